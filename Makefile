@@ -1,0 +1,62 @@
+# Everything here runs on a machine with Python 3.11, make and git. `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+PORT ?= 8000
+DATA ?= $(or $(SANDBOX_DATA),var/sandbox)
+ARGS ?=
+
+# A uv on the PATH is used as it is; otherwise a pinned one is put into .tools.
+UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
+RUN := .venv/bin/python
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
+
+.PHONY: help install run test test-browser lint format bench openapi clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+install: .venv/.installed ## put everything the project needs, as locked, into .venv
+
+.tools/uv/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Sluice needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
+	@echo "Fetching uv $(UV_VERSION) into .tools ..."
+	@$(PYTHON) -m venv .tools/uv || { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 2; }
+	@.tools/uv/bin/pip install --quiet uv==$(UV_VERSION)
+
+.venv/.installed: pyproject.toml uv.lock | $(filter .tools/%,$(UV))
+	@$(UV) sync --locked --quiet
+	@touch $@
+
+run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000, DATA=var/sandbox)
+	@exec $(RUN) manage.py sandbox --port $(PORT) --data $(DATA)
+
+test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
+	@$(RUN) -m pytest -n 2 --dist loadgroup -m "not e2e" $(ARGS)
+
+test-browser: install ## run the browser tests (needs Chromium)
+	@$(UV) sync --locked --quiet --group e2e
+	@$(RUN) -m pytest -m e2e $(ARGS)
+
+lint: install ## check style, types, import contracts, migrations and the API description
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/lint-imports
+	@.venv/bin/mypy
+	@$(RUN) -m config.checks
+
+format: install ## let ruff format and fix what it can
+	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
+
+bench: install ## measure the API against its yardsticks (needs PostgreSQL, pgbench and wrk)
+	@$(RUN) benchmarks/api.py $(ARGS)
+
+openapi: install ## print the OpenAPI document
+	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
+
+clean: ## remove what can be made again (keeps var/)
+	@rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis

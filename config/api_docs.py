@@ -1,0 +1,49 @@
+"""The API's description and its page: the only addresses under /api/ that need no signature."""
+
+from functools import lru_cache
+from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+
+class OpenView(APIView):
+    """A view of the API that needs no signature."""
+
+    authentication_classes = []
+    permission_classes = []
+    throttle_classes = []
+    schema = None
+
+
+class NoSuchEndpoint(OpenView):
+    """Every address under /api/ that is none."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        raise NotFound
+
+
+class OpenAPIView(OpenView):
+    """The OpenAPI 3.1 document."""
+
+    def get(self, request: Request) -> Response:  # noqa: ARG002
+        return Response(_document())
+
+
+@lru_cache(maxsize=1)
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return document
+
+
+class SwaggerView(SpectacularSwaggerSplitView):
+    """Swagger UI from our own static files: nothing is loaded from another host."""
+
+    authentication_classes = []
+    permission_classes = []
+    throttle_classes = []
+    url_name = "openapi"

@@ -1,0 +1,10 @@
+"""The project as an application: its commands and its start-up checks."""
+
+from django.apps import AppConfig
+
+
+class ConfigConfig(AppConfig):
+    name = "config"
+
+    def ready(self) -> None:
+        from config import checks  # noqa: F401, PLC0415  (registering checks needs the app registry)

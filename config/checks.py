@@ -1,0 +1,43 @@
+"""Start-up checks, and the part of `make lint` that needs Django: `python -m config.checks`."""
+
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Warning, register
+
+RAILS = {"CARD_ACQUIRER": "card payments and card checks", "PAYOUT_BANK": "payouts"}
+
+
+@register()
+def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """Name the rails that will answer 503."""
+    return [
+        Warning(
+            f"{name} is not set: {what} will be answered with 503 rail_unavailable.",
+            hint=f"Set {name} to a connector's dotted name.",
+            id=f"sluice.{name}",
+        )
+        for name, what in RAILS.items()
+        if not getattr(settings, name)
+    ]
+
+
+def main() -> None:
+    """Check the project, its migrations and its API description; exit 1 where something is wrong."""
+    import django  # noqa: PLC0415  (only as a program)
+    from django.core.management import call_command  # noqa: PLC0415
+
+    django.setup()
+    call_command("check", fail_level="WARNING")
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+    with open("/dev/null", "w") as nowhere:  # noqa: PTH123
+        call_command("spectacular", validate=True, fail_on_warn=True, stdout=nowhere)
+
+
+if __name__ == "__main__":
+    import os
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    main()
+    sys.exit(0)

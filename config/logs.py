@@ -1,0 +1,68 @@
+"""Log lines: structured, with the request they belong to, and never with a card number in them."""
+
+import logging
+import logging.config
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+
+from merchants.masking import mask_card_numbers
+
+
+def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace whatever looks like a card number, in every value and in tracebacks."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = mask_card_numbers(value)
+        elif not isinstance(value, int | float | bool | None):
+            event[key] = mask_card_numbers(str(value))
+    return event
+
+
+def configure(*, level: str, as_json: bool) -> None:
+    """Send every logger of the process, structlog's and the standard library's, through one chain."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "chain": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": [structlog.stdlib.ExtraAdder(allow=()), *shared],
+                    "processors": [
+                        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                        # Plain tracebacks: structlog's rich ones would show local variables.
+                        structlog.processors.format_exc_info,
+                        _mask,
+                        renderer,
+                    ],
+                },
+            },
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "chain"}},
+            "root": {"handlers": ["stderr"], "level": level},
+            "loggers": {
+                "django.request": {"level": "ERROR"},  # answers of 4xx are the caller's, not ours
+                "celery": {"level": "WARNING"},
+                "kombu": {"level": "WARNING"},
+            },
+        },
+    )

@@ -1,0 +1,131 @@
+import json
+import os
+import secrets
+import socket
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from django.utils import timezone
+
+from config.embedded import EmbeddedServer
+from merchants.audit import Actor
+from merchants.businesses import new_password, open_business
+from merchants.curl import sign_call
+from merchants.models import ApiKey, User
+
+OWNER_EMAIL = "owner@sandbox.example"
+ADMIN_EMAIL = "admin@sandbox.example"
+DEMO_PAYMENT = {
+    "request_type": "payment",
+    "payment_method": "card",
+    "amount": 250_000,
+    "currency": "NGN",
+    "redirect_url": "http://localhost/done",
+    "source": {
+        "type": "card",
+        "pan": "4084084084084081",
+        "name": "Ada Obi",
+        "expiry_month": "12",
+        "expiry_year": "2030",
+        "cvv": "408",
+    },
+}
+
+
+class Command(BaseCommand):
+    help = (
+        "Run the whole service on this machine: web, worker and schedule in one process, on SQLite, with a "
+        "demo business. Example: manage.py sandbox --port 8000 --data var/sandbox"
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default 8000)")
+        parser.add_argument(
+            "--data", type=Path, help="the sandbox's folder (default SANDBOX_DATA, else var/sandbox)"
+        )
+
+    def handle(self, *, port: int, data: Path | None, **options: Any) -> None:
+        if not settings.SANDBOX:
+            raise CommandError("ENVIRONMENT is production; the sandbox does not run there.", returncode=2)
+        _require_free(port)
+        self._settle_in(port=port, data=data)
+        settings.SANDBOX_FOLDER.protect_database()
+        self.stdout.write("Preparing the database ...")
+        call_command("migrate", verbosity=0)
+        greeting = self._greeting(self._credentials())
+        connections.close_all()  # the serving process opens its own
+        EmbeddedServer(port=port, when_ready=lambda: self._say(greeting)).run()
+
+    def _settle_in(self, *, port: int, data: Path | None) -> None:
+        """Start over with folder and address in the environment, where the settings look for them."""
+        folder = (data or settings.SANDBOX_FOLDER.path).resolve()
+        wanted = {"SANDBOX_DATA": str(folder), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+        if {name: os.environ.get(name) for name in wanted} != wanted:
+            os.environ |= wanted
+            os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606  (the same command again)
+
+    def _credentials(self) -> dict[str, Any]:
+        """Return the demo business's credentials, made at the first start and kept ever after."""
+        folder = settings.SANDBOX_FOLDER
+        known = folder.read_credentials()
+        if known is None:
+            known = self._open_demo_business()
+        addresses = {
+            "base_url": settings.PUBLIC_URL,
+            "dashboard_url": f"{settings.PUBLIC_URL}/dashboard/",
+            "admin_url": f"{settings.PUBLIC_URL}/admin/",
+        }
+        document = known | addresses
+        folder.write_credentials(document)
+        return document
+
+    def _open_demo_business(self) -> dict[str, Any]:
+        opened = open_business(
+            name="Demo Business", email=OWNER_EMAIL, actor=Actor(name="sandbox"), now=timezone.now()
+        )
+        password = new_password()
+        User.objects.filter(email=ADMIN_EMAIL).delete()
+        User.objects.create_superuser(ADMIN_EMAIL, password)
+        return opened.credentials(admin_email=ADMIN_EMAIL, admin_password=password)
+
+    def _greeting(self, credentials: dict[str, Any]) -> str:
+        base, folder = credentials["base_url"], settings.SANDBOX_FOLDER
+        key = ApiKey.objects.get(public_id=credentials["api_key"])
+        body = json.dumps(DEMO_PAYMENT | {"reference": f"first-{secrets.token_hex(4)}"})
+        curl = sign_call(key=key, method="POST", target="/api/payments", body=body).curl_line()
+        return f"""
+Sluice is ready at {base} (Ctrl-C stops it).
+
+  API docs    {base}/api/docs
+  API key     {credentials["api_key"]}
+  secret key  {credentials["secret_key"]}
+  dashboard   {credentials["dashboard_url"]}  {credentials["email"]}  {credentials["password"]}
+  admin       {credentials["admin_url"]}  {credentials["admin_email"]}  {credentials["admin_password"]}
+  all of it   {folder.credentials}
+
+Your first card payment: paste this within five minutes.
+
+{curl}
+
+More of them: .venv/bin/python manage.py sign_request --help
+"""
+
+    def _say(self, greeting: str) -> None:
+        self.stdout.write(greeting)
+        self.stdout.flush()
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise CommandError(f"Port {port} is taken. Choose another: --port {port + 1}") from None

@@ -1,0 +1,94 @@
+"""What every request goes through: an id to speak of it by, headers that protect browsers, a log line."""
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from config.problems import problem_response
+
+Handler = Callable[[HttpRequest], HttpResponseBase]
+
+SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
+
+log = structlog.get_logger("sluice.requests")
+
+
+class RequestContext:
+    """Give each request an id (the caller's, if it is a sane one) and tell how it went."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get("X-Request-Id", "")
+        request.id = given if SANE_REQUEST_ID.match(given) else uuid.uuid4().hex  # type: ignore[attr-defined]
+        structlog.contextvars.bind_contextvars(request_id=request.id)  # type: ignore[attr-defined]
+        started = time.perf_counter()
+        try:
+            response = self.get_response(request)
+            log.info(
+                "request",
+                method=request.method,
+                path=request.path,
+                status=response.status_code,
+                ms=round((time.perf_counter() - started) * 1000, 1),
+            )
+        finally:
+            structlog.contextvars.clear_contextvars()
+        response.headers["X-Request-Id"] = request.id  # type: ignore[attr-defined]
+        for name, value in getattr(request, "rate_limit", {}).items():
+            response.headers[name] = value
+        return response
+
+
+class SecurityHeaders:
+    """Tell browsers to load nothing from elsewhere, run nothing inline, frame nothing and guess nothing."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        headers = response.headers
+        headers["X-Content-Type-Options"] = "nosniff"
+        if request.path.startswith("/api/") and headers.get("Content-Type", "").startswith("application/"):
+            headers.setdefault("Cache-Control", "no-store")
+            return response
+        form_action = headers.pop("X-Form-Action", "")
+        headers["Content-Security-Policy"] = (
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+            "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+            f"form-action 'self' {form_action}".rstrip()
+        )
+        headers["X-Frame-Options"] = "DENY"
+        headers["Referrer-Policy"] = "no-referrer"
+        headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        return response
+
+
+class ApiEntrance:
+    """Refuse a body that is too large, or whose length nobody said, before anything reads it."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path.startswith("/api/"):
+            refusal = self._refusal(request)
+            if refusal is not None:
+                return refusal
+        return self.get_response(request)
+
+    def _refusal(self, request: HttpRequest) -> HttpResponse | None:
+        length = request.META.get("CONTENT_LENGTH") or ""
+        if request.META.get("HTTP_TRANSFER_ENCODING") and not length:
+            return problem_response(request, "length_required")
+        if length.isdecimal() and int(length) > settings.MAX_BODY_BYTES:
+            return problem_response(request, "body_too_large")
+        return None

@@ -1,0 +1,185 @@
+"""Errors of the API as RFC 9457 problem details, and the table of their codes.
+
+Domain errors are `merchants.errors.Problem`s with a code of their own; the rest are DRF's, Django's, or
+surprises. None of them repeats a value that was sent.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import Error as DatabaseError
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from merchants.errors import Problem
+from merchants.masking import mask_card_numbers
+
+log = structlog.get_logger("sluice.errors")
+
+CONTENT_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a code means: HTTP status, title, and what to do about it."""
+
+    status: int
+    title: str
+    help: str
+
+
+PROBLEMS: dict[str, Kind] = {
+    "malformed_json": Kind(400, "The body is not one JSON object", "Send one JSON object in UTF-8, without duplicate keys, NaN or Infinity."),
+    "invalid_request": Kind(400, "The request has invalid fields", "See `errors`: every wrong field, by its dotted path."),
+    "unknown_field": Kind(400, "The request has an unknown field", "Remove the field, or correct its spelling: where money moves a typing error must not be dropped silently."),
+    "not_allowed_here": Kind(400, "The request has a field of another kind of request", "Remove the field: it belongs to another request_type or payment_method."),
+    "unsupported_currency": Kind(400, "The currency is not enabled", "Use an ISO 4217 code that is enabled for the business."),
+    "amount_too_large": Kind(400, "The amount is too large", "Ask for no more than what was authorised or is left to refund."),
+    "missing_header": Kind(401, "An authentication header is missing", "Send X-Api-Key, X-Timestamp, X-Nonce and X-Signature."),
+    "malformed_header": Kind(401, "An authentication header is malformed", "Send each header once, in its form."),
+    "unknown_key": Kind(401, "The key is unknown, revoked or expired", "Use the public id of an active key pair."),
+    "timestamp_out_of_range": Kind(401, "The timestamp is out of range", "Set your clock: `server_time` is ours. Timestamps are accepted within 300 seconds."),
+    "invalid_signature": Kind(401, "The signature is wrong", "Compare your string to sign with `string_to_sign`, which the sandbox shows."),
+    "nonce_reused": Kind(401, "The nonce was used before", "Sign again with a new nonce; the reference makes a repeated request safe."),
+    "key_may_not_write": Kind(403, "The key may only read", "Use a key pair with full access."),
+    "sandbox_only": Kind(403, "Only the sandbox does this", "Call it in the sandbox."),
+    "not_found": Kind(404, "There is no such resource", "Check the address and the reference."),
+    "method_not_allowed": Kind(405, "The method is not allowed here", "See the `Allow` header."),
+    "not_acceptable": Kind(406, "No answer in that form", "Accept application/json."),
+    "duplicate_reference": Kind(409, "The reference belongs to another request", "Use a new reference, or repeat the first request exactly."),
+    "invalid_state": Kind(409, "The state does not allow this", "Look the payment up, then decide."),
+    "length_required": Kind(411, "The body's length is missing", "Send Content-Length instead of a chunked body."),
+    "body_too_large": Kind(413, "The body is too large", "Send at most 64 KiB."),
+    "unsupported_media_type": Kind(415, "The body is not JSON", "Send Content-Type: application/json."),
+    "rate_limited": Kind(429, "Too many requests", "Wait for as many seconds as `Retry-After` says."),
+    "internal_error": Kind(500, "Something went wrong on our side", "Try again with the same reference: nothing is done twice. If it stays, tell us the request id."),
+    "rail_unavailable": Kind(503, "This kind of payment is not available", "Try again later. Nothing was stored."),
+    "temporarily_unavailable": Kind(503, "The service is not available at the moment", "Try again after `Retry-After`, with the same reference."),
+}  # fmt: skip
+
+# What DRF calls an error, where it is not what we call it.
+RENAMED = {"throttled": "rate_limited", "parse_error": "malformed_json"}
+# A validation error with one of these codes alone is known by it; any other mix is invalid_request.
+SPEAKING_CODES = frozenset({"unknown_field", "not_allowed_here", "unsupported_currency"})
+RETRY_AFTER = 5  # seconds, where the database is away
+
+
+def answer_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+    """Turn any exception of an API view into its answer. DRF calls this."""
+    exception = _as_api_exception(exception)
+    request = context["request"]
+    body = problem(
+        _code(exception),
+        request_id=getattr(request, "id", ""),
+        status=exception.status_code,
+        detail=_detail(exception),
+        **_members(exception),
+    )
+    response = Response(body, status=exception.status_code, content_type=CONTENT_TYPE)
+    if getattr(exception, "auth_header", None):
+        response["WWW-Authenticate"] = exception.auth_header  # type: ignore[attr-defined]
+    wait = getattr(exception, "wait", None)
+    if wait is not None:
+        response["Retry-After"] = str(max(int(-(-wait // 1)), 1))
+    return response
+
+
+def problem(
+    code: str, *, request_id: str, status: int = 0, detail: str = "", **members: Any
+) -> dict[str, Any]:
+    """Return the members of one problem document."""
+    kind = PROBLEMS[code]
+    return {
+        "type": f"{settings.PUBLIC_URL}/docs/errors/{code}",
+        "title": kind.title,
+        "status": status or kind.status,
+        "detail": detail or kind.help,
+        "code": code,
+        "request_id": request_id,
+        **members,
+    }
+
+
+def problem_response(request: HttpRequest, code: str, **headers: str) -> HttpResponse:
+    """Answer with a problem outside of DRF's views."""
+    body = problem(code, request_id=getattr(request, "id", ""))
+    return HttpResponse(
+        json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE, headers=headers
+    )
+
+
+class TemporarilyUnavailable(Problem):
+    status_code = 503
+    default_code = "temporarily_unavailable"
+    default_detail = "The service is not available at the moment. Try again with the same reference."
+
+    wait = RETRY_AFTER
+
+
+class InternalError(Problem):
+    status_code = 500
+    default_code = "internal_error"
+    default_detail = (
+        "Something went wrong on our side. Try again with the same reference: nothing is done twice."
+    )
+
+
+def _as_api_exception(exception: Exception) -> exceptions.APIException:
+    if isinstance(exception, exceptions.APIException):
+        return exception
+    if isinstance(exception, Http404):
+        return exceptions.NotFound()
+    if isinstance(exception, PermissionDenied):
+        return exceptions.PermissionDenied()
+    if isinstance(exception, OperationalError | InterfaceError):
+        _log_surprise(exception)
+        return TemporarilyUnavailable()
+    _log_surprise(exception)
+    return InternalError()
+
+
+def _log_surprise(exception: Exception) -> None:
+    """Log where it happened. What a database error says stays out: it may quote a row's values."""
+    shown = None if isinstance(exception, DatabaseError) else exception
+    log.error("request failed", error=type(exception).__name__, exc_info=shown, stack_info=shown is None)
+
+
+def _code(exception: exceptions.APIException) -> str:
+    if isinstance(exception, exceptions.ValidationError):
+        codes = {item["code"] for item in flat_errors(exception.detail)}
+        return codes.pop() if len(codes) == 1 and codes <= SPEAKING_CODES else "invalid_request"
+    code = str(exception.default_code)
+    return RENAMED.get(code, code)
+
+
+def _detail(exception: exceptions.APIException) -> str:
+    if isinstance(exception, exceptions.ValidationError):
+        return "See errors: every wrong field, by its dotted path."
+    if isinstance(exception, Problem):
+        return mask_card_numbers(str(exception.detail))
+    return PROBLEMS[_code(exception)].help  # DRF's own sentences repeat what was sent
+
+
+def _members(exception: exceptions.APIException) -> dict[str, Any]:
+    if isinstance(exception, exceptions.ValidationError):
+        return {"errors": list(flat_errors(exception.detail))}
+    return exception.extra if isinstance(exception, Problem) else {}
+
+
+def flat_errors(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
+    """Yield every error of a nested structure with its dotted path."""
+    if isinstance(detail, dict):
+        for name, below in detail.items():
+            yield from flat_errors(below, f"{path}.{name}" if path else str(name))
+    elif isinstance(detail, list):
+        for item in detail:
+            yield from flat_errors(item, path)
+    else:
+        yield {"field": path, "code": getattr(detail, "code", "invalid"), "message": str(detail)}

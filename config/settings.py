@@ -1,0 +1,202 @@
+"""Every setting of Sluice. Values come from the environment; `.env.example` describes each variable."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from environ import Env
+
+from config import env, logs
+from config.sandbox_folder import SandboxFolder
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# Environment -----------------------------------------------------------------------------------------
+
+ENVIRONMENT = env.choice("ENVIRONMENT", ("sandbox", "production"), default="sandbox")
+SANDBOX = ENVIRONMENT == "sandbox"
+DEBUG = env.flag("DEBUG", default=False)
+
+SANDBOX_FOLDER = SandboxFolder(
+    Path(env.text("SANDBOX_DATA", default=str(BASE_DIR / "var" / "sandbox"))).resolve()
+)
+
+
+def _secret(name: str) -> str:
+    """Return a secret from the environment; a sandbox makes its own, production must be given one."""
+    value = env.text(name)
+    if value:
+        return value
+    if SANDBOX:
+        return SANDBOX_FOLDER.keys()[name]
+    raise ImproperlyConfigured(f"{name} must be set in production. See .env.example.")
+
+
+SECRET_KEY = _secret("SECRET_KEY")
+FIELD_ENCRYPTION_KEYS = [key.strip() for key in _secret("FIELD_ENCRYPTION_KEYS").split(",")]
+FINGERPRINT_KEY = _secret("FINGERPRINT_KEY")
+
+# Web -------------------------------------------------------------------------------------------------
+
+PUBLIC_URL = env.text("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+ALLOWED_HOSTS = env.words(
+    "ALLOWED_HOSTS", default=("*",) if SANDBOX else (urlsplit(PUBLIC_URL).hostname or "",)
+)
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False  # an unsigned redirect would only break a signed request
+
+INSTALLED_APPS = [
+    "config",
+    "payments",
+    "merchants",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+MIDDLEWARE = [
+    "config.middleware.RequestContext",
+    "config.middleware.SecurityHeaders",
+    "config.middleware.ApiEntrance",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = None if SANDBOX else BASE_DIR / "staticfiles"  # a sandbox serves them from where they are
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = SANDBOX
+
+AUTH_USER_MODEL = "merchants.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
+SESSION_COOKIE_HTTPONLY = True
+SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
+
+MAX_BODY_BYTES = 64 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# Database and cache ----------------------------------------------------------------------------------
+
+DATABASE_URL = env.text("DATABASE_URL")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+if DATABASE_URL:
+    DATABASES = {"default": Env.db_url_config(DATABASE_URL)}
+else:
+    DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(SANDBOX_FOLDER.database)}}
+
+DATABASES["default"]["CONN_MAX_AGE"] = None
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = {
+        # A writer takes its lock at BEGIN: two that read first and write later would otherwise fail.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+    DATABASES["default"]["TEST"] = {"NAME": str(BASE_DIR / "var" / "test.sqlite3")}
+else:
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["OPTIONS"] = {
+        # Values travel apart from the statement: faster, and none of them stands in PostgreSQL's log.
+        "server_side_binding": True,
+        "prepare_threshold": 2,
+    }
+
+REDIS_URL = env.text("REDIS_URL")
+if REDIS_URL:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+# Tasks -----------------------------------------------------------------------------------------------
+
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {} if REDIS_URL else {"polling_interval": 0.05}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "sluice"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+# The API ---------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.SignedRequest"],
+    "DEFAULT_PERMISSION_CLASSES": ["merchants.permissions.KeyAllowsMethod"],
+    "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
+    "DEFAULT_PARSER_CLASSES": ["merchants.strict_json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "merchants.pagination.NewestFirst",
+    "DEFAULT_SCHEMA_CLASS": "config.openapi.SluiceSchema",
+    "EXCEPTION_HANDLER": "config.problems.answer_exception",
+    "UNAUTHENTICATED_USER": None,
+    "UNICODE_JSON": True,
+}
+
+SIGNATURE_TOLERANCE = 300  # seconds a timestamp may differ from the server's clock
+NONCE_RETENTION = 3600  # seconds; at least 900, and more than twice the tolerance
+RATE_LIMIT_WRITES = env.number("RATE_LIMIT_WRITES", default=100, minimum=1)  # per key and second
+RATE_LIMIT_READS = env.number("RATE_LIMIT_READS", default=300, minimum=1)
+
+# Payments --------------------------------------------------------------------------------------------
+
+# The connectors; empty means that the rail answers 503 `rail_unavailable`.
+CARD_ACQUIRER = env.text("CARD_ACQUIRER", default="payments.rails.sandbox.SandboxAcquirer" if SANDBOX else "")
+PAYOUT_BANK = env.text("PAYOUT_BANK", default="payments.rails.sandbox.SandboxBank" if SANDBOX else "")
+AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
+CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
+DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
+
+# Logs ------------------------------------------------------------------------------------------------
+
+LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), default="INFO")
+LOGGING_CONFIG = None
+logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
+
+# Production refuses to start on anything unsafe ------------------------------------------------------
+
+if not SANDBOX:
+    if DEBUG:
+        raise ImproperlyConfigured("DEBUG must be False in production.")
+    if len(SECRET_KEY) < 32 or "insecure" in SECRET_KEY or "change" in SECRET_KEY:  # noqa: PLR2004
+        raise ImproperlyConfigured("SECRET_KEY must be 32 random characters or more in production.")
+    if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database in production.")
+    if not PUBLIC_URL.startswith("https://"):
+        raise ImproperlyConfigured("PUBLIC_URL must be an https:// address in production.")

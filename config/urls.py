@@ -1,0 +1,32 @@
+"""The whole HTTP surface."""
+
+from django.contrib import admin
+from django.urls import path, re_path
+
+from config import api_docs, docs, health
+from payments import pages, views
+
+urlpatterns = [
+    # The API: every call is signed, but for the description and its page.
+    path("api/payments", views.PaymentsView.as_view(), name="payments"),
+    path("api/payments/<str:reference>", views.PaymentView.as_view(), name="payment"),
+    path("api/payments/<str:reference>/capture", views.CaptureView.as_view(), name="capture"),
+    path("api/payments/<str:reference>/void", views.VoidView.as_view(), name="void"),
+    path("api/payments/<str:reference>/refunds", views.RefundsView.as_view(), name="refunds"),
+    path("api/banks", views.BanksView.as_view(), name="banks"),
+    path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
+    path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
+    re_path(r"^api/", api_docs.NoSuchEndpoint.as_view()),
+    # Pages for payers
+    path("3ds/<str:token>", pages.ChallengePage.as_view(), name="challenge"),
+    # Pages for people
+    path("", docs.front_page, name="front"),
+    path("docs/errors/<str:code>", docs.error_page, name="error-page"),
+    path("admin/", admin.site.urls),
+    # For load balancers
+    path("livez", health.livez, name="livez"),
+    path("readyz", health.readyz, name="readyz"),
+]
+
+handler404 = "config.docs.not_found"
+handler500 = "config.docs.server_error"

@@ -1,0 +1,149 @@
+"""Who is calling. The checks, in their order, are the ones of the signing chapter in `docs/signing.md`."""
+
+import re
+import time
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import models
+from django.http import HttpRequest
+from django.utils import timezone
+from rest_framework import status
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from merchants import signing
+from merchants.errors import Problem
+from merchants.models import ApiKey, Business, Nonce
+from merchants.rows import insert_if_absent
+
+
+class Unauthenticated(Problem):
+    """The request does not prove who sent it."""
+
+    status_code = status.HTTP_401_UNAUTHORIZED
+
+
+class MissingHeader(Unauthenticated):
+    default_code = "missing_header"
+    default_detail = "X-Api-Key, X-Timestamp, X-Nonce and X-Signature are all required."
+
+
+class MalformedHeader(Unauthenticated):
+    default_code = "malformed_header"
+    default_detail = "An authentication header does not have its form, or came twice."
+
+
+class UnknownKey(Unauthenticated):
+    default_code = "unknown_key"
+    default_detail = "No active key pair has this X-Api-Key."
+
+
+class TimestampOutOfRange(Unauthenticated):
+    default_code = "timestamp_out_of_range"
+    default_detail = "X-Timestamp is too far from the server's clock."
+
+
+class InvalidSignature(Unauthenticated):
+    default_code = "invalid_signature"
+    default_detail = "X-Signature does not fit this request and key."
+
+
+class NonceReused(Unauthenticated):
+    default_code = "nonce_reused"
+    default_detail = "This X-Nonce was used before with this key. Sign again with a new one."
+
+
+# The form of each header, in the order they are looked at. None of them admits a comma, so that a
+# repeated header, which the server joins with one, is malformed.
+HEADERS = {
+    "X-Api-Key": re.compile(r"[A-Za-z0-9_]{1,64}\Z"),
+    "X-Timestamp": re.compile(r"[0-9]{1,12}\Z"),
+    "X-Nonce": re.compile(r"[A-Za-z0-9_-]{16,128}\Z"),
+    "X-Signature": re.compile(r"[0-9A-Fa-f]{64}\Z"),
+}
+META_NAMES = {name: "HTTP_" + name.upper().replace("-", "_") for name in HEADERS}
+
+# Stands in for the secret of a key that is not there, so that its answer takes as long.
+DUMMY_SECRET = "sk_dummy_" + "0" * 43
+LAST_USED_RESOLUTION = timedelta(minutes=1)
+
+
+class SignedRequest(BaseAuthentication):
+    """Accept a request signed with an active key pair; `request.user` is its business."""
+
+    def authenticate(self, request: Request) -> tuple[Business, ApiKey]:
+        now = timezone.now()
+        api_key_id, timestamp, nonce, signature = _headers(request.META)
+        text = signing.string_to_sign(
+            timestamp=timestamp,
+            nonce=nonce,
+            method=request.method or "",
+            target=request_target(request),
+            body=request.body,
+        )
+        api_key = _usable_key(api_key_id, now=now)
+        if api_key is None:
+            signing.is_signature(signature, secret_key=DUMMY_SECRET, text=text)
+            raise UnknownKey
+        _check_clock(timestamp)
+        if not signing.is_signature(signature, secret_key=api_key.secret, text=text):
+            raise InvalidSignature(**({"string_to_sign": text} if settings.SANDBOX else {}))
+        if not insert_if_absent(Nonce(api_key=api_key, nonce=nonce, used_at=now)):
+            raise NonceReused
+        _note_use(api_key, now=now)
+        return api_key.business, api_key
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+        return "Sluice-HMAC-SHA256"
+
+
+def request_target(request: Request | HttpRequest) -> str:
+    """Return path and query exactly as they were sent."""
+    raw: str | None = request.META.get("RAW_URI")  # gunicorn's
+    if raw is not None:
+        return raw
+    query = request.META.get("QUERY_STRING", "")
+    return quote(request.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+
+
+def _headers(meta: dict[str, Any]) -> list[str]:
+    values = {name: meta.get(META_NAMES[name], "") for name in HEADERS}
+    missing = [name for name, value in values.items() if not value]
+    if missing:
+        raise MissingHeader(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
+    for name, form in HEADERS.items():
+        if not form.match(values[name]):
+            raise MalformedHeader(f"{name} does not have its form, or came twice.")
+    return list(values.values())
+
+
+def _usable_key(public_id: str, *, now: datetime) -> ApiKey | None:
+    key: ApiKey | None = (
+        ApiKey.objects.usable(at=now).select_related("business").filter(public_id=public_id).first()
+    )
+    return key
+
+
+def _check_clock(timestamp: str) -> None:
+    server_time = int(time.time())
+    if abs(server_time - int(timestamp)) > settings.SIGNATURE_TOLERANCE:
+        raise TimestampOutOfRange(server_time=server_time)
+
+
+def _note_use(api_key: ApiKey, *, now: datetime) -> None:
+    if api_key.last_used_at is None or now - api_key.last_used_at > LAST_USED_RESOLUTION:
+        ApiKey.objects.filter(pk=api_key.pk).update(last_used_at=now)
+
+
+def old_nonces(*, now: datetime) -> models.QuerySet[Nonce]:
+    """Return the nonces whose timestamps are long out of range."""
+    return Nonce.objects.filter(used_at__lt=now - timedelta(seconds=settings.NONCE_RETENTION))
+
+
+def forget_nonces(*, now: datetime) -> int:
+    """Delete the old nonces; return how many there were."""
+    deleted, _ = old_nonces(now=now).delete()
+    return deleted

@@ -1,0 +1,54 @@
+"""A text column that is encrypted at rest."""
+
+from functools import lru_cache
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.core.exceptions import FieldError
+from django.db import models
+
+
+class UnreadableSecret(Exception):
+    """A stored secret fits none of the keys in FIELD_ENCRYPTION_KEYS."""
+
+
+def _cipher() -> MultiFernet:
+    """Return the cipher: the first key encrypts, every key decrypts, so that keys can be rotated."""
+    return _cipher_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+
+
+@lru_cache(maxsize=8)
+def _cipher_of(keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in keys])
+
+
+@lru_cache(maxsize=4096)
+def _decrypted(token: str, keys: tuple[str, ...]) -> str:
+    try:
+        return _cipher_of(keys).decrypt(token.encode()).decode()
+    except InvalidToken:
+        # "from None": the cause would carry the token.
+        raise UnreadableSecret("None of FIELD_ENCRYPTION_KEYS opens this secret.") from None
+
+
+class EncryptedTextField(models.TextField):
+    """Text that is plain in Python and a Fernet token in the database. It cannot be searched.
+
+    :raises UnreadableSecret: when the key a value was written with is no longer configured
+    """
+
+    def get_prep_value(self, value: Any) -> Any:
+        if value is None:
+            return None
+        return _cipher().encrypt(str(value).encode()).decode()
+
+    def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> str | None:
+        if value is None:
+            return None
+        return _decrypted(value, tuple(settings.FIELD_ENCRYPTION_KEYS))
+
+    def get_lookup(self, lookup_name: str) -> Any:
+        if lookup_name == "isnull":
+            return super().get_lookup(lookup_name)
+        raise FieldError(f"{self.name} is encrypted; it cannot be searched with {lookup_name!r}.")

@@ -1,0 +1,81 @@
+"""API key pairs: made, rotated with an overlap, revoked. A secret is shown once, by whoever makes it."""
+
+import secrets
+import string
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from merchants import audit
+from merchants.audit import Actor
+from merchants.models import ApiKey, Business
+
+_ALPHABET = string.ascii_letters + string.digits
+
+
+@transaction.atomic
+def create_key(
+    *, business: Business, actor: Actor, now: datetime, name: str = "", access: str = ApiKey.Access.FULL
+) -> ApiKey:
+    """Make a key pair. Its `secret` is readable on the returned object; show it now, never again."""
+    kind = "sandbox" if settings.SANDBOX else "live"
+    key: ApiKey = ApiKey.objects.create(
+        business=business,
+        public_id=f"pk_{kind}_{_random_text(16)}",
+        secret=f"sk_{kind}_{_random_text(43)}",
+        name=name,
+        access=access,
+    )
+    audit.record(
+        action="api_key.created",
+        actor=actor,
+        business=business,
+        target=key.public_id,
+        after={"name": name, "access": access},
+        now=now,
+    )
+    return key
+
+
+@transaction.atomic
+def rotate_keys(*, business: Business, overlap: timedelta, actor: Actor, now: datetime) -> ApiKey:
+    """Make a new key pair and let the usable older ones end after the overlap; at once where it is zero."""
+    ends_at = now + overlap
+    older = list(ApiKey.objects.select_for_update().filter(business=business).usable(at=now))
+    for key in older:
+        if key.expires_at is None or key.expires_at > ends_at:
+            _end(key, at=ends_at, actor=actor, now=now)
+    return create_key(business=business, actor=actor, now=now, name="rotated")
+
+
+@transaction.atomic
+def revoke_key(*, key: ApiKey, actor: Actor, now: datetime) -> None:
+    """End a key pair for good. Its next request is answered 401 `unknown_key`."""
+    locked = ApiKey.objects.select_for_update().get(pk=key.pk)
+    if locked.revoked_at is not None:
+        return  # ended before: nothing left to do
+    locked.revoked_at = now
+    locked.save(update_fields=["revoked_at"])
+    audit.record(
+        action="api_key.revoked", actor=actor, business=locked.business, target=locked.public_id, now=now
+    )
+
+
+def _end(key: ApiKey, *, at: datetime, actor: Actor, now: datetime) -> None:
+    before = key.expires_at
+    key.expires_at = at
+    key.save(update_fields=["expires_at"])
+    audit.record(
+        action="api_key.expiry_set",
+        actor=actor,
+        business=key.business,
+        target=key.public_id,
+        before={"expires_at": before.isoformat() if before else None},
+        after={"expires_at": at.isoformat()},
+        now=now,
+    )
+
+
+def _random_text(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

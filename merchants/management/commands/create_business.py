@@ -1,0 +1,45 @@
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_email
+from django.utils import timezone
+
+from merchants.audit import Actor
+from merchants.businesses import open_business
+
+
+class Command(BaseCommand):
+    help = (
+        "Create a business with its owner and first key pair. The secret key and the password are shown "
+        "this once. Example: manage.py create_business --name 'Ada Books' --email ada@example.com --json"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--name", required=True, help="the business's name, 1 to 200 characters")
+        parser.add_argument("--email", required=True, help="the owner's e-mail address, used to sign in")
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, *, name: str, email: str, json: bool, **options: Any) -> None:
+        name = name.strip()
+        if not 1 <= len(name) <= 200:  # noqa: PLR2004  (the column's length)
+            raise CommandError("--name must have 1 to 200 characters.", returncode=2)
+        try:
+            validate_email(email)
+        except ValidationError:
+            raise CommandError("--email must be an e-mail address.", returncode=2) from None
+        opened = open_business(
+            name=name, email=email, actor=Actor(name="create_business"), now=timezone.now()
+        )
+        self._show(opened.credentials(), as_json=json)
+
+    def _show(self, document: dict[str, Any], *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps(document, indent=2))
+            return
+        for label, value in document.items():
+            if value is not None:
+                self.stdout.write(f"{label.replace('_', ' '):>15}  {value}")
+        self.stdout.write("Keep the secret key and the password now: they are not shown again.")

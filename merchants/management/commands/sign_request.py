@@ -1,0 +1,59 @@
+import json
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from merchants.curl import sign_call
+from merchants.models import ApiKey
+
+
+class Command(BaseCommand):
+    help = (
+        "Sign a request and print it as a curl line that works when pasted, for five minutes and once. "
+        "Example: manage.py sign_request GET /api/banks"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("method", help="GET or POST")
+        parser.add_argument("target", help="path with its query, such as '/api/payments?limit=5'")
+        parser.add_argument("--body", default="", help="the body's text; - reads standard input")
+        parser.add_argument(
+            "--api-key", help="the public id to sign as (default: the sandbox's demo business)"
+        )
+        parser.add_argument("--timestamp", help="Unix seconds (default: now)")
+        parser.add_argument("--nonce", help="16 to 128 characters of A-Z a-z 0-9 - _ (default: random)")
+        parser.add_argument("--json", action="store_true", help="print headers and string to sign as JSON")
+
+    def handle(self, *, method: str, target: str, body: str, **options: Any) -> None:
+        if not target.startswith("/"):
+            raise CommandError("The target starts with a slash, such as /api/banks.", returncode=2)
+        body = sys.stdin.read() if body == "-" else body
+        call = sign_call(
+            key=self._key(options["api_key"]),
+            method=method,
+            target=target,
+            body=body,
+            timestamp=options["timestamp"],
+            nonce=options["nonce"],
+        )
+        if options["json"]:
+            self.stdout.write(
+                json.dumps({"headers": call.headers, "string_to_sign": call.string_to_sign}, indent=2)
+            )
+        else:
+            self.stdout.write(call.curl_line())
+
+    def _key(self, public_id: str | None) -> ApiKey:
+        if public_id is None:
+            credentials = settings.SANDBOX_FOLDER.read_credentials() if settings.SANDBOX else None
+            if credentials is None:
+                raise CommandError("Say which key signs: --api-key pk_...", returncode=2)
+            public_id = credentials["api_key"]
+        key: ApiKey | None = ApiKey.objects.usable(at=timezone.now()).filter(public_id=public_id).first()
+        if key is None:
+            raise CommandError(f"No active key pair is named {public_id}.")
+        return key

@@ -1,0 +1,176 @@
+"""Businesses, the people who work for them, the keys that sign their requests, and the audit trail."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.db.models.functions import Lower
+
+from merchants.fields import EncryptedTextField
+
+
+def default_currencies() -> list[str]:
+    return list(settings.DEFAULT_CURRENCIES)
+
+
+class Business(models.Model):
+    """A merchant: whoever signs requests, is paid and pays."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=200)
+    descriptor = models.CharField(
+        max_length=22, blank=True, help_text="Shown on the cardholder's statement; the name where empty."
+    )
+    currencies = models.JSONField(default=default_currencies, help_text="ISO 4217 codes it may charge in.")
+    is_active = models.BooleanField(default=True, help_text="An inactive business's keys are unknown keys.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "businesses"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_authenticated(self) -> bool:
+        """A business stands as `request.user` only after its signature was verified."""
+        return True
+
+    @property
+    def statement_descriptor(self) -> str:
+        return (self.descriptor or self.name)[:22]
+
+
+class UserManager(BaseUserManager):
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        user = self.model(email=email.strip().lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email__iexact=username)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person who signs in: merchant staff in the dashboard, our own people in the admin."""
+
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=200, blank=True)
+    is_staff = models.BooleanField(default=False, help_text="May enter the admin.")
+    is_active = models.BooleanField(default=True)
+    date_joined = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(Lower("email"), name="one_user_per_email")]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Member(models.Model):
+    """A person's role in a business."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner"  # everything, other people's roles included
+        DEVELOPER = "developer"  # keys and webhooks
+        FINANCE = "finance"  # money, payouts and settlements
+        VIEWER = "viewer"  # looks, changes nothing
+
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "user"], name="one_role_per_member"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["owner", "developer", "finance", "viewer"]), name="known_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role})"
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def usable(self, *, at: datetime) -> ApiKeyQuerySet:
+        """Keys that may sign a request at that moment."""
+        unexpired = models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=at)
+        return self.filter(unexpired, revoked_at__isnull=True, business__is_active=True)
+
+
+class ApiKey(models.Model):
+    """A key pair: the public id names the business, the secret signs."""
+
+    class Access(models.TextChoices):
+        FULL = "full"  # reads and writes
+        READ_ONLY = "read_only"  # GET only: for reporting and support tools
+
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="api_keys")
+    public_id = models.CharField(max_length=64, unique=True)
+    secret = EncryptedTextField()
+    name = models.CharField(max_length=100, blank=True)
+    access = models.CharField(max_length=10, choices=Access.choices, default=Access.FULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute.")
+
+    objects: ClassVar = ApiKeyQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def may_write(self) -> bool:
+        return self.access == self.Access.FULL
+
+
+class Nonce(models.Model):
+    """A nonce that has been used. The row, not a cache, is what stops a replay."""
+
+    pk = models.CompositePrimaryKey("api_key_id", "nonce")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, db_index=False, related_name="+")
+    nonce = models.CharField(max_length=128)
+    used_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.nonce
+
+
+class AuditEntry(models.Model):
+    """What a person or a command changed: who, when, from where, before and after. Never a secret.
+
+    Append-only: the database refuses to change or delete a row.
+    """
+
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, null=True, related_name="+")
+    actor = models.CharField(max_length=254, help_text="An e-mail address, or the command that acted.")
+    action = models.CharField(max_length=64, help_text="What was done, such as api_key.created.")
+    target = models.CharField(max_length=100, blank=True)
+    address = models.GenericIPAddressField(null=True)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.actor} {self.action}"

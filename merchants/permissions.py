@@ -1,0 +1,29 @@
+"""What a key may do."""
+
+from rest_framework import status
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from merchants.errors import Problem
+from merchants.models import ApiKey
+
+
+class KeyMayNotWrite(Problem):
+    """A read-only key asked for a change."""
+
+    status_code = status.HTTP_403_FORBIDDEN
+    default_code = "key_may_not_write"
+    default_detail = "This key pair may only read. Use one with full access."
+
+
+class KeyAllowsMethod(BasePermission):
+    """A read-only key reads."""
+
+    def has_permission(self, request: Request, view: object) -> bool:  # noqa: ARG002
+        if (
+            request.method not in SAFE_METHODS
+            and isinstance(request.auth, ApiKey)
+            and not request.auth.may_write
+        ):
+            raise KeyMayNotWrite
+        return True

@@ -1,0 +1,334 @@
+"""Field types that take JSON values for what they are, and never repeat a value in an error.
+
+DRF's own fields are made for forms: they accept "1_000", "yes", Unicode digits and 2**63. These do not.
+Serializers built on `RequestSerializer` are stateless once made; each is made once and serves every request.
+"""
+
+import ipaddress
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NoReturn, TypeAlias
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError as InvalidValue
+from django.core.validators import EmailValidator
+from django.utils.dateparse import parse_datetime
+from iso4217 import Currency as ISO4217Currency
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.fields import empty
+
+from merchants.masking import mask_card_numbers
+from merchants.models import Business
+
+Errors: TypeAlias = dict[str, Any]
+
+MAX_AMOUNT = 10**12  # minor units
+REFERENCE = re.compile(r"[A-Za-z0-9._:-]{1,100}\Z")
+CURRENCIES = frozenset(currency.code for currency in ISO4217Currency)
+
+NOT_ALLOWED_HERE = "This field does not belong to this kind of request."
+UNKNOWN_FIELD = "There is no such field."
+REQUIRED = "This field is required."
+
+
+def error(message: str, code: str) -> list[ErrorDetail]:
+    return [ErrorDetail(message, code=code)]
+
+
+class StrictField(serializers.Field):
+    """A field with one accepted JSON type. `null` is refused: leave an optional field out instead."""
+
+    default_error_messages = {
+        "required": REQUIRED,
+        "null": "This field may not be null; leave it out instead.",
+    }
+
+    def refuse(self, message: str, code: str = "invalid") -> NoReturn:
+        raise ValidationError(message, code=code)
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class Text(StrictField):
+    """A string of `min_length` to `max_length` characters. A pattern, where given, must match in whole."""
+
+    def __init__(
+        self, *, min_length: int = 1, max_length: int = 255, pattern: str = "", says: str = "", **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.min_length, self.max_length = min_length, max_length
+        self.pattern = pattern
+        self._matches = re.compile(pattern).fullmatch if pattern else None
+        self._says = says
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.refuse("This field must be a string.", "invalid_type")
+        if not self.min_length <= len(data) <= self.max_length:
+            self.refuse(self._says or self._length_rule(), "invalid_length")
+        if "\x00" in data:
+            self.refuse("This field may not hold the character U+0000.")
+        if self._matches is not None and not self._matches(data):
+            self.refuse(self._says)
+        return data
+
+    def _length_rule(self) -> str:
+        return f"This field must have {self.min_length} to {self.max_length} characters."
+
+
+class NotBlank(Text):
+    """A string with at least one character that is not white space."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if not value.strip():
+            self.refuse("This field may not be blank.")
+        return value
+
+
+class Reference(Text):
+    """A merchant's handle of a resource."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=100,
+            pattern=r"[A-Za-z0-9._:-]{1,100}",
+            says="This field must have 1 to 100 characters of A-Z a-z 0-9 . _ : -",
+            **options,
+        )
+
+
+class Choice(StrictField):
+    """One of a few strings; with `any_case`, in whatever case they come."""
+
+    def __init__(self, choices: Collection[str], *, any_case: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self.choices = tuple(choices)
+        self.any_case = any_case
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.refuse("This field must be a string.", "invalid_type")
+        value = data.lower() if self.any_case and data.isascii() else data
+        if value not in self.choices:
+            self.refuse(f"This field must be {_either(self.choices)}.", "invalid_choice")
+        return value
+
+
+class Flag(StrictField):
+    """true or false, and nothing that resembles them."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if data is not True and data is not False:
+            self.refuse("This field must be true or false.", "invalid_type")
+        return data
+
+
+class WholeNumber(StrictField):
+    """A number without a fraction: 1000 and 1000.0, but not 10.5, "1000" or true."""
+
+    def __init__(self, *, minimum: int, maximum: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.minimum, self.maximum = minimum, maximum
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, bool) or not isinstance(data, int | Decimal):
+            self.refuse("This field must be a number.", "invalid_type")
+        if data < self.minimum:
+            self.refuse(f"This field must be at least {self.minimum}.", "too_small")
+        if data > self.maximum:
+            self.refuse(f"This field must be at most {self.maximum}.", "too_large")
+        if data != int(data):
+            self.refuse("This field must be a whole number.")
+        return int(data)
+
+
+class Amount(WholeNumber):
+    """Minor units, greater than 0."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"minimum": 1, "maximum": MAX_AMOUNT} | options)
+
+
+class Currency(StrictField):
+    """An alphabetic ISO 4217 code in capitals. Whether the business may use it is asked elsewhere."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.refuse("This field must be a string.", "invalid_type")
+        if data not in CURRENCIES:
+            self.refuse("This field must be an ISO 4217 code such as NGN.", "unsupported_currency")
+        return data
+
+
+class Email(Text):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=254, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        try:
+            _is_email(value)
+        except InvalidValue:
+            self.refuse("This field must be an e-mail address.")
+        return value
+
+
+_is_email = EmailValidator()
+
+
+class IPAddress(Text):
+    """An IPv4 or IPv6 address, given back in its canonical spelling."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=45, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if "%" in value:  # a zone means something on one machine only
+            self.refuse("This field must be an IPv4 or IPv6 address.")
+        try:
+            return str(ipaddress.ip_address(value))
+        except ValueError:
+            self.refuse("This field must be an IPv4 or IPv6 address.")
+
+
+class WebAddress(Text):
+    """An absolute http or https address without credentials. `schemes` says which of the two."""
+
+    def __init__(self, *, schemes: Collection[str] = ("http", "https"), **options: Any) -> None:
+        super().__init__(
+            max_length=2048,
+            pattern=r"[!-\[\]-~]+",  # printable ASCII without blank and backslash
+            says="This field must be an absolute address of at most 2048 ASCII characters, without blanks.",
+            **options,
+        )
+        self.schemes = tuple(schemes)
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        try:
+            parts = urlsplit(value)
+            hostname, _port = parts.hostname, parts.port
+        except ValueError:
+            self.refuse("This field must be an absolute address.")
+        if parts.scheme not in self.schemes or not hostname:
+            self.refuse(f"This field must be an absolute {_either(self.schemes)} address.")
+        if "@" in parts.netloc:
+            self.refuse("This field may not hold credentials.")
+        return value
+
+
+class Moment(Text):
+    """A moment in RFC 3339, with its offset."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=40,
+            pattern=r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?([Zz]|[+-][0-9]{2}:[0-9]{2})",
+            says="This field must be a moment in RFC 3339 such as 2026-01-31T08:00:00Z.",
+            **options,
+        )
+
+    def to_internal_value(self, data: Any) -> datetime:
+        value = super().to_internal_value(data)
+        try:
+            moment = parse_datetime(value.upper())
+        except ValueError:
+            moment = None
+        if moment is None:
+            self.refuse(self._says)
+        return moment
+
+
+class RequestSerializer(serializers.Serializer):
+    """An object of a request. Every error is found in one pass; unknown fields are errors.
+
+    `elsewhere` names the fields that exist in other kinds of request: they get an error that says so.
+    """
+
+    default_error_messages = {
+        "invalid": "This field must be an object.",
+        "null": "This field may not be null; leave it out instead.",
+    }
+    elsewhere: frozenset[str] = frozenset()
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValidationError(self.error_messages["invalid"], code="invalid_type")
+        values, errors = self._read_fields(data)
+        errors |= self.unmet_conditions(data)
+        errors |= self._strangers(data)
+        if errors:
+            raise ValidationError(errors)
+        return values
+
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:  # noqa: ARG002
+        """Return the errors of rules between fields, judged by which fields are there."""
+        return {}
+
+    def _read_fields(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
+        values: dict[str, Any] = {}
+        errors: Errors = {}
+        for name, field in self.fields.items():
+            try:
+                values[field.source] = field.run_validation(data.get(name, empty))
+            except ValidationError as refused:
+                errors[name] = refused.detail
+            except serializers.SkipField:
+                pass
+        return values, errors
+
+    def _strangers(self, data: Mapping[str, Any]) -> Errors:
+        known = self.fields
+        return {
+            mask_card_numbers(name[:100]): error(NOT_ALLOWED_HERE, "not_allowed_here")
+            if name in self.elsewhere
+            else error(UNKNOWN_FIELD, "unknown_field")
+            for name in data
+            if name not in known
+        }
+
+
+def required_together(data: Mapping[str, Any], *names: str, when: Collection[str]) -> Errors:
+    """Return an error for each absent name, where any field of `when` is there."""
+    if not any(name in data for name in when):
+        return {}
+    return {
+        name: error(f"This field is required with {_either(tuple(when))}.", "required")
+        for name in names
+        if name not in data
+    }
+
+
+def _either(options: Collection[str]) -> str:
+    *rest, last = options
+    return f"{', '.join(rest)} or {last}" if rest else last
+
+
+def read_request(
+    serializer: RequestSerializer, data: Mapping[str, Any], *, business: Business
+) -> dict[str, Any]:
+    """Return the values of a request, all errors told at once, the business's currencies among them.
+
+    :raises ValidationError: anything is wrong with it
+    """
+    errors: Errors = {}
+    values: dict[str, Any] = {}
+    try:
+        values = serializer.run_validation(data)
+    except ValidationError as refused:
+        if not isinstance(refused.detail, dict):
+            raise
+        errors = refused.detail
+    currency = data.get("currency")
+    if currency in CURRENCIES and currency not in business.currencies:
+        message = f"This business is enabled for {_either(tuple(business.currencies))} only."
+        errors["currency"] = error(message, "unsupported_currency")
+    if errors:
+        raise ValidationError(errors)
+    return values

@@ -1,0 +1,83 @@
+"""Request bodies, read strictly: what is ambiguous in JSON is refused where money moves."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import IO, Any, NoReturn
+
+from rest_framework import status
+from rest_framework.parsers import BaseParser
+
+from merchants.errors import Problem
+
+
+class MalformedJSON(Problem):
+    """The body is not one JSON object, or says something twice."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "malformed_json"
+    default_detail = "The body must be one JSON object."
+
+
+def load_object(body: bytes) -> dict[str, Any]:
+    """Read one JSON object. Numbers with a fraction or exponent come as Decimal, exactly as written.
+
+    >>> load_object(b'{"amount": 1000.0}')
+    {'amount': Decimal('1000.0')}
+
+    :raises MalformedJSON: not UTF-8, not JSON, not an object, a duplicate key, NaN or Infinity, half a
+        surrogate pair, or nested too deeply. The sentence never repeats what was sent.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise MalformedJSON("The body must be JSON in UTF-8.") from None
+    try:
+        document = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise MalformedJSON(f"The body is not JSON: see line {error.lineno}, column {error.colno}.") from None
+    except RecursionError:
+        raise MalformedJSON("The body is nested too deeply.") from None
+    except ValueError:  # an integer of thousands of digits
+        raise MalformedJSON("The body holds a number that is too long.") from None
+    if not isinstance(document, dict):
+        raise MalformedJSON
+    if "\\u" in text:
+        _refuse_half_characters(document)
+    return document
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise MalformedJSON("The body has a duplicate key.")
+    return members
+
+
+def _refuse_constant(_name: str) -> NoReturn:
+    raise MalformedJSON("NaN and Infinity are not JSON.")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=Decimal)
+
+
+def _refuse_half_characters(document: Any) -> None:
+    try:
+        json.dumps(document, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise MalformedJSON("The body holds half of a surrogate pair.") from None
+
+
+class StrictJSONParser(BaseParser):
+    """The API's one parser; any other media type is answered 415."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        body: bytes = parser_context["request"].body if parser_context else stream.read()
+        return load_object(body)

@@ -1,0 +1,11 @@
+"""Scheduled work of the merchants app."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from merchants import authentication
+
+
+@shared_task(name="merchants.purge_nonces")
+def purge_nonces() -> None:
+    authentication.forget_nonces(now=timezone.now())

@@ -1,0 +1,89 @@
+"""Card numbers: brands, check digits, and a wrapper that keeps them out of everything that is written.
+
+>>> brand_of("5060990000000000"), brand_of("6500020000000000"), brand_of("4084080000005408")
+('VERVE', 'VERVE', 'VISA')
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NoReturn
+
+# Prefix ranges of equal length, first match wins. Verve lies inside Discover's and Maestro's ranges and
+# so comes before them (facts: card brands).
+BRANDS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("VERVE", (("506099", "506198"), ("507865", "507964"), ("650002", "650027"))),
+    ("VISA", (("4", "4"),)),
+    ("MASTERCARD", (("51", "55"), ("222100", "272099"))),
+    ("AMEX", (("34", "34"), ("37", "37"))),
+    ("DISCOVER", (("6011", "6011"), ("644", "649"), ("65", "65"))),
+    ("DINERS", (("300", "305"), ("36", "36"), ("38", "39"))),
+    ("JCB", (("2131", "2131"), ("1800", "1800"), ("3528", "3589"))),
+    ("UNIONPAY", (("62", "62"), ("81", "81"))),
+    ("MAESTRO", (("50", "50"), ("56", "59"), ("63", "63"), ("67", "67"))),
+)
+
+
+def brand_of(number: str) -> str:
+    """Return the brand of a card number, UNKNOWN where no range holds it."""
+    for brand, ranges in BRANDS:
+        if any(first <= number[: len(first)] <= last for first, last in ranges):
+            return brand
+    return "UNKNOWN"
+
+
+class CardSecret:
+    """A card number and its CVV, for the one call that needs them.
+
+    Nothing that prints, logs, compares, copies or pickles it gets to see them.
+    """
+
+    __slots__ = ("_cvv", "_number")
+
+    def __init__(self, *, number: str, cvv: str) -> None:
+        self._number = number
+        self._cvv = cvv
+
+    def reveal_number(self) -> str:
+        return self._number
+
+    def reveal_cvv(self) -> str:
+        return self._cvv
+
+    def __repr__(self) -> str:
+        return "<CardSecret>"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A card number is never written down.")
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("A card number is never written down.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A card as a payer gave it: what may be stored, and the secret that may not."""
+
+    secret: CardSecret = field(repr=False)
+    brand: str
+    bin: str  # the first six digits
+    last4: str
+    name: str
+    expiry_month: str  # two digits
+    expiry_year: str  # four digits
+    billing_address: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+def has_expired(*, month: str, year: str, now: datetime) -> bool:
+    """Tell whether a card's last day, the last of its month anywhere on Earth, has passed.
+
+    >>> from datetime import UTC
+    >>> has_expired(month="11", year="2026", now=datetime(2026, 11, 30, 23, tzinfo=UTC))
+    False
+    >>> has_expired(month="11", year="2026", now=datetime(2026, 12, 2, tzinfo=UTC))
+    True
+    """
+    following = (int(year) + 1, 1) if month == "12" else (int(year), int(month) + 1)
+    # The month ends twelve hours later in the westernmost time zone.
+    return (now.year, now.month, now.day, now.hour) >= (*following, 1, 12)

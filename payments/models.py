@@ -1,0 +1,469 @@
+"""Transactions, what was asked of the acquirer about them, and the log of their moves.
+
+Only the methods here change a status. Every one of them expects its caller to hold the row's lock.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+from rest_framework import status
+
+from merchants.errors import Problem
+from merchants.models import Business
+from payments.outcomes import PROCESSING, Outcome
+
+if TYPE_CHECKING:
+    from payments.rails.protocol import RailAnswer
+
+
+class InvalidState(Problem):
+    """What was asked does not fit the state that the transaction is in."""
+
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "invalid_state"
+    default_detail = "The transaction's state does not allow this."
+
+
+class AlreadyFinished(InvalidState):
+    """The transaction has reached a terminal status; it never leaves it."""
+
+    default_detail = "This transaction has already finished."
+
+
+class TransactionQuerySet(models.QuerySet["Transaction"]):
+    def of(self, business: Business) -> TransactionQuerySet:
+        """The only way to a business's transactions: another's look as if they did not exist."""
+        return self.filter(business=business)
+
+    def unanswered(self) -> TransactionQuerySet:
+        """Sent to a rail whose answer is not known."""
+        return self.filter(awaiting=Transaction.Awaiting.RAIL)
+
+    def overdue(self, *, at: datetime) -> TransactionQuerySet:
+        """Challenges and authorisations whose time is over."""
+        return self.filter(
+            awaiting__in=[Transaction.Awaiting.PAYER, Transaction.Awaiting.CAPTURE], expires_at__lte=at
+        )
+
+
+class Transaction(models.Model):
+    """A payment, a payout or a card check. Amounts are minor units."""
+
+    class RequestType(models.TextChoices):
+        PAYMENT = "payment"  # a payer pays the merchant
+        PAYOUT = "payout"  # the merchant pays a bank account
+        CARD_CHECK = "card_check"  # is this card alive? No money moves
+
+    class Method(models.TextChoices):
+        CARD = "card"
+        BANK = "bank"  # payouts
+
+    class Status(models.TextChoices):
+        PENDING = "pending"  # created; waits for the payer, the issuer or the bank
+        SUCCESS = "success"  # completed; final
+        FAILED = "failed"  # terminally failed; final
+
+    class Awaiting(models.TextChoices):
+        """Whose move a pending transaction waits for."""
+
+        RAIL = "rail"  # the acquirer or bank was asked, its answer is not known
+        PAYER = "payer"  # the 3-D Secure challenge is open
+        CAPTURE = "capture"  # authorised; the merchant has yet to capture or void
+        NOTHING = "", "nothing"  # finished
+
+    class RefundStatus(models.TextChoices):
+        NONE = "none"  # no refund attempted
+        PARTIALLY_REFUNDED = "partially_refunded"
+        REFUNDED = "refunded"  # everything captured went back
+        REFUND_FAILED = "refund_failed"  # the last attempt failed; amounts are as before it
+
+    id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    reference = models.CharField(max_length=100)
+    fingerprint = models.CharField(max_length=64)  # keyed hash of the request, for idempotency
+    request_type = models.CharField(max_length=10, choices=RequestType.choices)
+    method = models.CharField(max_length=16, choices=Method.choices)
+
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
+    awaiting = models.CharField(max_length=8, choices=Awaiting.choices, blank=True, default=Awaiting.RAIL)
+    refund_status = models.CharField(max_length=20, choices=RefundStatus.choices, default=RefundStatus.NONE)
+    response_code = models.CharField(max_length=5, default=PROCESSING.code)
+    response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
+
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    fee = models.BigIntegerField(default=0)
+    captures_at_once = models.BooleanField(default=True)  # false: authorised first, captured on request
+    amount_captured = models.BigIntegerField(default=0)
+    amount_refunded = models.BigIntegerField(default=0)
+    amount_being_refunded = models.BigIntegerField(default=0)  # asked for, not answered yet
+
+    narration = models.CharField(max_length=255, blank=True)
+    payment_ip = models.GenericIPAddressField(null=True, blank=True)
+    redirect_url = models.CharField(max_length=2048, blank=True)
+    customer_name = models.CharField(max_length=255, blank=True)
+    customer_email = models.CharField(max_length=254, blank=True)
+    customer_reference = models.CharField(max_length=100, blank=True)
+    account_number = models.CharField(max_length=10, blank=True)  # payouts: the beneficiary's
+    bank_code = models.CharField(max_length=10, blank=True)
+
+    card_brand = models.CharField(max_length=10, blank=True)
+    card_bin = models.CharField(max_length=6, blank=True)
+    card_last4 = models.CharField(max_length=4, blank=True)
+    card_expiry_month = models.CharField(max_length=2, blank=True)
+    card_expiry_year = models.CharField(max_length=4, blank=True)
+
+    # Ours, sent to the rail: with these an unanswered request is asked about again.
+    system_trace_audit_number = models.CharField(max_length=6, blank=True)
+    retrieval_reference_number = models.CharField(max_length=12, blank=True)
+    # The rail's, empty until it has answered.
+    gateway_code = models.CharField(max_length=3, blank=True)
+    gateway_recommendation = models.CharField(max_length=16, blank=True)
+    acquirer_transaction_id = models.CharField(max_length=64, blank=True)
+    authorization_code = models.CharField(max_length=6, blank=True)
+    merchant_descriptor = models.CharField(max_length=22, blank=True)
+
+    next_query_at = models.DateTimeField(null=True)  # while awaiting the rail
+    queries_made = models.PositiveSmallIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True)  # while awaiting payer or capture
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    objects: ClassVar = TransactionQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "reference"], name="one_transaction_per_reference"),
+            models.CheckConstraint(
+                condition=Q(amount__gt=0) | Q(amount=0, request_type="card_check"), name="amount_is_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(amount_captured__gte=0, amount_captured__lte=F("amount")),
+                name="captured_within_authorised",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    amount_refunded__gte=0,
+                    amount_being_refunded__gte=0,
+                    amount_captured__gte=F("amount_refunded") + F("amount_being_refunded"),
+                ),
+                name="refunded_within_captured",
+            ),
+            models.CheckConstraint(
+                condition=Q(refund_status="none", amount_refunded=0)
+                | Q(
+                    refund_status="partially_refunded",
+                    amount_refunded__gt=0,
+                    amount_refunded__lt=F("amount_captured"),
+                )
+                | Q(refund_status="refunded", amount_refunded__gt=0, amount_refunded=F("amount_captured"))
+                | Q(refund_status="refund_failed", amount_refunded__lt=F("amount_captured")),
+                name="refund_status_follows_amounts",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="pending", finished_at__isnull=True)
+                | Q(status__in=["success", "failed"], finished_at__isnull=False, awaiting=""),
+                name="only_finished_transactions_have_finished_at",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="pending") | Q(awaiting__in=["rail", "payer", "capture"]),
+                name="pending_transactions_await_something",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="success") | Q(amount_captured=0), name="only_success_captures"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["business", "-id"], name="transactions_newest_first"),
+            models.Index(
+                fields=["next_query_at"], condition=Q(awaiting="rail"), name="transactions_unanswered"
+            ),
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(awaiting__in=["payer", "capture"]),
+                name="transactions_overdue",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference
+
+    @property
+    def is_pending(self) -> bool:
+        return self.status == self.Status.PENDING
+
+    @property
+    def is_card_payment(self) -> bool:
+        return self.method == self.Method.CARD and self.request_type == self.RequestType.PAYMENT
+
+    @property
+    def amount_refundable(self) -> int:
+        """What is left to refund, in minor units; refunds still under way count as gone."""
+        return self.amount_captured - self.amount_refunded - self.amount_being_refunded
+
+    def await_payer(self, *, until: datetime) -> Iterable[Transition]:
+        """The issuer wants to see the payer: wait for the challenge."""
+        return self._await(self.Awaiting.PAYER, next_query_at=None, expires_at=until)
+
+    def await_rail(self, *, query_at: datetime) -> Iterable[Transition]:
+        """The rail is being asked; if its answer gets lost, ask again at that moment."""
+        return self._await(self.Awaiting.RAIL, next_query_at=query_at, expires_at=None)
+
+    def authorise(self, answer: RailAnswer, *, until: datetime) -> Iterable[Transition]:
+        """The issuer has reserved the amount: wait for the capture until that moment."""
+        self._note(answer)
+        return self._await(self.Awaiting.CAPTURE, next_query_at=None, expires_at=until, also=RAIL_FIELDS)
+
+    def finish(
+        self,
+        outcome: Outcome,
+        *,
+        captured: int = 0,
+        fee: int = 0,
+        answer: RailAnswer | None = None,
+        now: datetime,
+    ) -> Iterable[Transition]:
+        """Move from pending to success or failed, as the outcome says.
+
+        :raises AlreadyFinished: the transaction is no longer pending
+        """
+        self._must_be_pending()
+        if answer is not None:
+            self._note(answer)
+        before = self.status
+        self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
+        self.awaiting = self.Awaiting.NOTHING
+        self.response_code, self.response_summary = outcome.code, outcome.summary
+        self.gateway_code = outcome.gateway_code or self.gateway_code
+        self.gateway_recommendation = outcome.advice
+        self.amount_captured, self.fee = captured, fee
+        self.next_query_at = self.expires_at = None
+        self.finished_at = now
+        self.save(update_fields=FINISH_FIELDS)
+        return [Transition(transaction=self, attribute="status", before=before, after=self.status)]
+
+    def ask_later(self, *, query_at: datetime) -> None:
+        """The rail still does not know: ask again at that moment."""
+        self.next_query_at = query_at
+        self.queries_made += 1
+        self.save(update_fields=["next_query_at", "queries_made"])
+
+    def reserve_refund(self, amount: int) -> None:
+        self.amount_being_refunded += amount
+        self.save(update_fields=["amount_being_refunded"])
+
+    def settle_refund(self, amount: int, *, succeeded: bool) -> Iterable[Transition]:
+        """A refund was answered: book it, or give the reserved amount free again."""
+        before = self.refund_status
+        self.amount_being_refunded -= amount
+        if succeeded:
+            self.amount_refunded += amount
+            everything = self.amount_refunded == self.amount_captured
+            self.refund_status = (
+                self.RefundStatus.REFUNDED if everything else self.RefundStatus.PARTIALLY_REFUNDED
+            )
+        else:
+            self.refund_status = self.RefundStatus.REFUND_FAILED
+        self.save(update_fields=["amount_being_refunded", "amount_refunded", "refund_status"])
+        return [
+            Transition(transaction=self, attribute="refund_status", before=before, after=self.refund_status)
+        ]
+
+    def _await(
+        self,
+        whom: Awaiting,
+        *,
+        next_query_at: datetime | None,
+        expires_at: datetime | None,
+        also: tuple[str, ...] = (),
+    ) -> Iterable[Transition]:
+        self._must_be_pending()
+        before, self.awaiting = self.awaiting, whom
+        self.next_query_at, self.expires_at = next_query_at, expires_at
+        self.save(update_fields=["awaiting", "next_query_at", "expires_at", *also])
+        return [Transition(transaction=self, attribute="awaiting", before=before, after=whom)]
+
+    def _must_be_pending(self) -> None:
+        if not self.is_pending:
+            raise AlreadyFinished
+
+    def _note(self, answer: RailAnswer) -> None:
+        """Keep what the rail calls this transaction."""
+        self.gateway_code = answer.outcome.gateway_code
+        self.authorization_code = answer.authorization_code
+        self.acquirer_transaction_id = answer.acquirer_transaction_id
+        self.merchant_descriptor = answer.merchant_descriptor
+
+
+RAIL_FIELDS = ("gateway_code", "authorization_code", "acquirer_transaction_id", "merchant_descriptor")
+FINISH_FIELDS = (
+    "status",
+    "awaiting",
+    "response_code",
+    "response_summary",
+    "gateway_recommendation",
+    "amount_captured",
+    "fee",
+    "next_query_at",
+    "expires_at",
+    "finished_at",
+    *RAIL_FIELDS,
+)
+
+
+class Transition(models.Model):
+    """One move of a transaction's status, refund_status or awaiting. Append-only."""
+
+    class Cause(models.TextChoices):
+        """Who or what moved it."""
+
+        RAIL = "rail"  # the rail's answer to the first question
+        PAYER = "payer"  # the 3-D Secure page
+        MERCHANT = "merchant"  # capture, void or refund
+        REQUERY = "requery"  # the rail's answer when asked again
+        EXPIRY = "expiry"  # time ran out
+
+    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
+    attribute = models.CharField(max_length=20)
+    before = models.CharField(max_length=20, blank=True)
+    after = models.CharField(max_length=20, blank=True)
+    cause = models.CharField(max_length=10, choices=Cause.choices)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.attribute}: {self.before} → {self.after}"
+
+
+def new_challenge_token() -> str:
+    return secrets.token_urlsafe(24)
+
+
+class Challenge(models.Model):
+    """The payer's 3-D Secure page. Its transaction's lock is its lock."""
+
+    WRONG_CODES_ALLOWED = 3
+
+    token = models.CharField(primary_key=True, max_length=43, default=new_challenge_token)
+    transaction = models.OneToOneField(Transaction, on_delete=models.PROTECT, related_name="challenge")
+    wrong_codes = models.PositiveSmallIntegerField(default=0)
+    passed_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(wrong_codes__lte=3), name="three_wrong_codes_at_most"),
+        ]
+
+    def __str__(self) -> str:
+        return f"3-D Secure of {self.transaction_id}"
+
+    @property
+    def tries_left(self) -> int:
+        return self.WRONG_CODES_ALLOWED - self.wrong_codes
+
+
+class CardOperation(models.Model):
+    """A capture, void or refund: what is asked of the acquirer after the authorisation."""
+
+    class Kind(models.TextChoices):
+        CAPTURE = "capture"
+        VOID = "void"
+        REFUND = "refund"
+
+    class Status(models.TextChoices):
+        PENDING = "pending"  # asked; the answer is not known
+        SUCCESS = "success"  # done; final
+        FAILED = "failed"  # refused by the acquirer; final
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="operations")
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    reference = models.CharField(max_length=100, null=True)  # refunds: the merchant's
+    fingerprint = models.CharField(max_length=64, blank=True)
+    reason = models.CharField(max_length=255, blank=True)
+    amount = models.BigIntegerField()
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
+    response_code = models.CharField(max_length=5, default=PROCESSING.code)
+    response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
+    gateway_code = models.CharField(max_length=3, blank=True)
+    next_query_at = models.DateTimeField(null=True)
+    queries_made = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "reference"], name="one_refund_per_reference"),
+            models.UniqueConstraint(
+                fields=["transaction"],
+                condition=Q(kind__in=["capture", "void"], status__in=["pending", "success"]),
+                name="captured_or_voided_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="refund", reference__isnull=False)
+                | ~Q(kind="refund") & Q(reference__isnull=True),
+                name="refunds_have_references",
+            ),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="operation_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(status="pending", finished_at__isnull=True)
+                | ~Q(status="pending") & Q(finished_at__isnull=False),
+                name="only_finished_operations_have_finished_at",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["next_query_at"], condition=Q(status="pending"), name="operations_unanswered"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.transaction_id}"
+
+    def finish(self, outcome: Outcome, *, now: datetime) -> None:
+        """Move from pending to success or failed, as the acquirer's outcome says.
+
+        :raises AlreadyFinished: another caller was first
+        """
+        if self.status != self.Status.PENDING:
+            raise AlreadyFinished
+        self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
+        self.response_code, self.response_summary = outcome.code, outcome.summary
+        self.gateway_code = outcome.gateway_code
+        self.next_query_at = None
+        self.finished_at = now
+        self.save(
+            update_fields=[
+                "status",
+                "response_code",
+                "response_summary",
+                "gateway_code",
+                "next_query_at",
+                "finished_at",
+            ]
+        )
+
+    def ask_later(self, *, query_at: datetime) -> None:
+        """The acquirer still does not know: ask again at that moment."""
+        self.next_query_at = query_at
+        self.queries_made += 1
+        self.save(update_fields=["next_query_at", "queries_made"])
+
+
+class TraceCounter(models.Model):
+    """How many trace numbers were taken; processes take them in blocks."""
+
+    STAN = "stan"
+
+    name = models.CharField(primary_key=True, max_length=20)
+    taken = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.taken}"

@@ -1,0 +1,120 @@
+"""The sandbox's acquirer and bank: they answer as the outcomes table says.
+
+Their books are a function of what they were told: whoever asks again, from whatever process, gets the
+same answer. A lost answer is one that was decided and not told; asking again tells it.
+"""
+
+import hashlib
+from uuid import UUID
+
+from payments import outcomes, sandbox_outcomes
+from payments.cards import Card, has_expired
+from payments.outcomes import Outcome
+from payments.rails.protocol import (
+    AnswerLost,
+    CardOrder,
+    OperationOrder,
+    PayoutOrder,
+    RailAnswer,
+    ThreeDSecure,
+)
+from payments.sandbox_outcomes import Special
+
+
+class SandboxAcquirer:
+    """An acquirer that decides by test card, expiry and amount, in this order."""
+
+    def authorise(self, order: CardOrder, *, card: Card, three_ds: ThreeDSecure) -> RailAnswer:  # noqa: ARG002
+        refusal = _card_refusal(order)
+        if refusal is not None:  # before any challenge
+            return self._answer(order, refusal)
+        if _needs_challenge(order, three_ds):
+            return RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
+        return self.resume(order)
+
+    def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:  # noqa: ARG002
+        return self._answer(order, self._decide(order))
+
+    def is_right_code(self, order: CardOrder, *, code: str) -> bool:  # noqa: ARG002
+        return code == sandbox_outcomes.ONE_TIME_CODE
+
+    def resume(self, order: CardOrder) -> RailAnswer:
+        decided = self._decide(order)
+        if decided is Special.LOST_ANSWER:
+            raise AnswerLost
+        return self._answer(order, decided)
+
+    def query(self, order: CardOrder) -> RailAnswer:
+        return self._answer(order, self._decide(order))
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        if self._decide_operation(operation) is Special.LOST_ANSWER:
+            raise AnswerLost
+        return self.query_operation(order, operation)
+
+    def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        return self._answer(order, self._decide_operation(operation))
+
+    def _decide(self, order: CardOrder) -> Outcome | Special | None:
+        return _card_refusal(order) or _by_amount(order)
+
+    def _decide_operation(self, operation: OperationOrder) -> Outcome | Special | None:
+        tables = {"capture": sandbox_outcomes.CAPTURE_AMOUNTS, "refund": sandbox_outcomes.REFUND_AMOUNTS}
+        return sandbox_outcomes.by_amount(operation.amount, tables.get(operation.kind, {}))
+
+    def _answer(self, order: CardOrder, decided: Outcome | Special | None) -> RailAnswer:
+        digest = int.from_bytes(hashlib.sha256(order.id.bytes).digest()[:12])
+        if isinstance(decided, Outcome):
+            return RailAnswer(outcome=decided, acquirer_transaction_id=f"{digest % 10**21:021}")
+        return RailAnswer(
+            outcome=outcomes.COMPLETED,
+            authorization_code=f"{digest % 10**6:06}",
+            acquirer_transaction_id=f"{digest % 10**21:021}",
+            merchant_descriptor=order.descriptor,
+        )
+
+
+class SandboxBank:
+    """A bank that decides by amount; to one account number its answer gets lost."""
+
+    def send(self, order: PayoutOrder) -> RailAnswer:
+        if order.account_number == sandbox_outcomes.LOST_ANSWER_ACCOUNT:
+            raise AnswerLost
+        return self.query(order)
+
+    def query(self, order: PayoutOrder) -> RailAnswer:
+        decided = sandbox_outcomes.by_amount(order.amount, sandbox_outcomes.PAYOUT_AMOUNTS)
+        if isinstance(decided, Outcome) and order.account_number != sandbox_outcomes.LOST_ANSWER_ACCOUNT:
+            return RailAnswer(outcome=decided)
+        return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=_session_id(order.id))
+
+    def account_name(self, *, account_number: str, nip_code: str) -> str:  # noqa: ARG002
+        return f"Sandbox Account {account_number[-4:]}"
+
+
+def _session_id(order_id: UUID) -> str:
+    """Return a NIP session id: 30 digits."""
+    return f"{int.from_bytes(hashlib.sha256(order_id.bytes).digest()[:16]) % 10**30:030}"
+
+
+def _card_refusal(order: CardOrder) -> Outcome | None:
+    """Return why this card is refused whatever the amount, or None."""
+    if has_expired(month=order.card_expiry_month, year=order.card_expiry_year, now=order.created_at):
+        return outcomes.EXPIRED_CARD
+    by_card = sandbox_outcomes.by_card(order.card_bin, order.card_last4)
+    return by_card if isinstance(by_card, Outcome) else None
+
+
+def _by_amount(order: CardOrder) -> Outcome | Special | None:
+    if sandbox_outcomes.by_card(order.card_bin, order.card_last4) is Special.FRICTIONLESS:
+        return None  # it succeeds, whatever the amount
+    return sandbox_outcomes.by_amount(order.amount, sandbox_outcomes.CARD_AMOUNTS)
+
+
+def _needs_challenge(order: CardOrder, three_ds: ThreeDSecure) -> bool:
+    by_card = sandbox_outcomes.by_card(order.card_bin, order.card_last4)
+    if by_card is Special.CHALLENGE:
+        return True
+    if by_card is Special.FRICTIONLESS:
+        return False
+    return three_ds.enabled and three_ds.challenge_preference != "no_challenge"

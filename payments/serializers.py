@@ -1,0 +1,205 @@
+"""The forms of requests, one for each kind, without an `if` on the kind in them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from merchants.masking import passes_luhn
+from merchants.strict_fields import (
+    Amount,
+    Choice,
+    Currency,
+    Email,
+    Errors,
+    Flag,
+    IPAddress,
+    NotBlank,
+    Reference,
+    RequestSerializer,
+    Text,
+    WebAddress,
+    WholeNumber,
+    required_together,
+)
+from payments import banks
+from payments.cards import Card, CardSecret, brand_of
+from payments.rails.protocol import ThreeDSecure
+
+# Every field that some kind of request has; a kind refuses the others by name.
+EVERY_FIELD = frozenset(
+    {
+        "request_type", "reference", "amount", "currency", "payment_method", "payment_method_id",
+        "expiry_duration", "source", "customer", "3ds", "redirect_url", "narration", "payment_ip",
+        "authorization_type", "capture",
+    }
+)  # fmt: skip
+CHALLENGE_PREFERENCES = ("challenge_mandated", "challenge_preferred", "no_preference", "no_challenge")
+
+
+class CardNumber(Text):
+    """A card number: spaces fall away, 12 to 19 digits remain and pass the Luhn check."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=40, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        number: str = super().to_internal_value(data).replace(" ", "")
+        digits = number.isascii() and number.isdecimal()
+        if not digits or not 12 <= len(number) <= 19 or not passes_luhn(number):  # noqa: PLR2004
+            self.refuse("This field must be a card number.", "invalid_card_number")
+        return number
+
+
+class RedirectAddress(WebAddress):
+    """Where the payer goes back to: https in production, http too in the sandbox."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if not settings.SANDBOX and not value.startswith("https:"):
+            self.refuse("This field must be an absolute https address.")
+        return value
+
+
+class BankCode(Text):
+    """The code or NIP code of a listed bank; given back is the bank's `code`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=10, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        bank = banks.find(super().to_internal_value(data))
+        if bank is None:
+            self.refuse("This field must be a code listed by GET /api/banks.", "unknown_bank")
+        return bank.code
+
+
+class BillingAddressSerializer(RequestSerializer):
+    address_line1 = Text(required=False, min_length=0)
+    address_line2 = Text(required=False, min_length=0)
+    city = Text(required=False, min_length=0, max_length=100)
+    state = Text(required=False, min_length=0, max_length=100)
+    postal_code = Text(required=False, min_length=0, max_length=20)
+    country = Text(required=False, pattern=r"[A-Z]{3}", says="This field must be an ISO 3166-1 alpha-3 code.")
+
+
+class SourceSerializer(RequestSerializer):
+    """A card. The value is a `Card`: from here on its number is out of reach of anything that writes."""
+
+    type = Choice(["card"])
+    pan = CardNumber()
+    name = NotBlank(max_length=100)
+    expiry_month = Text(pattern=r"0[1-9]|1[0-2]", says="This field must be 01 to 12.")
+    expiry_year = Text(pattern=r"[0-9]{4}", says="This field must have four digits.")
+    cvv = Text(pattern=r"[0-9]{3,4}", says="This field must have 3 or 4 digits.")
+    billing_address = BillingAddressSerializer(required=False)
+
+    def to_internal_value(self, data: Any) -> Card:
+        values = super().to_internal_value(data)
+        number = values["pan"]
+        return Card(
+            secret=CardSecret(number=number, cvv=values["cvv"]),
+            brand=brand_of(number),
+            bin=number[:6],
+            last4=number[-4:],
+            name=values["name"],
+            expiry_month=values["expiry_month"],
+            expiry_year=values["expiry_year"],
+            billing_address=values.get("billing_address", {}),
+        )
+
+
+class CheckedSourceSerializer(SourceSerializer):
+    """A card to check: its type comes in any case, and it has no billing address."""
+
+    type = Choice(["card"], any_case=True)
+    billing_address = None  # type: ignore[assignment]
+    elsewhere = frozenset({"billing_address"})
+
+
+class PayerSerializer(RequestSerializer):
+    """The customer of a payment."""
+
+    reference = NotBlank(required=False, max_length=100)
+    name = NotBlank(required=False)
+    email = Email(required=False)
+    elsewhere = frozenset({"account_number", "bank_code"})
+
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
+        return required_together(data, "reference", "email", when=("reference", "email", "name"))
+
+
+class BeneficiarySerializer(RequestSerializer):
+    """The customer of a payout."""
+
+    name = NotBlank()
+    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    bank_code = BankCode()
+    reference = NotBlank(required=False, max_length=100)
+    email = Email(required=False)
+
+
+class ThreeDSecureSerializer(RequestSerializer):
+    enabled = Flag(required=False)
+    challenge_preference = Choice(CHALLENGE_PREFERENCES, required=False)
+
+    def to_internal_value(self, data: Any) -> ThreeDSecure:
+        return ThreeDSecure(**super().to_internal_value(data))
+
+
+class OrderSerializer(RequestSerializer):
+    """What payments and payouts have in common."""
+
+    reference = Reference()
+    amount = Amount()
+    currency = Currency()
+    narration = Text(required=False, min_length=0)
+    payment_ip = IPAddress(required=False)
+    authorization_type = Choice(["regular"], required=False)
+
+
+class CardPaymentSerializer(OrderSerializer):
+    request_type = Choice(["payment"])
+    payment_method = Choice(["card"])
+    source = SourceSerializer()
+    customer = PayerSerializer(required=False)
+    three_ds = ThreeDSecureSerializer(required=False)
+    redirect_url = RedirectAddress()
+    capture = Flag(required=False)
+    elsewhere = EVERY_FIELD
+
+    def get_fields(self) -> Any:
+        fields = super().get_fields()
+        # Its name on the wire is no name in Python.
+        fields["3ds"] = fields.pop("three_ds")
+        fields["3ds"].source = "three_ds"
+        return fields
+
+
+class PayoutSerializer(OrderSerializer):
+    request_type = Choice(["payout"])
+    customer = BeneficiarySerializer()
+    elsewhere = EVERY_FIELD
+
+
+class CardCheckSerializer(RequestSerializer):
+    request_type = Choice(["card_check"])
+    reference = Reference(required=False)
+    amount = WholeNumber(required=False, minimum=0, maximum=0)
+    currency = Currency()
+    source = CheckedSourceSerializer()
+    elsewhere = EVERY_FIELD
+
+
+class CaptureSerializer(RequestSerializer):
+    amount = Amount(required=False)
+
+
+class VoidSerializer(RequestSerializer):
+    """A void says nothing."""
+
+
+class RefundSerializer(RequestSerializer):
+    reference = Reference()
+    amount = Amount(required=False)
+    reason = Text(required=False, min_length=0)

@@ -1,0 +1,40 @@
+"""Card checks: is this card alive? No money moves and no event is sent."""
+
+import secrets
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from merchants.models import Business
+from payments.models import Transaction
+from payments.rails import card_acquirer
+from payments.services.intents import Intent, card_fields, open_intent
+from payments.services.orders import card_order
+from payments.services.settlement import Cause, ask
+
+
+def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+    """Ask the issuer about a card. Without a reference of the merchant's, one is made.
+
+    :raises DuplicateReference: the reference belongs to a different request
+    :raises RailUnavailable: no acquirer is configured
+    """
+    acquirer = card_acquirer()
+    card = request["source"]
+    intent = open_intent(
+        business=business,
+        reference=request.get("reference") or f"chk_{secrets.token_hex(12)}",
+        fingerprint=fingerprint,
+        now=now,
+        request_type=Transaction.RequestType.CARD_CHECK,
+        amount=0,
+        currency=request["currency"],
+        **card_fields(card, now=now),
+    )
+    if intent.is_new:
+        order = card_order(intent.transaction)
+        return replace(
+            intent,
+            transaction=ask(intent.transaction, lambda: acquirer.verify(order, card=card), cause=Cause.RAIL),
+        )
+    return intent

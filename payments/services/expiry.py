@@ -1,0 +1,45 @@
+"""What happens because time passes: challenges and authorisations end."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from payments.models import CardOperation, Transaction
+from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED
+from payments.services import settlement
+from payments.services.intents import lock
+from payments.services.operations import Kind
+from payments.services.settlement import Cause
+
+OUTCOMES = {
+    Transaction.Awaiting.PAYER: AUTHENTICATION_FAILED,
+    Transaction.Awaiting.CAPTURE: AUTHORISATION_EXPIRED,
+}
+
+
+def overdue(*, now: datetime) -> list[UUID]:
+    """Return the transactions whose time is over, longest overdue first."""
+    return list(Transaction.objects.overdue(at=now).order_by("expires_at").values_list("pk", flat=True))
+
+
+def expire(transaction_ids: list[UUID], *, now: datetime) -> Iterator[bool]:
+    """End each of these transactions; yield for each whether it was still there to be ended."""
+    for transaction_id in transaction_ids:
+        yield expire_one(transaction_id, now=now)
+
+
+@database.atomic
+def expire_one(transaction_id: UUID, *, now: datetime) -> bool:
+    """End a transaction whose time is over. False where somebody else has moved it, or is about to."""
+    transaction = lock(transaction_id)
+    if transaction.expires_at is None or transaction.expires_at > now:
+        return False
+    if transaction.operations.filter(
+        kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
+    ).exists():
+        return False  # the acquirer may have captured: its answer decides
+    outcome = OUTCOMES[Transaction.Awaiting(transaction.awaiting)]
+    settlement.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
+    return True

@@ -1,0 +1,102 @@
+"""What is asked of the acquirer after the authorisation: capture, void, refund.
+
+Each is a row of its own, written under the transaction's lock before the acquirer is asked. So that of
+a capture, a void and an expiry at the same moment one goes first and the others see it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+from django.utils import timezone
+from rest_framework import status
+
+from merchants.errors import Problem
+from payments.models import CardOperation, InvalidState, Transaction
+from payments.outcomes import COMPLETED, VOIDED
+from payments.rails.protocol import AnswerLost, RailAnswer
+from payments.services import settlement
+from payments.services.intents import lock
+from payments.services.settlement import Cause
+
+Kind = CardOperation.Kind
+
+
+class AmountTooLarge(Problem):
+    """More was asked for than there is."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "amount_too_large"
+    default_detail = "The amount is larger than what is left."
+
+
+def ask(operation: CardOperation, question: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
+    """Put an operation to the acquirer, outside every database transaction, and apply its answer.
+
+    A lost answer changes nothing: the operation stays pending and `requery` asks again.
+    """
+    try:
+        answer = question()
+    except AnswerLost:
+        return operation
+    return apply_answer(operation_id=operation.pk, answer=answer, cause=cause, now=timezone.now())
+
+
+@database.atomic
+def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: datetime) -> CardOperation:
+    """Give a pending operation the acquirer's answer. Whoever applies one first wins."""
+    transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
+    operation = CardOperation.objects.get(pk=operation_id)
+    operation.transaction = transaction
+    if operation.status != CardOperation.Status.PENDING:
+        return operation  # answered in the meantime
+    operation.finish(answer.outcome, now=now)
+    _APPLY[Kind(operation.kind)](transaction, operation, answer, cause, now)
+    return operation
+
+
+def require_capturable(transaction: Transaction) -> None:
+    """Refuse a capture or void of anything but an authorisation that nobody is working on.
+
+    :raises InvalidState: it is finished, not authorised, or being captured or voided
+    """
+    if transaction.awaiting != Transaction.Awaiting.CAPTURE:
+        raise InvalidState("Only an authorised payment that was not captured or voided allows this.")
+    under_way = transaction.operations.filter(
+        kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
+    )
+    if under_way.exists():
+        raise InvalidState("A capture or void of this payment is under way.")
+
+
+def _apply_capture(
+    transaction: Transaction, operation: CardOperation, answer: RailAnswer, cause: Cause, now: datetime
+) -> None:
+    if answer.outcome.is_success:
+        settlement.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
+
+
+def _apply_void(
+    transaction: Transaction,
+    operation: CardOperation,  # noqa: ARG001
+    answer: RailAnswer,
+    cause: Cause,
+    now: datetime,
+) -> None:
+    if answer.outcome.is_success:
+        settlement.finish(transaction, VOIDED, cause=cause, now=now)
+
+
+def _apply_refund(
+    transaction: Transaction, operation: CardOperation, answer: RailAnswer, cause: Cause, now: datetime
+) -> None:
+    moves = transaction.settle_refund(operation.amount, succeeded=answer.outcome.is_success)
+    settlement.log(moves, cause=cause, now=now)
+
+
+_APPLY: dict[Kind, Callable[[Transaction, CardOperation, RailAnswer, Cause, datetime], None]] = {
+    Kind.CAPTURE: _apply_capture,
+    Kind.VOID: _apply_void,
+    Kind.REFUND: _apply_refund,
+}

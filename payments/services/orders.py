@@ -1,0 +1,39 @@
+"""Transactions, told to a rail."""
+
+from payments import banks
+from payments.models import CardOperation, Transaction
+from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder
+
+
+def card_order(transaction: Transaction) -> CardOrder:
+    return CardOrder(
+        id=transaction.pk,
+        amount=transaction.amount,
+        currency=transaction.currency,
+        captures_at_once=transaction.captures_at_once,
+        card_bin=transaction.card_bin,
+        card_last4=transaction.card_last4,
+        card_expiry_month=transaction.card_expiry_month,
+        card_expiry_year=transaction.card_expiry_year,
+        system_trace_audit_number=transaction.system_trace_audit_number,
+        retrieval_reference_number=transaction.retrieval_reference_number,
+        descriptor=transaction.business.statement_descriptor,
+        created_at=transaction.created_at,
+    )
+
+
+def operation_order(operation: CardOperation) -> OperationOrder:
+    return OperationOrder(id=operation.pk, kind=operation.kind, amount=operation.amount)
+
+
+def payout_order(transaction: Transaction) -> PayoutOrder:
+    bank = banks.find(transaction.bank_code)
+    return PayoutOrder(
+        id=transaction.pk,
+        amount=transaction.amount,
+        currency=transaction.currency,
+        beneficiary=transaction.customer_name,
+        account_number=transaction.account_number,
+        nip_code=bank.nip_code if bank else transaction.bank_code,
+        narration=transaction.narration,
+    )

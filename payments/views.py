@@ -1,0 +1,119 @@
+"""The payment API: parse, one call, answer. `request.user` is the business that signed."""
+
+from typing import Any, cast
+
+from django.utils import timezone
+from rest_framework import status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from merchants.models import Business
+from merchants.pagination import NewestFirst
+from merchants.strict_fields import read_request
+from payments import banks, flows
+from payments.filters import filtered
+from payments.models import CardOperation, Transaction
+from payments.representation import represent, represent_refund
+from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerializer
+from payments.services import captures, refunds
+
+CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
+
+
+class PaymentsView(APIView):
+    """Start a payment, a payout or a card check; list them."""
+
+    def post(self, request: Request) -> Response:
+        flow = flows.choose(request.data)
+        intent = flow.start(request.data, business=_business(request), now=timezone.now())
+        transaction = intent.transaction
+        return _created_or_replayed(
+            represent(transaction), is_new=intent.is_new, location=f"/api/payments/{transaction.reference}"
+        )
+
+    def get(self, request: Request) -> Response:
+        transactions = Transaction.objects.of(_business(request)).select_related("challenge")
+        paginator = NewestFirst()
+        page = paginator.paginate_queryset(filtered(transactions, request.query_params), request, self)
+        return paginator.get_paginated_response([represent(transaction) for transaction in page or []])
+
+
+class PaymentView(APIView):
+    """What became of a payment, a payout or a card check."""
+
+    def get(self, request: Request, reference: str) -> Response:
+        return Response(represent(_find(request, reference)))
+
+
+class CaptureView(APIView):
+    """Capture an authorised card payment, in whole or in part."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        wanted = read_request(CAPTURE, request.data or {}, business=_business(request))
+        payment = captures.capture(
+            transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=timezone.now()
+        )
+        return Response(represent(payment))
+
+
+class VoidView(APIView):
+    """Release an authorised card payment."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        read_request(VOID, request.data or {}, business=_business(request))
+        payment = captures.void(transaction_id=_find(request, reference).pk, now=timezone.now())
+        return Response(represent(payment))
+
+
+class RefundsView(APIView):
+    """Refund a payment; list its refunds."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        wanted = read_request(REFUND, request.data, business=_business(request))
+        opened = refunds.refund(transaction=_find(request, reference), request=wanted, now=timezone.now())
+        return _created_or_replayed(represent_refund(opened.refund), is_new=opened.is_new)
+
+    def get(self, request: Request, reference: str) -> Response:
+        made = CardOperation.objects.filter(
+            transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
+        ).select_related("transaction")
+        paginator = NewestFirst()
+        page = paginator.paginate_queryset(made, request, self)
+        return paginator.get_paginated_response([represent_refund(refund) for refund in page or []])
+
+
+class BanksView(APIView):
+    """The banks that payouts can reach."""
+
+    def get(self, request: Request) -> Response:
+        rows, etag = banks.listing()
+        headers = {"ETag": etag, "Cache-Control": "private, max-age=3600"}
+        if etag in request.headers.get("If-None-Match", ""):
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers=headers)
+        return Response({"data": rows}, headers=headers)
+
+
+def _business(request: Request) -> Business:
+    return cast("Business", request.user)
+
+
+def _find(request: Request, reference: str) -> Transaction:
+    """Return the caller's transaction; another business's is as unknown as one that never was."""
+    transaction: Transaction | None = (
+        Transaction.objects.of(_business(request))
+        .select_related("business", "challenge")
+        .filter(reference=reference)
+        .first()
+    )
+    if transaction is None:
+        raise NotFound
+    return transaction
+
+
+def _created_or_replayed(shown: dict[str, Any], *, is_new: bool, location: str | None = None) -> Response:
+    if not is_new:
+        return Response(shown, headers={"Idempotent-Replayed": "true"})
+    headers = {"Location": location} if location else {}
+    return Response(shown, status=status.HTTP_201_CREATED, headers=headers)

@@ -1,0 +1,64 @@
+"""Fixtures for all tests: two businesses that sign, a quiet cache, and a running service for journeys."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db.backends.sqlite3.base import DatabaseOperations
+
+from merchants.models import ApiKey
+from tests.clients import Credentials, InProcessClient
+from tests.factories import ApiKeyFactory, BusinessFactory
+from tests.journeys.service import Service, start_service
+
+
+@pytest.fixture(autouse=True)
+def _no_rate_limits_left_over() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def ada(db: None) -> ApiKey:
+    """The key of the business that asks."""
+    return ApiKeyFactory(business=BusinessFactory(name="Ada Books"))
+
+
+@pytest.fixture
+def bisi(db: None) -> ApiKey:
+    """The key of another business."""
+    return ApiKeyFactory(business=BusinessFactory(name="Bisi Bikes"))
+
+
+@pytest.fixture
+def api(ada: ApiKey) -> InProcessClient:
+    return InProcessClient(Credentials(ada.public_id, ada.secret))
+
+
+@pytest.fixture
+def other_api(bisi: ApiKey) -> InProcessClient:
+    return InProcessClient(Credentials(bisi.public_id, bisi.secret))
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The real service: `manage.py sandbox` on SQLite, or gunicorn on PostgreSQL where DATABASE_URL says so."""
+    folder: Path = tmp_path_factory.mktemp("service")
+    with start_service(folder) as running:
+        yield running
+
+
+# Emptying tables between transactional tests would run into the append-only triggers of SQLite; they are
+# put up again by the post_migrate signal that `flush` sends.
+_sql_flush = DatabaseOperations.sql_flush
+
+
+def _sql_flush_without_guards(self: Any, *args: Any, **kwargs: Any) -> list[str]:
+    with self.connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        drops = [f"DROP TRIGGER {name}" for (name,) in cursor.fetchall()]
+    return [*drops, *_sql_flush(self, *args, **kwargs)]
+
+
+DatabaseOperations.sql_flush = _sql_flush_without_guards

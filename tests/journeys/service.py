@@ -1,0 +1,166 @@
+"""The service as its users meet it: real processes, real HTTP, a real database. Nothing is mocked."""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import requests
+
+from tests.clients import Credentials, HttpClient
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Service:
+    """A running service and what a merchant's developer knows of it."""
+
+    base_url: str
+    credentials: Credentials
+    business: str
+    folder: Path
+    environment: dict[str, str]
+
+    @property
+    def client(self) -> HttpClient:
+        return HttpClient(self.base_url, self.credentials)
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "service.log").read_text()
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a manage.py command against the service's own database."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=PROJECT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def open_business(self, name: str) -> HttpClient:
+        made = self.command(
+            "create_business", "--name", name, "--email", f"{secrets.token_hex(6)}@example.com", "--json"
+        )
+        document = json.loads(made.stdout)
+        return HttpClient(self.base_url, Credentials(document["api_key"], document["secret_key"]))
+
+
+@contextmanager
+def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
+    """Start the service in a folder of its own; on PostgreSQL where DATABASE_URL names one."""
+    port = _free_port()
+    environment = os.environ | {
+        "SANDBOX_DATA": str(folder),
+        "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        # Journeys call as fast as they can; the limits have tests of their own.
+        "RATE_LIMIT_WRITES": "1000000",
+        "RATE_LIMIT_READS": "1000000",
+        **extra_environment,
+    }
+    for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "FINGERPRINT_KEY"):
+        environment.pop(name, None)  # the folder's own
+    if environment.get("DATABASE_URL"):
+        with _postgresql_database(environment["DATABASE_URL"]) as url:
+            environment["DATABASE_URL"] = url
+            with _gunicorn(folder, port, environment) as running:
+                yield running
+    else:
+        with _sandbox(folder, port, environment) as running:
+            yield running
+
+
+@contextmanager
+def _sandbox(folder: Path, port: int, environment: dict[str, str]) -> Iterator[Service]:
+    command = [sys.executable, "manage.py", "sandbox", "--port", str(port), "--data", str(folder)]
+    with _process(command, folder, port, environment):
+        yield _service(json.loads((folder / "credentials.json").read_text()), folder, environment)
+
+
+@contextmanager
+def _gunicorn(folder: Path, port: int, environment: dict[str, str]) -> Iterator[Service]:
+    manage = [sys.executable, "manage.py"]
+    subprocess.run([*manage, "migrate", "-v0"], cwd=PROJECT, env=environment, check=True)
+    create = [*manage, "create_business", "--name", "Ada Books", "--email", "ada@example.com", "--json"]
+    made = subprocess.run(create, cwd=PROJECT, env=environment, check=True, capture_output=True, text=True)
+    command = [
+        sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}",
+        "--workers", "2", "--worker-class", "gthread", "--threads", "4", "--no-control-socket",
+    ]  # fmt: skip
+    with _process(command, folder, port, environment):
+        yield _service(json.loads(made.stdout), folder, environment)
+
+
+@contextmanager
+def _process(command: list[str], folder: Path, port: int, environment: dict[str, str]) -> Iterator[None]:
+    with (folder / "service.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, cwd=PROJECT, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        _wait_until_ready(f"http://127.0.0.1:{port}", process, folder / "service.log")
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+@contextmanager
+def _postgresql_database(url: str) -> Iterator[str]:
+    """Make a database for one service beside the one that DATABASE_URL names."""
+    name = f"sluice_journey_{secrets.token_hex(4)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    try:
+        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _service(document: dict[str, str], folder: Path, environment: dict[str, str]) -> Service:
+    return Service(
+        base_url=document["base_url"],
+        credentials=Credentials(document["api_key"], document["secret_key"]),
+        business=document["business"],
+        folder=folder,
+        environment=environment,
+    )
+
+
+def _wait_until_ready(base_url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            if requests.get(f"{base_url}/readyz", timeout=1).ok:
+                return
+        except requests.RequestException:
+            time.sleep(0.05)
+    raise RuntimeError(f"The service did not start:\n{log.read_text()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,73 @@
+"""Requests as merchants send them. Keyword arguments replace fields; `...` removes one."""
+
+import secrets
+from typing import Any
+
+GOOD_CARD = "4084084084084081"
+DECLINED_CARD = "4084080000005408"
+CHALLENGED_CARD = "4000000000002503"
+FRICTIONLESS_CARD = "4000000000002701"
+UNRECOGNISED_CARD = "4000000000002925"
+
+
+def new_reference(prefix: str = "ref") -> str:
+    return f"{prefix}-{secrets.token_hex(8)}"
+
+
+def card_source(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "type": "card",
+            "pan": GOOD_CARD,
+            "name": "Ada Obi",
+            "expiry_month": "12",
+            "expiry_year": "2035",
+            "cvv": "408",
+        },
+        changes,
+    )
+
+
+def card_payment(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "request_type": "payment",
+            "payment_method": "card",
+            "reference": new_reference(),
+            "amount": 50_000,
+            "currency": "NGN",
+            "redirect_url": "https://shop.example/back",
+            "source": card_source(),
+        },
+        changes,
+    )
+
+
+def payout(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "request_type": "payout",
+            "reference": new_reference("po"),
+            "amount": 250_000,
+            "currency": "NGN",
+            "customer": {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"},
+        },
+        changes,
+    )
+
+
+def card_check(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "request_type": "card_check",
+            "reference": new_reference("chk"),
+            "currency": "NGN",
+            "source": card_source(type="CARD"),
+        },
+        changes,
+    )
+
+
+def _changed(request: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    merged = request | {name.replace("three_ds", "3ds"): value for name, value in changes.items()}
+    return {name: value for name, value in merged.items() if value is not ...}
