@@ -7,8 +7,13 @@ from collections.abc import Callable
 
 import structlog
 from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.csrf import CsrfViewMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.problems import problem_response
 
@@ -32,19 +37,26 @@ class RequestContext:
         started = time.perf_counter()
         try:
             response = self.get_response(request)
-            log.info(
-                "request",
-                method=request.method,
-                path=request.path,
-                status=response.status_code,
-                ms=round((time.perf_counter() - started) * 1000, 1),
-            )
+            if settings.LOG_REQUESTS:
+                _log_request(request, response, seconds=time.perf_counter() - started)
         finally:
             structlog.contextvars.clear_contextvars()
         response.headers["X-Request-Id"] = request.id  # type: ignore[attr-defined]
+        if isinstance(response, HttpResponse):  # its length is known: no need for chunks
+            response.headers.setdefault("Content-Length", str(len(response.content)))
         for name, value in getattr(request, "rate_limit", {}).items():
             response.headers[name] = value
         return response
+
+
+def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: float) -> None:
+    log.info(
+        "request",
+        method=request.method,
+        path=request.path,
+        status=response.status_code,
+        ms=round(seconds * 1000, 1),
+    )
 
 
 class SecurityHeaders:
@@ -60,7 +72,8 @@ class SecurityHeaders:
         if request.path.startswith("/api/") and headers.get("Content-Type", "").startswith("application/"):
             headers.setdefault("Cache-Control", "no-store")
             return response
-        form_action = headers.pop("X-Form-Action", "")
+        form_action = headers.get("X-Form-Action", "")
+        del headers["X-Form-Action"]  # missing or not; `pop` would return name and value
         headers["Content-Security-Policy"] = (
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
             "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -92,3 +105,32 @@ class ApiEntrance:
         if length.isdecimal() and int(length) > settings.MAX_BODY_BYTES:
             return problem_response(request, "body_too_large")
         return None
+
+
+class ForPages:
+    """Makes a middleware of Django's step aside for the API: signed calls have no session, cookie or form."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path.startswith("/api/"):
+            return self.get_response(request)  # type: ignore[attr-defined,no-any-return]
+        return super().__call__(request)  # type: ignore[misc,no-any-return]
+
+
+class StaticFiles(ForPages, WhiteNoiseMiddleware):  # type: ignore[misc]
+    """Serve static files."""
+
+
+class Sessions(ForPages, SessionMiddleware):
+    """Remember who signed in."""
+
+
+class FormProtection(ForPages, CsrfViewMiddleware):
+    """Refuse forms that another site sends."""
+
+
+class SignIn(ForPages, AuthenticationMiddleware):
+    """Set `request.user` to the person who signed in."""
+
+
+class Messages(ForPages, MessageMiddleware):
+    """Carry a sentence to the next page."""

@@ -1,6 +1,5 @@
 """Businesses, people and keys as our own staff see them. Secrets are never shown."""
 
-
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
-from django.db import models
+from django.db import connection, models
 from django.db.models.functions import Lower
 
 from merchants.fields import EncryptedTextField
@@ -110,7 +110,7 @@ class Member(models.Model):
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self, *, at: datetime) -> ApiKeyQuerySet:
-        """Keys that may sign a request at that moment."""
+        """Keys that may sign a request at that moment; `ApiKey.is_usable` asks the same of one."""
         unexpired = models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=at)
         return self.filter(unexpired, revoked_at__isnull=True, business__is_active=True)
 
@@ -137,9 +137,35 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return self.public_id
 
+    def is_usable(self, *, at: datetime) -> bool:
+        unexpired = self.expires_at is None or self.expires_at > at
+        return unexpired and self.revoked_at is None and self.business.is_active
+
     @property
     def may_write(self) -> bool:
         return self.access == self.Access.FULL
+
+
+class NonceQuerySet(models.QuerySet["Nonce"]):
+    def use(self, nonce: str, *, api_key: ApiKey, now: datetime) -> bool:
+        """Record a nonce in one statement; False where it was used before, or the key is no longer good.
+
+        "Good" is `ApiKey.is_usable`, with the access that the given key has.
+        """
+        moment = connection.ops.adapt_datetimefield_value(now)
+        with connection.cursor() as cursor:
+            cursor.execute(_USE_NONCE, [nonce, moment, api_key.pk, str(api_key.access), moment])
+            return cursor.rowcount == 1
+
+
+_USE_NONCE = """
+    INSERT INTO merchants_nonce (api_key_id, nonce, used_at)
+    SELECT api_key.id, %s, %s
+    FROM merchants_apikey api_key JOIN merchants_business business ON business.id = api_key.business_id
+    WHERE api_key.id = %s AND api_key.access = %s AND business.is_active
+      AND api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > %s)
+    ON CONFLICT DO NOTHING
+"""
 
 
 class Nonce(models.Model):
@@ -149,6 +175,8 @@ class Nonce(models.Model):
     api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, db_index=False, related_name="+")
     nonce = models.CharField(max_length=128)
     used_at = models.DateTimeField(db_index=True)
+
+    objects: ClassVar = NonceQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.nonce

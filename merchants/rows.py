@@ -1,8 +1,33 @@
-"""Rows that two requests may want to write at the same moment."""
+"""The statements of the hot path, made once and sent again and again.
 
+Django writes the SQL of a query anew each time it runs; for a table of forty columns that costs several
+times what the database needs to answer. A signed request would spend most of its time there (figures in
+`docs/decisions/`). So the handful of statements that every API call runs are made at first use and kept:
+insert a row, insert it unless it is there, move it on, find it by its key. They read and
+write whole model instances, through the models' own fields; everything else uses the ORM.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
-from django.db import connection, models
+from django.db import connection, models, transaction
+
+M = TypeVar("M", bound=models.Model)
+
+Converter = Callable[[Any], Any]
+
+
+def insert(row: models.Model) -> None:
+    """Insert a row. A key that the database makes is set on it."""
+    statement, attributes, made_by_database = _insert_statement(type(row), connection.vendor)
+    with connection.cursor() as cursor:
+        if made_by_database is None:
+            cursor.execute(statement, _values(row, attributes))
+        else:
+            cursor.execute(f"{statement} RETURNING {made_by_database}", _values(row, attributes))
+            row.pk = cursor.fetchone()[0]
+    _is_stored(row)
 
 
 def insert_if_absent(row: models.Model) -> bool:
@@ -11,23 +36,213 @@ def insert_if_absent(row: models.Model) -> bool:
     Whoever gets True was first, whatever else runs in parallel. Outside a transaction the row is
     committed when this returns.
     """
-    model = type(row)
-    statement, fields = _insert_statement(model, connection.vendor)
-    values = [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        inserted = cursor.rowcount == 1
-    row._state.adding = not inserted  # noqa: SLF001  (what Model.save does)
-    row._state.db = connection.alias  # noqa: SLF001
+    statement, attributes, _ = _insert_statement(type(row), connection.vendor)
+    inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
+    if inserted:
+        _is_stored(row)
     return inserted
 
 
-@lru_cache(maxsize=32)
-def _insert_statement(model: type[models.Model], _vendor: str) -> tuple[str, tuple[models.Field, ...]]:
-    """Return the INSERT of a model, made once, and the fields its values come from."""
-    fields = tuple(field for field in model._meta.concrete_fields if field.column)
+def move(
+    row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any], then: Sequence[models.Model] = ()
+) -> bool:
+    """Write some fields of a row and insert what follows from it, if one of its columns is still as it was.
+
+    All of it or nothing. Who gets True has moved the row; False means that somebody else was first. On
+    PostgreSQL this is one statement: no round trips for BEGIN and COMMIT, and no lock is held across any.
+    """
+    if connection.vendor == "postgresql":
+        return _move_in_one_statement(row, fields, still, then)
+    with transaction.atomic():
+        statement, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
+        moved = _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
+        for follower in then if moved else ():
+            insert(follower)
+    return moved
+
+
+def _move_in_one_statement(
+    row: models.Model, fields: tuple[str, ...], still: tuple[str, Any], then: Sequence[models.Model]
+) -> bool:
+    statement = _moving_statement(type(row), fields, still[0], tuple(type(follower) for follower in then))
+    _, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
+    values = [*_values(row, attributes), key(row.pk), still[1]]
+    for follower in then:
+        values += _values(follower, _insert_statement(type(follower), connection.vendor)[1])
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return bool(cursor.fetchone()[0])
+
+
+@lru_cache(maxsize=64)
+def _moving_statement(
+    model: type[models.Model], fields: tuple[str, ...], still: str, then: tuple[type[models.Model], ...]
+) -> str:
+    """Return the UPDATE and, fed by it, the INSERTs; the answer is whether the UPDATE found its row."""
     quote = connection.ops.quote_name
-    columns = ", ".join(quote(str(field.column)) for field in fields)
+    update, _, _ = _update_statement(model, fields, still, connection.vendor)
+    parts = [f"moved AS ({update} RETURNING 1)"]
+    for place, follower in enumerate(then):
+        inserted = _inserted_fields(follower)
+        columns = ", ".join(quote(field.column) for field in inserted)
+        # A placeholder in a SELECT has no type of its own. Without the length: a cast would cut, not refuse.
+        values = ", ".join(f"%s::{str(field.db_type(connection)).partition('(')[0]}" for field in inserted)
+        table = quote(follower._meta.db_table)
+        parts.append(f"then_{place} AS (INSERT INTO {table} ({columns}) SELECT {values} FROM moved)")  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT count(*) FROM moved"
+
+
+def _execute(statement: str, values: list[Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
+
+
+class Lookup(Generic[M]):
+    """Find one row by the values of some columns, with the rows it points to by the names in `joined`."""
+
+    def __init__(
+        self, model: type[M], *columns: str, joined: tuple[str, ...] = (), lock: bool = False
+    ) -> None:
+        self._model = model
+        self._columns = columns
+        self._joined = joined
+        self._lock = lock
+
+    def find(self, *values: Any) -> M | None:
+        statement, keys, parts = _select_statement(
+            self._model, self._columns, self._joined, self._lock, connection.vendor
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(
+                statement, [key(value) if key else value for key, value in zip(keys, values, strict=True)]
+            )
+            found = cursor.fetchone()
+        if found is None:
+            return None
+        main, *others = (part.read(found) for part in parts)
+        for name, other in zip(self._joined, others, strict=True):
+            setattr(main, name, other)
+        return main  # type: ignore[no-any-return]
+
+
+class _Part:
+    """The columns of one model within a result row."""
+
+    def __init__(self, model: type[models.Model], start: int) -> None:
+        self._model = model
+        self._fields = model._meta.concrete_fields
+        self._names = [field.attname for field in self._fields]
+        self._start, self.end = start, start + len(self._names)
+        self._converters = [
+            (place, converter) for place, field in enumerate(self._fields) for converter in _converters(field)
+        ]
+
+    def read(self, found: tuple[Any, ...]) -> models.Model:
+        values = list(found[self._start : self.end])
+        for place, converter in self._converters:
+            values[place] = converter(values[place])
+        return self._model.from_db(connection.alias, self._names, values)
+
+
+def _converters(field: models.Field) -> Iterable[Converter]:
+    """Return what turns a column's value into the field's, as a query of Django's would."""
+    expression = field.get_col(field.model._meta.db_table)
+    steps = [*connection.ops.get_db_converters(expression), *field.get_db_converters(connection)]
+    return [lambda value, step=step: step(value, expression, connection) for step in steps]  # type: ignore[misc]
+
+
+def _values(row: models.Model, attributes: Iterable[tuple[str, Converter | None]]) -> list[Any]:
+    return [
+        getattr(row, name) if prepare is None else prepare(getattr(row, name)) for name, prepare in attributes
+    ]
+
+
+def _is_stored(row: models.Model) -> None:
+    row._state.adding = False
+    row._state.db = connection.alias
+
+
+def _attribute(field: models.Field) -> tuple[str, Converter | None]:
+    """Return the name of a field's value and what prepares it for the database, if anything has to."""
+    if isinstance(field, models.BooleanField | models.IntegerField):
+        return field.attname, None
+    if type(field) is models.CharField:
+        return field.attname, _plain_text
+    return field.attname, lambda value: field.get_db_prep_save(value, connection)
+
+
+def _plain_text(value: Any) -> Any:
+    return value if value is None or type(value) is str else str(value)  # a choice is a str that knows more
+
+
+@lru_cache(maxsize=64)
+def _insert_statement(
+    model: type[models.Model], _vendor: str
+) -> tuple[str, tuple[tuple[str, Converter | None], ...], str | None]:
+    quote = connection.ops.quote_name
+    key = model._meta.pk
+    made = key if isinstance(key, models.AutoField) else None
+    fields = _inserted_fields(model)
+    columns = ", ".join(quote(field.column) for field in fields)
     places = ", ".join(["%s"] * len(fields))
+    statement = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places})"  # noqa: S608
+    return statement, tuple(_attribute(field) for field in fields), quote(made.column) if made else None
+
+
+def _inserted_fields(model: type[models.Model]) -> list[models.Field]:
+    """Return the fields whose values come from us: not a key that the database makes, nor a composite one."""
+    return [
+        field
+        for field in model._meta.concrete_fields
+        if field.column and not isinstance(field, models.AutoField)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _update_statement(
+    model: type[models.Model], names: tuple[str, ...], still: str, _vendor: str
+) -> tuple[str, tuple[tuple[str, Converter | None], ...], Converter]:
+    quote = connection.ops.quote_name
+    fields = [model._meta.get_field(name) for name in names]
+    assignments = ", ".join(f"{quote(field.column)} = %s" for field in fields)
+    tested = [model._meta.pk, model._meta.get_field(still)]
+    conditions = " AND ".join(f"{quote(field.column)} = %s" for field in tested)
+    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {conditions}"  # noqa: S608
+    key = model._meta.pk
+    return (
+        statement,
+        tuple(_attribute(field) for field in fields),
+        lambda pk: key.get_db_prep_save(pk, connection),
+    )
+
+
+@lru_cache(maxsize=64)
+def _select_statement(
+    model: type[models.Model],
+    columns: tuple[str, ...],
+    joined: tuple[str, ...],
+    lock: bool,
+    vendor: str,  # noqa: FBT001
+) -> tuple[str, list[Converter | None], list[_Part]]:
+    quote = connection.ops.quote_name
     table = quote(model._meta.db_table)
-    return f"INSERT INTO {table} ({columns}) VALUES ({places}) ON CONFLICT DO NOTHING", fields  # noqa: S608
+    parts, selected, joins = [_Part(model, 0)], _qualified(model), ""
+    for name in joined:
+        link = model._meta.get_field(name)
+        other = link.related_model
+        parts.append(_Part(other, parts[-1].end))
+        selected += _qualified(other)
+        other_table, other_key = quote(other._meta.db_table), quote(other._meta.pk.column)
+        joins += f" JOIN {other_table} ON {other_table}.{other_key} = {table}.{quote(link.column)}"
+    keys = [model._meta.get_field(name) for name in columns]
+    conditions = " AND ".join(f"{table}.{quote(field.column)} = %s" for field in keys)
+    locking = f" FOR UPDATE OF {table}" if lock and vendor == "postgresql" else ""
+    statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"  # noqa: S608
+    return statement, [_attribute(field)[1] for field in keys], parts
+
+
+def _qualified(model: type[models.Model]) -> list[str]:
+    quote = connection.ops.quote_name
+    table = quote(model._meta.db_table)
+    return [f"{table}.{quote(field.column)}" for field in model._meta.concrete_fields]

@@ -63,7 +63,7 @@ class Service:
 @contextmanager
 def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
     """Start the service in a folder of its own; on PostgreSQL where DATABASE_URL names one."""
-    port = _free_port()
+    port = free_port()
     environment = os.environ | {
         "SANDBOX_DATA": str(folder),
         "PUBLIC_URL": f"http://127.0.0.1:{port}",
@@ -159,7 +159,21 @@ def _wait_until_ready(base_url: str, process: subprocess.Popen[bytes], log: Path
     raise RuntimeError(f"The service did not start:\n{log.read_text()}")
 
 
-def _free_port() -> int:
+def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until somebody listens on the port."""
+    for _ in range(200):
+        if process.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError("Nobody listens.")
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
