@@ -5,16 +5,18 @@ surprises. None of them repeats a value that was sent.
 """
 
 import json
+import re
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import Error as DatabaseError
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -65,7 +67,11 @@ PROBLEMS: dict[str, Kind] = {
 }  # fmt: skip
 
 # What DRF calls an error, where it is not what we call it.
-RENAMED = {"throttled": "rate_limited", "parse_error": "malformed_json"}
+RENAMED = {
+    "throttled": "rate_limited",
+    "parse_error": "malformed_json",
+    "permission_denied": "key_may_not_write",
+}
 # A validation error with one of these codes alone is known by it; any other mix is invalid_request.
 SPEAKING_CODES = frozenset({"unknown_field", "not_allowed_here", "unsupported_currency"})
 RETRY_AFTER = 5  # seconds, where the database is away
@@ -80,8 +86,9 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
         request_id=getattr(request, "id", ""),
         status=exception.status_code,
         detail=_detail(exception),
-        **_members(exception),
     )
+    # The first request's `status` takes the place of the HTTP status in `duplicate_reference`.
+    body |= _members(exception)
     response = Response(body, status=exception.status_code, content_type=CONTENT_TYPE)
     if getattr(exception, "auth_header", None):
         response["WWW-Authenticate"] = exception.auth_header  # type: ignore[attr-defined]
@@ -91,9 +98,7 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
     return response
 
 
-def problem(
-    code: str, *, request_id: str, status: int = 0, detail: str = "", **members: Any
-) -> dict[str, Any]:
+def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") -> dict[str, Any]:
     """Return the members of one problem document."""
     kind = PROBLEMS[code]
     return {
@@ -103,7 +108,6 @@ def problem(
         "detail": detail or kind.help,
         "code": code,
         "request_id": request_id,
-        **members,
     }
 
 
@@ -123,6 +127,18 @@ class TemporarilyUnavailable(Problem):
     wait = RETRY_AFTER
 
 
+class BadRequest(Problem):
+    status_code = 400
+    default_code = "invalid_request"
+    default_detail = "The request's address or headers cannot be read."
+
+
+class BodyTooLarge(Problem):
+    status_code = 413
+    default_code = "body_too_large"
+    default_detail = "Send at most 64 KiB."
+
+
 class InternalError(Problem):
     status_code = 500
     default_code = "internal_error"
@@ -131,24 +147,42 @@ class InternalError(Problem):
     )
 
 
+# What Django raises for a request that is at fault itself; a narrower class stands before a wider one.
+FORESEEN: tuple[tuple[type[Exception], type[exceptions.APIException]], ...] = (
+    (Http404, exceptions.NotFound),
+    (PermissionDenied, exceptions.PermissionDenied),
+    (RequestDataTooBig, BodyTooLarge),
+    (SuspiciousOperation, BadRequest),
+    (UnreadablePostError, BadRequest),
+)
+
+
 def _as_api_exception(exception: Exception) -> exceptions.APIException:
     if isinstance(exception, exceptions.APIException):
         return exception
-    if isinstance(exception, Http404):
-        return exceptions.NotFound()
-    if isinstance(exception, PermissionDenied):
-        return exceptions.PermissionDenied()
-    if isinstance(exception, OperationalError | InterfaceError):
-        _log_surprise(exception)
-        return TemporarilyUnavailable()
+    for kind, answer in FORESEEN:
+        if isinstance(exception, kind):
+            return answer()
     _log_surprise(exception)
-    return InternalError()
+    is_database_away = isinstance(exception, OperationalError | InterfaceError)
+    return TemporarilyUnavailable() if is_database_away else InternalError()
 
 
 def _log_surprise(exception: Exception) -> None:
-    """Log where it happened. What a database error says stays out: it may quote a row's values."""
-    shown = None if isinstance(exception, DatabaseError) else exception
-    log.error("request failed", error=type(exception).__name__, exc_info=shown, stack_info=shown is None)
+    """Log where it happened, and what it says without its numbers: a connector's may quote a card's.
+
+    What a database error says stays out altogether: it may quote a row.
+    """
+    said = "" if isinstance(exception, DatabaseError) else _NUMBER.sub("…", str(exception))
+    log.error(
+        "request failed",
+        error=type(exception).__name__,
+        said=said,
+        where="".join(traceback.format_tb(exception.__traceback__)),
+    )
+
+
+_NUMBER = re.compile(r"[0-9][0-9 -]*[0-9]")
 
 
 def _code(exception: exceptions.APIException) -> str:

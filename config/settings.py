@@ -166,6 +166,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "config.openapi.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter like any other
     "UNICODE_JSON": True,
 }
 

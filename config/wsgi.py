@@ -1,9 +1,29 @@
 """The WSGI entry point of gunicorn."""
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
+from django.utils.http import parse_header_parameters
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    """Serve a request, kept from falling over a Content-Type whose parameters make no sense."""
+    content_type = environ.get("CONTENT_TYPE", "")
+    if ";" in content_type:
+        environ["CONTENT_TYPE"] = readable(content_type)
+    return _django(environ, start_response)
+
+
+def readable(content_type: str) -> str:
+    """Return a Content-Type that Django can act upon: without a charset other than UTF-8, empty if broken."""
+    try:
+        media_type, parameters = parse_header_parameters(content_type)
+    except ValueError:
+        return ""
+    return content_type if parameters.get("charset", "utf-8").lower() == "utf-8" else str(media_type)

@@ -42,11 +42,18 @@ def sign_call(
     timestamp: str | None = None,
     nonce: str | None = None,
 ) -> SignedCall:
-    """Sign a call with a key pair, now and with a random nonce unless told otherwise."""
+    """Sign a call with a key pair, now and with a random nonce unless told otherwise.
+
+    Bytes of the body that are not UTF-8 stand in it as lone surrogates, as in `sys.argv`.
+    """
     timestamp = timestamp or str(int(time.time()))
     nonce = nonce or secrets.token_urlsafe(18)
     text = signing.string_to_sign(
-        timestamp=timestamp, nonce=nonce, method=method, target=target, body=body.encode()
+        timestamp=timestamp,
+        nonce=nonce,
+        method=method,
+        target=target,
+        body=body.encode(errors="surrogateescape"),
     )
     headers = {
         "X-Api-Key": key.public_id,

@@ -40,9 +40,10 @@ def create_key(
 
 @transaction.atomic
 def rotate_keys(*, business: Business, overlap: timedelta, actor: Actor, now: datetime) -> ApiKey:
-    """Make a new key pair and let the usable older ones end after the overlap; at once where it is zero."""
+    """Make a new key pair and let the older ones end after the overlap; at once where it is zero."""
     ends_at = now + overlap
-    older = list(ApiKey.objects.select_for_update().filter(business=business).usable(at=now))
+    # Not `usable`: an inactive business's keys end too, or they would be back with the business.
+    older = list(ApiKey.objects.select_for_update().filter(business=business, revoked_at__isnull=True))
     for key in older:
         if key.expires_at is None or key.expires_at > ends_at:
             _end(key, at=ends_at, actor=actor, now=now)

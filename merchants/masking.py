@@ -4,12 +4,17 @@
 'GET /api/payments/408408******5408'
 >>> mask_card_numbers("paid 4084 0800 0000 5408, order 1234567890123456")
 'paid 408408******5408, order 1234567890123456'
+>>> mask_card_numbers("card 4084084084084081 12 2030")
+'card 408408******4081 12 2030'
 """
 
 import re
 
-# 12 to 19 digits, alone or in groups parted by one space or hyphen.
-_CANDIDATE = re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){11,18}(?![0-9])")
+LENGTHS = range(12, 20)
+
+# Twelve digits or more, alone or in groups parted by one space or hyphen: a card number may be some of them.
+_SEPARATOR = re.compile(r"[ \u00a0-]")
+_RUN = re.compile(r"(?<![0-9])[0-9](?:[ \u00a0-]?[0-9]){11,}")
 
 
 def passes_luhn(digits: str) -> bool:
@@ -30,12 +35,34 @@ def passes_luhn(digits: str) -> bool:
 
 
 def mask_card_numbers(text: str) -> str:
-    """Replace every run of digits that could be a card number by its first six and last four."""
-    return _CANDIDATE.sub(_masked, text)
+    """Replace every group of digits, or groups in a row, that could be a card number by its ends."""
+    return _RUN.sub(_mask_run, text)
 
 
-def _masked(match: re.Match[str]) -> str:
-    digits = re.sub(r"[ -]", "", match.group())
-    if not passes_luhn(digits):
-        return match.group()
-    return f"{digits[:6]}{'*' * (len(digits) - 10)}{digits[-4:]}"
+def _mask_run(run: re.Match[str]) -> str:
+    groups = _SEPARATOR.split(run.group())
+    separators = [*_SEPARATOR.findall(run.group()), ""]
+    shown = ""
+    while groups:
+        taken = _card_length(groups)
+        number = "".join(groups[:taken])
+        shown += (_masked(number) if taken else groups[0]) + separators[max(taken, 1) - 1]
+        del groups[: max(taken, 1)], separators[: max(taken, 1)]
+    return shown
+
+
+def _card_length(groups: list[str]) -> int:
+    """Return how many of the groups, from the first on, make up a card number; the most if several do."""
+    longest = 0
+    number = ""
+    for count, group in enumerate(groups, start=1):
+        number += group
+        if len(number) > LENGTHS[-1]:
+            break
+        if len(number) in LENGTHS and passes_luhn(number):
+            longest = count
+    return longest
+
+
+def _masked(number: str) -> str:
+    return f"{number[:6]}{'*' * (len(number) - 10)}{number[-4:]}"

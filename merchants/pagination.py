@@ -1,14 +1,17 @@
 """Lists of the API: newest first, in cursor pages that stay stable while rows arrive."""
 
+import re
 from typing import Any
 
 from django.core.exceptions import ValidationError as InvalidValue
 from django.db.models import Model, QuerySet
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
-from rest_framework.pagination import CursorPagination
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+
+LIMIT = re.compile(r"([1-9][0-9]?|100)\Z")
 
 
 class NewestFirst(CursorPagination):
@@ -20,12 +23,20 @@ class NewestFirst(CursorPagination):
     ordering = "-id"
 
     def get_page_size(self, request: Request) -> int:
-        given = request.query_params.get("limit")
-        if given is None:
+        given = request.query_params.getlist("limit")
+        if not given:
             return self.page_size
-        if given.isascii() and given.isdecimal() and 1 <= int(given[:9]) <= self.max_page_size:
-            return int(given)
-        raise _invalid("limit", "limit must be a whole number from 1 to 100.")
+        if len(given) == 1 and LIMIT.match(given[0]):
+            return int(given[0])
+        raise _invalid("limit", "limit must be one whole number from 1 to 100.")
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """Return where the page begins. What is no cursor of ours must not look like the first page."""
+        cursor: Cursor | None = super().decode_cursor(request)
+        is_foreign = cursor is not None and cursor.position is None
+        if is_foreign or len(request.query_params.getlist("cursor")) > 1:
+            raise NotFound
+        return cursor
 
     def paginate_queryset(
         self, queryset: QuerySet[Model], request: Request, view: APIView | None = None

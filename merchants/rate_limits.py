@@ -3,11 +3,15 @@
 import math
 import time
 
+import structlog
 from django.conf import settings
 from django.core.cache import cache
+from redis.exceptions import RedisError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
+
+log = structlog.get_logger("sluice.rate_limits")
 
 WINDOW = 1  # second
 
@@ -38,6 +42,14 @@ class PerKeyRateLimit(BaseThrottle):
 
 
 def _count(key: str) -> int:
+    try:
+        return _incremented(key)
+    except RedisError as error:  # the limit protects us from haste; its counter's absence stops nobody
+        log.warning("rate limit not counted", error=type(error).__name__)
+        return 0
+
+
+def _incremented(key: str) -> int:
     try:
         return cache.incr(key)
     except ValueError:  # the first call of this second, or one of several first ones

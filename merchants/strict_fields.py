@@ -7,7 +7,7 @@ Serializers built on `RequestSerializer` are stateless once made; each is made o
 import ipaddress
 import re
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ Errors: TypeAlias = dict[str, Any]
 
 MAX_AMOUNT = 10**12  # minor units
 REFERENCE = re.compile(r"[A-Za-z0-9._:-]{1,100}\Z")
+HOST = re.compile(r"([a-z0-9_][a-z0-9._-]*|[0-9a-f:.]+)\Z")  # a name, or an address as `urlsplit` gives it
 CURRENCIES = frozenset(currency.code for currency in ISO4217Currency)
 
 NOT_ALLOWED_HERE = "This field does not belong to this kind of request."
@@ -88,6 +89,20 @@ class NotBlank(Text):
         if not value.strip():
             self.refuse("This field may not be blank.")
         return value
+
+
+class FreeText(Text):
+    """Words of the merchant's that are kept. A card number typed into them is masked, not stored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return mask_card_numbers(super().to_internal_value(data))
+
+
+class Name(NotBlank):
+    """Somebody's name, masked like any free text."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return mask_card_numbers(super().to_internal_value(data))
 
 
 class Reference(Text):
@@ -216,7 +231,7 @@ class WebAddress(Text):
             hostname, _port = parts.hostname, parts.port
         except ValueError:
             self.refuse("This field must be an absolute address.")
-        if parts.scheme not in self.schemes or not hostname:
+        if parts.scheme not in self.schemes or not hostname or not HOST.match(hostname):
             self.refuse(f"This field must be an absolute {_either(self.schemes)} address.")
         if "@" in parts.netloc:
             self.refuse("This field may not hold credentials.")
@@ -224,7 +239,7 @@ class WebAddress(Text):
 
 
 class Moment(Text):
-    """A moment in RFC 3339, with its offset."""
+    """A moment in RFC 3339, with its offset; given back in UTC."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -238,11 +253,9 @@ class Moment(Text):
         value = super().to_internal_value(data)
         try:
             moment = parse_datetime(value.upper())
-        except ValueError:
-            moment = None
-        if moment is None:
+            return moment.astimezone(UTC) if moment else self.refuse(self._says)
+        except (ValueError, OverflowError):  # no such day; or none in UTC, at either end of the calendar
             self.refuse(self._says)
-        return moment
 
 
 class RequestSerializer(serializers.Serializer):
@@ -286,7 +299,7 @@ class RequestSerializer(serializers.Serializer):
     def _strangers(self, data: Mapping[str, Any]) -> Errors:
         known = self.fields
         return {
-            mask_card_numbers(name[:100]): error(NOT_ALLOWED_HERE, "not_allowed_here")
+            mask_card_numbers(name)[:100]: error(NOT_ALLOWED_HERE, "not_allowed_here")
             if name in self.elsewhere
             else error(UNKNOWN_FIELD, "unknown_field")
             for name in data
@@ -326,7 +339,7 @@ def read_request(
             raise
         errors = refused.detail
     currency = data.get("currency")
-    if currency in CURRENCIES and currency not in business.currencies:
+    if isinstance(currency, str) and currency in CURRENCIES and currency not in business.currencies:
         message = f"This business is enabled for {_either(tuple(business.currencies))} only."
         errors["currency"] = error(message, "unsupported_currency")
     if errors:

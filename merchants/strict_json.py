@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import IO, Any, NoReturn
 
 from rest_framework import status
 from rest_framework.parsers import BaseParser
 
 from merchants.errors import Problem
+
+TOO_DEEP = "The body is nested too deeply."
 
 
 class MalformedJSON(Problem):
@@ -37,8 +39,8 @@ def load_object(body: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise MalformedJSON(f"The body is not JSON: see line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
-        raise MalformedJSON("The body is nested too deeply.") from None
-    except ValueError:  # an integer of thousands of digits
+        raise MalformedJSON(TOO_DEEP) from None
+    except (ValueError, InvalidOperation):  # an integer, or an exponent, of too many digits
         raise MalformedJSON("The body holds a number that is too long.") from None
     if not isinstance(document, dict):
         raise MalformedJSON
@@ -66,6 +68,8 @@ def _refuse_half_characters(document: Any) -> None:
         json.dumps(document, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
         raise MalformedJSON("The body holds half of a surrogate pair.") from None
+    except RecursionError:  # writing goes one level deeper than reading did
+        raise MalformedJSON(TOO_DEEP) from None
 
 
 class StrictJSONParser(BaseParser):

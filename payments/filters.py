@@ -1,7 +1,6 @@
 """The filters of the list of transactions, read as strictly as a body."""
 
 from collections.abc import Mapping
-from datetime import UTC
 from typing import Any
 
 from django.db.models import QuerySet
@@ -54,8 +53,4 @@ def filtered(transactions: QuerySet[Transaction], query: QueryDict) -> QuerySet[
     wanted: Mapping[str, Any] = _SERIALIZER.run_validation(
         {name: values[0] for name, values in given.items()}
     )
-    return transactions.filter(**{LOOKUPS[name]: _utc(value) for name, value in wanted.items()})
-
-
-def _utc(value: Any) -> Any:
-    return value.astimezone(UTC) if hasattr(value, "astimezone") else value
+    return transactions.filter(**{LOOKUPS[name]: value for name, value in wanted.items()})

@@ -13,7 +13,9 @@ from merchants.strict_fields import (
     Email,
     Errors,
     Flag,
+    FreeText,
     IPAddress,
+    Name,
     NotBlank,
     Reference,
     RequestSerializer,
@@ -121,7 +123,7 @@ class PayerSerializer(RequestSerializer):
     """The customer of a payment."""
 
     reference = NotBlank(required=False, max_length=100)
-    name = NotBlank(required=False)
+    name = Name(required=False)
     email = Email(required=False)
     elsewhere = frozenset({"account_number", "bank_code"})
 
@@ -132,7 +134,7 @@ class PayerSerializer(RequestSerializer):
 class BeneficiarySerializer(RequestSerializer):
     """The customer of a payout."""
 
-    name = NotBlank()
+    name = Name()
     account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
     bank_code = BankCode()
     reference = NotBlank(required=False, max_length=100)
@@ -153,7 +155,7 @@ class OrderSerializer(RequestSerializer):
     reference = Reference()
     amount = Amount()
     currency = Currency()
-    narration = Text(required=False, min_length=0)
+    narration = FreeText(required=False, min_length=0)
     payment_ip = IPAddress(required=False)
     authorization_type = Choice(["regular"], required=False)
 
@@ -202,4 +204,4 @@ class VoidSerializer(RequestSerializer):
 class RefundSerializer(RequestSerializer):
     reference = Reference()
     amount = Amount(required=False)
-    reason = Text(required=False, min_length=0)
+    reason = FreeText(required=False, min_length=0)

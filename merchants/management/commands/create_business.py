@@ -26,6 +26,8 @@ class Command(BaseCommand):
         name = name.strip()
         if not 1 <= len(name) <= 200:  # noqa: PLR2004  (the column's length)
             raise CommandError("--name must have 1 to 200 characters.", returncode=2)
+        if len(email) > 254:  # noqa: PLR2004  (the column's length)
+            raise CommandError("--email must have at most 254 characters.", returncode=2)
         try:
             validate_email(email)
         except ValidationError:

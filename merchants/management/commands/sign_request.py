@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from merchants.authentication import HEADERS
 from merchants.curl import sign_call
 from merchants.models import ApiKey
 
@@ -31,7 +32,11 @@ class Command(BaseCommand):
     def handle(self, *, method: str, target: str, body: str, **options: Any) -> None:
         if not target.startswith("/"):
             raise CommandError("The target starts with a slash, such as /api/banks.", returncode=2)
-        body = sys.stdin.read() if body == "-" else body
+        for option, header in {"timestamp": "X-Timestamp", "nonce": "X-Nonce"}.items():
+            if options[option] is not None and not HEADERS[header].match(options[option]):
+                raise CommandError(f"--{option} does not have the form of {header}.", returncode=2)
+        if body == "-":  # as bytes: reading it as text would turn CR LF into LF
+            body = sys.stdin.buffer.read().decode(errors="surrogateescape")
         call = sign_call(
             key=self._key(options["api_key"]),
             method=method,
