@@ -4,16 +4,16 @@ import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Warning, register
+from django.core import checks
 
 RAILS = {"CARD_ACQUIRER": "card payments and card checks", "PAYOUT_BANK": "payouts"}
 
 
-@register()
-def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[CheckMessage]:  # noqa: ARG001
+@checks.register()
+def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
     """Name the rails that will answer 503."""
     return [
-        Warning(
+        checks.Warning(
             f"{name} is not set: {what} will be answered with 503 rail_unavailable.",
             hint=f"Set {name} to a connector's dotted name.",
             id=f"sluice.{name}",

@@ -21,7 +21,7 @@ WORKER_THREADS = 2
 WATCHDOG_INTERVAL = 1.0  # seconds
 
 
-class EmbeddedServer(BaseApplication):  # type: ignore[misc]
+class EmbeddedServer(BaseApplication):
     """gunicorn with one process, in which the worker and the schedule live too."""
 
     def __init__(self, *, port: int, when_ready: Callable[[], None]) -> None:
@@ -89,7 +89,7 @@ def _work(app: Celery) -> None:
 def _schedule(app: Celery) -> None:
     from celery.beat import Scheduler, Service  # noqa: PLC0415
 
-    class InMemoryScheduler(Scheduler):  # type: ignore[misc]
+    class InMemoryScheduler(Scheduler):
         """The plain scheduler keeps its state in memory: everything due is found in the database anyway."""
 
     Service(app, scheduler_cls=InMemoryScheduler, max_interval=1).start(embedded_process=False)

@@ -130,7 +130,7 @@ class ForPages:
         return super().__call__(request)  # type: ignore[misc,no-any-return]
 
 
-class StaticFiles(ForPages, WhiteNoiseMiddleware):  # type: ignore[misc]
+class StaticFiles(ForPages, WhiteNoiseMiddleware):
     """Serve static files."""
 
 

@@ -21,10 +21,14 @@ from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey, Business, Nonce
 
 
+SCHEME = "Sluice-HMAC-SHA256"
+
+
 class Unauthenticated(Problem):
     """The request does not prove who sent it."""
 
     status_code = status.HTTP_401_UNAUTHORIZED
+    auth_header = SCHEME  # DRF sets it on exceptions of its own only
 
 
 class MissingHeader(Unauthenticated):
@@ -103,7 +107,7 @@ class SignedRequest(BaseAuthentication):
         return api_key.business, api_key
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
-        return "Sluice-HMAC-SHA256"
+        return SCHEME
 
 
 def request_target(request: Request | HttpRequest) -> str:

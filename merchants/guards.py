@@ -87,8 +87,8 @@ _EXISTING = {
 def _statements(vendor: str, guard: Guard, name: str, event: str) -> list[str]:
     if vendor == "sqlite":
         return [f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{guard.refusal}'); END"]
-    return [
+    function = (
         f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"RAISE EXCEPTION '{guard.refusal}' USING ERRCODE = 'integrity_constraint_violation'; END $$",
-        f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()",
-    ]
+        f"RAISE EXCEPTION '{guard.refusal}' USING ERRCODE = 'integrity_constraint_violation'; END $$"
+    )
+    return [function, f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()"]

@@ -49,7 +49,7 @@ class Business(models.Model):
 
 class UserManager(BaseUserManager):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        user = self.model(email=email.strip().lower(), **fields)
+        user = User(email=email.strip().lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -57,8 +57,9 @@ class UserManager(BaseUserManager):
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
-    def get_by_natural_key(self, username: str | None) -> User:
-        return self.get(email__iexact=username)
+    def get_by_natural_key(self, username: str | None) -> User:  # type: ignore[override]
+        user: User = User.objects.get(email__iexact=username)
+        return user
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -155,7 +156,7 @@ class NonceQuerySet(models.QuerySet["Nonce"]):
         moment = connection.ops.adapt_datetimefield_value(now)
         with connection.cursor() as cursor:
             cursor.execute(_USE_NONCE, [nonce, moment, api_key.pk, str(api_key.access), moment])
-            return cursor.rowcount == 1
+            return int(cursor.rowcount) == 1
 
 
 _USE_NONCE = """

@@ -38,7 +38,7 @@ class NewestFirst(CursorPagination):
             raise NotFound
         return cursor
 
-    def paginate_queryset(
+    def paginate_queryset(  # type: ignore[override]
         self, queryset: QuerySet[Model], request: Request, view: APIView | None = None
     ) -> list[Any] | None:
         try:

@@ -7,9 +7,11 @@ insert a row, insert it unless it is there, move it on, find it by its key. They
 write whole model instances, through the models' own fields; everything else uses the ORM.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from django.db import connection, models, transaction
 
@@ -79,16 +81,15 @@ def _moving_statement(
     model: type[models.Model], fields: tuple[str, ...], still: str, then: tuple[type[models.Model], ...]
 ) -> str:
     """Return the UPDATE and, fed by it, the INSERTs; the answer is whether the UPDATE found its row."""
-    quote = connection.ops.quote_name
     update, _, _ = _update_statement(model, fields, still, connection.vendor)
     parts = [f"moved AS ({update} RETURNING 1)"]
     for place, follower in enumerate(then):
         inserted = _inserted_fields(follower)
-        columns = ", ".join(quote(field.column) for field in inserted)
+        columns = ", ".join(_column(field) for field in inserted)
         # A placeholder in a SELECT has no type of its own. Without the length: a cast would cut, not refuse.
         values = ", ".join(f"%s::{str(field.db_type(connection)).partition('(')[0]}" for field in inserted)
-        table = quote(follower._meta.db_table)
-        parts.append(f"then_{place} AS (INSERT INTO {table} ({columns}) SELECT {values} FROM moved)")  # noqa: S608
+        table = _table(follower)
+        parts.append(f"then_{place} AS (INSERT INTO {table} ({columns}) SELECT {values} FROM moved)")
     return f"WITH {', '.join(parts)} SELECT count(*) FROM moved"
 
 
@@ -99,7 +100,10 @@ def _execute(statement: str, values: list[Any]) -> int:
 
 
 class Lookup(Generic[M]):
-    """Find one row by the values of some columns, with the rows it points to by the names in `joined`."""
+    """Find one row by the values of some columns, with the rows it points to by the names in `joined`.
+
+    With `lock` the row is locked until the transaction ends (on SQLite the transaction itself is the lock).
+    """
 
     def __init__(
         self, model: type[M], *columns: str, joined: tuple[str, ...] = (), lock: bool = False
@@ -108,11 +112,10 @@ class Lookup(Generic[M]):
         self._columns = columns
         self._joined = joined
         self._lock = lock
+        self._made: dict[str, tuple[str, list[Converter | None], list[_Part]]] = {}  # by database vendor
 
     def find(self, *values: Any) -> M | None:
-        statement, keys, parts = _select_statement(
-            self._model, self._columns, self._joined, self._lock, connection.vendor
-        )
+        statement, keys, parts = self._made.get(connection.vendor) or self._make()
         with connection.cursor() as cursor:
             cursor.execute(
                 statement, [key(value) if key else value for key, value in zip(keys, values, strict=True)]
@@ -123,7 +126,22 @@ class Lookup(Generic[M]):
         main, *others = (part.read(found) for part in parts)
         for name, other in zip(self._joined, others, strict=True):
             setattr(main, name, other)
-        return main  # type: ignore[no-any-return]
+        return cast("M", main)
+
+    def _make(self) -> tuple[str, list[Converter | None], list[_Part]]:
+        table = _table(self._model)
+        parts, selected, joins = [_Part(self._model, 0)], _qualified(self._model), ""
+        for link in (_field(self._model, name) for name in self._joined):
+            other = cast("type[models.Model]", link.related_model)
+            parts.append(_Part(other, parts[-1].end))
+            selected += _qualified(other)
+            joins += f" JOIN {_table(other)} ON {_table(other)}.{_column(other._meta.pk)} = {table}.{_column(link)}"
+        keys = [_field(self._model, name) for name in self._columns]
+        conditions = " AND ".join(f"{table}.{_column(field)} = %s" for field in keys)
+        locking = f" FOR UPDATE OF {table}" if self._lock and connection.vendor == "postgresql" else ""
+        statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"
+        self._made[connection.vendor] = made = (statement, [_attribute(field)[1] for field in keys], parts)
+        return made
 
 
 class _Part:
@@ -180,14 +198,13 @@ def _plain_text(value: Any) -> Any:
 def _insert_statement(
     model: type[models.Model], _vendor: str
 ) -> tuple[str, tuple[tuple[str, Converter | None], ...], str | None]:
-    quote = connection.ops.quote_name
     key = model._meta.pk
     made = key if isinstance(key, models.AutoField) else None
     fields = _inserted_fields(model)
-    columns = ", ".join(quote(field.column) for field in fields)
+    columns = ", ".join(_column(field) for field in fields)
     places = ", ".join(["%s"] * len(fields))
-    statement = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places})"  # noqa: S608
-    return statement, tuple(_attribute(field) for field in fields), quote(made.column) if made else None
+    statement = f"INSERT INTO {_table(model)} ({columns}) VALUES ({places})"
+    return statement, tuple(_attribute(field) for field in fields), _column(made) if made else None
 
 
 def _inserted_fields(model: type[models.Model]) -> list[models.Field]:
@@ -203,12 +220,11 @@ def _inserted_fields(model: type[models.Model]) -> list[models.Field]:
 def _update_statement(
     model: type[models.Model], names: tuple[str, ...], still: str, _vendor: str
 ) -> tuple[str, tuple[tuple[str, Converter | None], ...], Converter]:
-    quote = connection.ops.quote_name
-    fields = [model._meta.get_field(name) for name in names]
-    assignments = ", ".join(f"{quote(field.column)} = %s" for field in fields)
-    tested = [model._meta.pk, model._meta.get_field(still)]
-    conditions = " AND ".join(f"{quote(field.column)} = %s" for field in tested)
-    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {conditions}"  # noqa: S608
+    fields = [_field(model, name) for name in names]
+    assignments = ", ".join(f"{_column(field)} = %s" for field in fields)
+    tested = [model._meta.pk, _field(model, still)]
+    conditions = " AND ".join(f"{_column(field)} = %s" for field in tested)
+    statement = f"UPDATE {_table(model)} SET {assignments} WHERE {conditions}"
     key = model._meta.pk
     return (
         statement,
@@ -217,32 +233,18 @@ def _update_statement(
     )
 
 
-@lru_cache(maxsize=64)
-def _select_statement(
-    model: type[models.Model],
-    columns: tuple[str, ...],
-    joined: tuple[str, ...],
-    lock: bool,
-    vendor: str,  # noqa: FBT001
-) -> tuple[str, list[Converter | None], list[_Part]]:
-    quote = connection.ops.quote_name
-    table = quote(model._meta.db_table)
-    parts, selected, joins = [_Part(model, 0)], _qualified(model), ""
-    for name in joined:
-        link = model._meta.get_field(name)
-        other = link.related_model
-        parts.append(_Part(other, parts[-1].end))
-        selected += _qualified(other)
-        other_table, other_key = quote(other._meta.db_table), quote(other._meta.pk.column)
-        joins += f" JOIN {other_table} ON {other_table}.{other_key} = {table}.{quote(link.column)}"
-    keys = [model._meta.get_field(name) for name in columns]
-    conditions = " AND ".join(f"{table}.{quote(field.column)} = %s" for field in keys)
-    locking = f" FOR UPDATE OF {table}" if lock and vendor == "postgresql" else ""
-    statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"  # noqa: S608
-    return statement, [_attribute(field)[1] for field in keys], parts
-
-
 def _qualified(model: type[models.Model]) -> list[str]:
-    quote = connection.ops.quote_name
-    table = quote(model._meta.db_table)
-    return [f"{table}.{quote(field.column)}" for field in model._meta.concrete_fields]
+    table = _table(model)
+    return [f"{table}.{_column(field)}" for field in model._meta.concrete_fields]
+
+
+def _table(model: type[models.Model]) -> str:
+    return connection.ops.quote_name(model._meta.db_table)
+
+
+def _column(field: models.Field) -> str:
+    return connection.ops.quote_name(str(field.column))
+
+
+def _field(model: type[models.Model], name: str) -> models.Field:
+    return cast("models.Field", model._meta.get_field(name))

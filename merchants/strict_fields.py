@@ -289,7 +289,7 @@ class RequestSerializer(serializers.Serializer):
         errors: Errors = {}
         for name, field in self.fields.items():
             try:
-                values[field.source] = field.run_validation(data.get(name, empty))
+                values[str(field.source)] = field.run_validation(data.get(name, empty))
             except ValidationError as refused:
                 errors[name] = refused.detail
             except serializers.SkipField:

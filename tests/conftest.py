@@ -1,10 +1,12 @@
 """Fixtures for all tests: two businesses that sign, a quiet cache, and a running service for journeys."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations
 
@@ -12,6 +14,12 @@ from merchants.models import ApiKey
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
+
+if settings.REDIS_URL:
+    # Each test process empties a Redis database of its own; the service of the journeys has the named one.
+    _address, _, _number = settings.REDIS_URL.rpartition("/")
+    _own = int(_number) + 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    settings.CACHES["default"]["LOCATION"] = f"{_address}/{_own}"
 
 
 @pytest.fixture(autouse=True)
