@@ -15,7 +15,7 @@ RUN := .venv/bin/python
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run test test-browser lint format bench openapi clean
+.PHONY: help install run test test-browser screenshots lint format bench openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,10 @@ test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
 	@$(RUN) -m pytest -m e2e $(ARGS)
+
+screenshots: install ## photograph every page into screenshots/ (needs Chromium)
+	@$(UV) sync --locked --quiet --group e2e
+	@$(RUN) -m tests.browser.screenshots
 
 lint: install ## check style, types, import contracts, migrations and the API description
 	@.venv/bin/ruff check .

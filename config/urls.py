@@ -21,6 +21,8 @@ urlpatterns = [
     path("3ds/<str:token>", pages.ChallengePage.as_view(), name="challenge"),
     # Pages for people
     path("", docs.front_page, name="front"),
+    path("docs/test-data", docs.data_page, name="test-data"),
+    path("docs/errors/", docs.errors_page, name="errors"),
     path("docs/errors/<str:code>", docs.error_page, name="error-page"),
     path("admin/", admin.site.urls),
     # For load balancers
@@ -28,5 +30,7 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
 ]
 
+handler400 = "config.docs.bad_request"
+handler403 = "config.docs.forbidden"
 handler404 = "config.docs.not_found"
 handler500 = "config.docs.server_error"

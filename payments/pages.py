@@ -4,31 +4,64 @@ The address itself is the payer's credential: 192 random bits, made for one paym
 that another site could abuse, and nothing for a CSRF token to protect.
 """
 
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views import View
+from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
-from payments.models import Challenge, Transaction
+from payments import sandbox_outcomes
+from payments.models import Challenge, Transaction, Transition
 from payments.services import challenges
+
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
 
 
 class ReturnToMerchant(HttpResponseRedirect):
-    """See Other, also to a merchant's own scheme and port."""
+    """See Other: the merchant's page is fetched, the payer's answer is not sent there."""
 
     status_code = 303
 
 
-@method_decorator(csrf_exempt, name="dispatch")
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a payer reads once there is nothing left to answer."""
+
+    tone: str
+    heading: str
+    text: str
+
+
+PAID = Ending("success", "Payment approved", "You have paid. There is nothing more to do here.")
+RESERVED = Ending("success", "Payment approved", "The amount is reserved on your card.")
+UNDER_WAY = Ending("plain", "Thank you, we have your answer", "Your bank is still working on this payment.")
+NOT_MADE = Ending("plain", "This payment was not made", "No money has left your card.")
+EXPIRED = Ending(
+    "warning", "This page has expired", "The time to confirm is over. No money has left your card."
+)
+
+ENDINGS = {
+    Transaction.Awaiting.RAIL: UNDER_WAY,
+    Transaction.Awaiting.CAPTURE: RESERVED,
+    Transaction.Awaiting.PAYER: EXPIRED,  # late, and nobody has told the merchant yet
+}
+
+
+@method_decorator([csrf_exempt, never_cache], name="dispatch")
 class ChallengePage(View):
     """Show who asks for how much; take the payer's code or refusal; send the payer back."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        return self._page(request, _find(token))
+        return _page(request, _find(token))
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         challenge = _find(token)
@@ -40,45 +73,60 @@ class ChallengePage(View):
                 code = "".join(request.POST.get("code", "").split())
                 payment = challenges.approve(challenge=challenge, code=code, now=now)
         except challenges.WrongCode:
-            return self._page(request, challenge, status=422)
+            return _page(request, challenge, is_wrong=True)
         except challenges.ChallengeOver:
-            return self._page(request, _find(token))
+            return _page(request, _find(token))
         return ReturnToMerchant(return_address(payment))
-
-    def _page(self, request: HttpRequest, challenge: Challenge, *, status: int = 200) -> HttpResponse:
-        payment = challenge.transaction
-        expires_at = payment.expires_at
-        is_open = payment.awaiting == Transaction.Awaiting.PAYER and expires_at is not None
-        is_late = is_open and expires_at is not None and expires_at <= timezone.now()
-        response = render(
-            request,
-            "payments/challenge.html",
-            {
-                "challenge": challenge,
-                "payment": payment,
-                "is_open": is_open and not is_late,
-                "is_wrong": status != 200,  # noqa: PLR2004
-                "return_address": return_address(payment),
-            },
-            status=status,
-        )
-        # A form's answer may redirect only to where form-action allows.
-        response.headers["X-Form-Action"] = _origin(payment.redirect_url)
-        return response
-
-
-def _find(token: str) -> Challenge:
-    return get_object_or_404(Challenge.objects.select_related("transaction__business"), token=token)
 
 
 def return_address(payment: Transaction) -> str:
     """Return the merchant's redirect_url with reference, id and status added. No proof of payment."""
     parts = urlsplit(payment.redirect_url)
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    query += [("reference", payment.reference), ("id", str(payment.pk)), ("status", payment.status)]
-    return urlunsplit(parts._replace(query=urlencode(query)))
+    added = urlencode({"reference": payment.reference, "id": payment.pk, "status": payment.status})
+    query = f"{parts.query}&{added}" if parts.query else added  # the merchant's own part, byte for byte
+    return urlunsplit(parts._replace(query=query))
 
 
-def _origin(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"
+def _find(token: str) -> Challenge:
+    if not TOKEN.match(token):
+        raise Http404
+    return get_object_or_404(Challenge.objects.select_related("transaction__business"), token=token)
+
+
+def _page(request: HttpRequest, challenge: Challenge, *, is_wrong: bool = False) -> HttpResponse:
+    payment = challenge.transaction
+    minutes_left = _minutes_left(payment, now=timezone.now())
+    response = render(
+        request,
+        "payments/challenge.html",
+        {
+            "payment": payment,
+            "merchant": payment.business.name,
+            "return_address": return_address(payment),
+            "is_wrong": is_wrong,
+            "tries_left": challenge.tries_left,
+            "minutes_left": minutes_left,
+            "ending": None if minutes_left else _ending(payment),
+            "sandbox_code": sandbox_outcomes.ONE_TIME_CODE if settings.SANDBOX else "",
+        },
+    )
+    # A form's answer may redirect only to where form-action allows, and so may the pages it leads to: shops
+    # send payers on to other hosts of theirs. Hence the scheme and not the origin.
+    response.headers["X-Form-Action"] = f"{urlsplit(payment.redirect_url).scheme}:"
+    return response
+
+
+def _minutes_left(payment: Transaction, *, now: datetime) -> int:
+    """Return for how long an answer is taken, in begun minutes; 0 when none is."""
+    if payment.awaiting != Transaction.Awaiting.PAYER or payment.expires_at is None:
+        return 0
+    return max(math.ceil((payment.expires_at - now).total_seconds() / 60), 0)
+
+
+def _ending(payment: Transaction) -> Ending:
+    if payment.is_pending:
+        return ENDINGS[Transaction.Awaiting(payment.awaiting)]
+    if payment.status == Transaction.Status.SUCCESS:
+        return PAID
+    ran_out = payment.transitions.filter(attribute="status", cause=Transition.Cause.EXPIRY).exists()
+    return EXPIRED if ran_out else NOT_MADE

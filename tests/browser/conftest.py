@@ -1,0 +1,75 @@
+"""Tests with a real browser. Without Playwright they are left out; in CI that is a failure, if they are wanted."""
+
+import importlib.util
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+PAGE = b"<!doctype html><html lang=en><title>Shop</title><link rel=icon href=data:,><h1>Thank you</h1>"
+
+
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    if importlib.util.find_spec("playwright") is not None:
+        return None
+    if os.environ.get("CI") and "not e2e" not in config.option.markexpr:
+        raise pytest.UsageError("The browser tests need Playwright: uv sync --group e2e")
+    return True
+
+
+@dataclass
+class Shop:
+    """A merchant's web server on an origin of its own, and the requests that came to it."""
+
+    origin: str
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    """A shop that shows a page for every address, but for /moved: that leads on to yet another origin."""
+    with Serving() as (elsewhere, _), Serving(moved_to=elsewhere) as (origin, requests):
+        yield Shop(origin, requests)
+
+
+class Serving:
+    """Serve PAGE on a free port while the block runs."""
+
+    def __init__(self, moved_to: str = "") -> None:
+        self.requests: list[str] = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(moved_to))
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+
+    def __enter__(self) -> tuple[str, list[str]]:
+        self.thread.start()
+        return f"http://127.0.0.1:{self.server.server_port}", self.requests
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+    def _handler(self, moved_to: str) -> type[BaseHTTPRequestHandler]:
+        requests = self.requests
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                requests.append(self.path)
+                if self.path.startswith("/moved"):
+                    self.send_response(302)
+                    self.send_header("Location", f"{moved_to}/home")
+                    self.end_headers()
+                    return
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(PAGE)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return Handler

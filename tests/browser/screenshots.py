@@ -1,0 +1,86 @@
+"""Photograph every page, light and dark, on a desk and on a phone: `make screenshots` fills screenshots/."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import requests
+from playwright.sync_api import Browser
+
+from tests import orders
+from tests.browser.chromium import chromium, visit
+from tests.clients import HttpClient
+from tests.journeys.service import PROJECT, Service, start_service
+
+FOLDER = PROJECT / "screenshots"
+WIDTHS = {"desk": 1280, "phone": 390}
+LONG_NAME = "Ọmọlará & Sons <Fine Furniture, Upholstery and Interior Works> of Abeokuta Ltd"
+
+PAGES = {
+    "front": "/",
+    "test-data": "/docs/test-data",
+    "errors": "/docs/errors/",
+    "error": "/docs/errors/rate_limited",
+    "404": "/nothing/here",
+}
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        with start_service(Path(folder)) as service:
+            photograph(browser, {name: service.base_url + path for name, path in PAGES.items()})
+            photograph(browser, challenges(service))
+            photograph_wrong_code(browser, challenge(service.client))
+        with start_service(Path(folder), CHALLENGE_LIFETIME="1") as hasty:
+            expired = challenge(hasty.client)
+            time.sleep(1.5)
+            photograph(browser, {"challenge-expired": expired})
+    print(f"{len(list(FOLDER.glob('*.png')))} pictures in {FOLDER}")
+
+
+def challenges(service: Service) -> dict[str, str]:
+    long_named = service.open_business(LONG_NAME)
+    declined = challenge(service.client)
+    paid = challenge(long_named)
+    answer(declined, action="decline")
+    answer(paid, action="approve", code="123456")
+    return {
+        "challenge": challenge(service.client),
+        "challenge-long": challenge(long_named, amount=10**12),
+        "challenge-declined": declined,
+        "challenge-paid": paid,
+    }
+
+
+def challenge(client: HttpClient, amount: int = 12_345_600) -> str:
+    order = orders.card_payment(amount=amount, source=orders.card_source(pan=orders.CHALLENGED_CARD))
+    address: str = client.post("/api/payments", order).json()["redirect_link"]
+    return address
+
+
+def answer(address: str, **form: str) -> None:
+    requests.post(address, data=form, allow_redirects=False, timeout=10)
+
+
+def photograph(browser: Browser, addresses: dict[str, str]) -> None:
+    for name, address in addresses.items():
+        for label, width in WIDTHS.items():
+            for scheme in ("light", "dark"):
+                with visit(browser, viewport={"width": width, "height": 844}, color_scheme=scheme) as seen:
+                    seen.page.goto(address)
+                    seen.page.screenshot(path=FOLDER / f"{name}-{label}-{scheme}.png", full_page=True)
+
+
+def photograph_wrong_code(browser: Browser, address: str) -> None:
+    with visit(browser, viewport={"width": 390, "height": 844}) as seen:
+        seen.page.goto(address)
+        seen.page.get_by_label("One-time code").fill("000000")
+        seen.page.get_by_role("button", name="Approve").click()
+        for scheme in ("light", "dark"):
+            seen.page.emulate_media(color_scheme=scheme)
+            seen.page.screenshot(path=FOLDER / f"challenge-wrong-phone-{scheme}.png", full_page=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The payer's page in a real browser, from the merchant's call to the merchant's page."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import orders
+from tests.browser.chromium import chromium, visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(params=["desk", "phone in the dark", "without JavaScript"])
+def seen(request, browser):
+    options = {
+        "desk": {"viewport": {"width": 1280, "height": 800}},
+        "phone in the dark": {
+            "viewport": {"width": 390, "height": 844},
+            "color_scheme": "dark",
+            "is_mobile": True,
+            "has_touch": True,
+        },
+        "without JavaScript": {"java_script_enabled": False},
+    }
+    with visit(browser, **options[request.param]) as visited:
+        yield visited
+
+
+@pytest.fixture
+def start(service, shop):
+    """Start a payment with the challenge card over the signed API; return the API's answer."""
+
+    def start_payment(path="/back?cart=7#top", **changes):
+        source = orders.card_source(pan=orders.CHALLENGED_CARD)
+        order = orders.card_payment(source=source, redirect_url=shop.origin + path, **changes)
+        answer = service.client.post("/api/payments", order)
+        assert answer.status_code == 201
+        return answer.json()
+
+    return start_payment
+
+
+def enter(page, code):
+    page.get_by_label("One-time code").fill(code)
+    page.get_by_role("button", name="Approve").click()
+
+
+def status_of(service, payment):
+    return service.client.get(f"/api/payments/{payment['reference']}").json()["status"]
+
+
+class TestPayer:
+    def test_mistypes_then_approves_and_arrives_at_the_shop(self, service, shop, start, seen):
+        payment, page = start(), seen.page
+
+        page.goto(payment["redirect_link"])
+        expect(page.get_by_role("heading", level=1)).to_have_text("Confirm your payment")
+        expect(page.get_by_label("One-time code")).to_be_focused()
+        enter(page, "000000")
+        expect(page.get_by_role("alert")).to_contain_text("You have 2 tries left")
+        expect(page.get_by_label("One-time code")).to_have_accessible_description(
+            "That code is not right. You have 2 tries left. "
+            "Your bank has sent it to you. It is valid for another 15 minutes."
+        )
+        enter(page, "123456")
+
+        expect(page.get_by_role("heading")).to_have_text("Thank you")
+        arrived = urlsplit(page.url)
+        assert f"{arrived.scheme}://{arrived.netloc}" == shop.origin
+        assert arrived.fragment == "top"
+        assert parse_qs(arrived.query) == {
+            "cart": ["7"],
+            "reference": [payment["reference"]],
+            "id": [payment["id"]],
+            "status": ["success"],
+        }
+        assert status_of(service, payment) == "success"
+        assert seen.complaints == []
+        assert seen.origins == {service.base_url, shop.origin}
+
+    def test_declines_without_a_code(self, service, shop, start, seen):
+        payment, page = start(), seen.page
+
+        page.goto(payment["redirect_link"])
+        page.get_by_role("button", name="Decline").click()
+
+        expect(page.get_by_role("heading")).to_have_text("Thank you")
+        assert "status=failed" in page.url
+        assert status_of(service, payment) == "failed"
+        assert seen.complaints == []
+
+    def test_is_not_sent_off_with_an_empty_code(self, service, start, seen):
+        payment, page = start(), seen.page
+
+        page.goto(payment["redirect_link"])
+        page.get_by_role("button", name="Approve").click()
+
+        assert page.url == payment["redirect_link"]
+        assert status_of(service, payment) == "pending"
+        assert page.get_by_role("alert").count() == 0
+
+    def test_never_scrolls_sideways(self, service, start, seen):
+        page = seen.page
+
+        page.goto(start(amount=10**12)["redirect_link"])
+
+        main = page.locator("main").bounding_box()
+        amount = page.locator(".challenge__amount").bounding_box()
+        assert amount["x"] + amount["width"] <= main["x"] + main["width"] <= page.viewport_size["width"]
+
+
+class TestShop:
+    def test_may_send_the_payer_on_to_another_origin(self, service, shop, start, browser):
+        with visit(browser) as seen:
+            seen.page.goto(start(path="/moved")["redirect_link"])
+            enter(seen.page, "123456")
+
+            expect(seen.page.get_by_role("heading")).to_have_text("Thank you")
+            assert seen.page.url.endswith("/home#") or seen.page.url.endswith("/home")
+            assert seen.complaints == []
+
+
+class TestKeyboard:
+    def test_is_enough(self, service, start, browser):
+        payment = start()
+        with visit(browser) as seen:
+            page = seen.page
+            page.goto(payment["redirect_link"])
+
+            page.keyboard.type("123456")
+            page.keyboard.press("Enter")
+
+            expect(page.get_by_role("heading")).to_have_text("Thank you")
+        assert status_of(service, payment) == "success"
+
+    def test_goes_from_code_to_approve_to_decline(self, service, start, browser):
+        with visit(browser) as seen:
+            page = seen.page
+            page.goto(start()["redirect_link"])
+
+            page.keyboard.press("Tab")
+            expect(page.get_by_role("button", name="Approve")).to_be_focused()
+            page.keyboard.press("Tab")
+            expect(page.get_by_role("button", name="Decline")).to_be_focused()
+
+
+class TestDocumentationPages:
+    @pytest.mark.parametrize("path", ["/", "/docs/test-data", "/docs/errors/", "/docs/errors/not_found"])
+    def test_fit_a_phone_and_load_nothing_from_elsewhere(self, service, browser, path):
+        with visit(browser, viewport={"width": 390, "height": 844}) as seen:
+            seen.page.goto(service.base_url + path)
+
+            assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+            assert seen.complaints == []
+            assert seen.origins == {service.base_url}

@@ -1,0 +1,366 @@
+"""The payer's 3-D Secure page: no JavaScript, no cookies, and nothing a payer sends breaks it."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from payments.models import Challenge, Transaction
+from payments.services import expiry
+from tests import orders
+
+RIGHT_CODE = "123456"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def payer():
+    """A browser that takes no cookies and stops where the service fails."""
+    return Client(raise_request_exception=False, enforce_csrf_checks=True)
+
+
+@pytest.fixture
+def challenge(api):
+    """Start a payment that wants to see its payer; return the path of the payer's page."""
+
+    def start(**changes):
+        source = orders.card_source(pan=orders.CHALLENGED_CARD)
+        payment = api.post("/api/payments", orders.card_payment(source=source, **changes)).json()
+        assert payment["status"] == "pending", payment
+        return urlsplit(payment["redirect_link"]).path
+
+    return start
+
+
+def approve(payer, path, code=RIGHT_CODE):
+    return payer.post(path, {"action": "approve", "code": code})
+
+
+def decline(payer, path):
+    return payer.post(path, {"action": "decline", "code": ""})
+
+
+def let_time_pass():
+    Transaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+class TestThePage:
+    def test_shows_who_asks_for_how_much_of_which_card(self, challenge, payer):
+        page = payer.get(challenge(amount=123_456)).content.decode()
+
+        assert "Ada Books" in page
+        assert "NGN 1,234.56" in page
+        assert "VISA" in page
+        assert "2503" in page
+        assert orders.CHALLENGED_CARD not in page
+
+    def test_shows_the_merchants_name_as_text(self, ada, challenge, payer):
+        ada.business.name = "<script>alert(1)</script> & 'Sons' \"Ltd\""
+        ada.business.save()
+
+        open_page = challenge()
+        page = payer.get(open_page).content.decode()
+        decline(payer, open_page)
+        ended = payer.get(open_page).content.decode()
+
+        assert "<script" not in page + ended
+        assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &#x27;Sons&#x27; &quot;Ltd&quot;" in page
+        assert "&lt;script&gt;" in ended
+
+    def test_escapes_the_way_back(self, challenge, payer):
+        path = challenge(redirect_url="https://shop.example/back?a='x'&b=<b>")
+        decline(payer, path)
+
+        page = payer.get(path).content.decode()
+
+        assert "<b>" not in page
+        assert "a=&#x27;x&#x27;&amp;b=&lt;b&gt;&amp;reference=" in page
+
+    def test_has_labelled_controls(self, challenge, payer):
+        page = payer.get(challenge()).content.decode()
+
+        assert '<label class="field__label" for="code">One-time code</label>' in page
+        code = re.search(r'<input [^>]*id="code"[^>]*>', page).group()
+        assert 'inputmode="numeric"' in code
+        assert 'autocomplete="one-time-code"' in code
+        assert " required autofocus" in code
+        approve_button, decline_button = re.findall(r"<button [^>]*>", page)
+        assert 'name="action" value="approve"' in approve_button
+        assert 'name="action" value="decline" formnovalidate' in decline_button
+
+    def test_tells_how_long_it_is_valid(self, challenge, payer):
+        path = challenge()
+        assert "another 15 minutes" in payer.get(path).content.decode()
+
+        Transaction.objects.update(expires_at=timezone.now() + timedelta(seconds=20))
+        assert "another 1 minute." in payer.get(path).content.decode()
+
+    def test_tells_the_code_in_the_sandbox_only(self, challenge, payer, settings):
+        path = challenge()
+        assert RIGHT_CODE in payer.get(path).content.decode()
+
+        settings.SANDBOX = False
+        assert RIGHT_CODE not in payer.get(path).content.decode()
+
+    def test_needs_no_cookie_and_sets_none(self, challenge, payer):
+        path = challenge()
+
+        shown, answered = payer.get(path), approve(payer, path)
+
+        assert not shown.cookies
+        assert not answered.cookies
+
+    def test_is_not_kept_by_browsers(self, challenge, payer):
+        path = challenge()
+
+        for answer in (payer.get(path), approve(payer, path)):
+            assert "no-store" in answer["Cache-Control"]
+            assert answer["Referrer-Policy"] == "no-referrer"
+
+    @pytest.mark.parametrize(
+        "token", ["no-such-token", "%00", "a%00b", "x" * 500, "..%2f..", "%ff%fe", "%F0%9F%92%A9", "'--"]
+    )
+    @pytest.mark.parametrize("method", ["get", "post"])
+    def test_of_an_unknown_token_is_not_found(self, payer, token, method):
+        answer = getattr(payer, method)(f"/3ds/{token}")
+
+        assert answer.status_code == 404
+        assert answer["Content-Type"].startswith("text/html")
+        assert "There is no such page" in answer.content.decode()
+
+
+class TestFormAction:
+    """The policy that lets the form's answer lead to the merchant, and injects nothing."""
+
+    @pytest.mark.parametrize(
+        ("redirect_url", "allowed"),
+        [
+            ("https://shop.example/back", "https:"),
+            ("http://127.0.0.1:9000/back", "http:"),
+            ("http://[::1]:9000/back", "http:"),
+            ("https://shop.example;sandbox", "https:"),
+            ("https://shop.example,sandbox", "https:"),
+        ],
+    )
+    def test_names_the_scheme_of_the_way_back(self, challenge, payer, redirect_url, allowed):
+        path = challenge()
+        Transaction.objects.update(redirect_url=redirect_url)
+
+        policy = payer.get(path)["Content-Security-Policy"]
+
+        assert policy.endswith(f"form-action 'self' {allowed}")
+        assert "sandbox" not in policy
+
+
+class TestApprove:
+    def test_with_the_right_code_pays_and_returns_to_the_merchant(self, challenge, payer):
+        answer = approve(payer, challenge())
+
+        payment = Transaction.objects.get()
+        assert answer.status_code == 303
+        assert payment.status == "success"
+        assert answer["Location"] == (
+            f"https://shop.example/back?reference={payment.reference}&id={payment.pk}&status=success"
+        )
+
+    def test_takes_a_code_with_blanks(self, challenge, payer):
+        assert approve(payer, challenge(), code=" 123 456 ").status_code == 303
+
+    def test_keeps_the_merchants_query_and_fragment(self, challenge, payer):
+        answer = approve(payer, challenge(redirect_url="https://shop.example/back?cart=7&flag&x=%FF+%20#top"))
+
+        address = urlsplit(answer["Location"])
+        assert address.query.startswith("cart=7&flag&x=%FF+%20&reference=")
+        assert address.fragment == "top"
+        assert parse_qs(address.query)["status"] == ["success"]
+
+    def test_returns_along_the_longest_address(self, challenge, payer):
+        answer = approve(payer, challenge(redirect_url="https://shop.example/?" + "q" * 2026))
+
+        assert answer.status_code == 303
+
+    def test_lets_the_amount_decide(self, challenge, payer):
+        answer = approve(payer, challenge(amount=10_051))
+
+        payment = Transaction.objects.get()
+        assert (payment.status, payment.response_code) == ("failed", "20051")
+        assert answer.status_code == 303
+        assert "status=failed" in answer["Location"]
+
+    def test_leaves_the_payment_pending_when_the_answer_is_lost(self, challenge, payer):
+        path = challenge(amount=10_098)
+
+        answer = approve(payer, path)
+
+        assert Transaction.objects.get().status == "pending"
+        assert "status=pending" in answer["Location"]
+        assert "Your bank is still working on this payment" in payer.get(path).content.decode()
+
+    def test_reserves_what_is_captured_later(self, challenge, payer):
+        path = challenge(capture=False)
+
+        approve(payer, path)
+
+        assert "The amount is reserved on your card" in payer.get(path).content.decode()
+
+
+class TestDecline:
+    def test_fails_the_payment_and_returns_to_the_merchant(self, challenge, payer):
+        answer = decline(payer, challenge())
+
+        payment = Transaction.objects.get()
+        assert (payment.status, payment.response_code) == ("failed", "20151")
+        assert answer.status_code == 303
+        assert "status=failed" in answer["Location"]
+
+
+class TestWrongCode:
+    def test_costs_a_try_and_says_so(self, challenge, payer):
+        path = challenge()
+
+        answer = approve(payer, path, code="000000")
+
+        page = answer.content.decode()
+        assert answer.status_code == 200
+        assert "You have 2 tries left." in page
+        assert 'role="alert"' in page
+        assert 'aria-describedby="code-error code-hint" aria-invalid="true"' in page
+        assert "You have 1 try left." in approve(payer, path, code="000000").content.decode()
+
+    def test_fails_the_payment_the_third_time(self, challenge, payer):
+        path = challenge()
+
+        answers = [approve(payer, path, code="000000") for _ in range(3)]
+
+        payment = Transaction.objects.get()
+        assert [answer.status_code for answer in answers] == [200, 200, 303]
+        assert (payment.status, payment.response_code) == ("failed", "20151")
+        assert "status=failed" in answers[-1]["Location"]
+
+    def test_still_leaves_room_for_the_right_one(self, challenge, payer):
+        path = challenge()
+        approve(payer, path, code="000000")
+
+        approve(payer, path)
+
+        assert Transaction.objects.get().status == "success"
+
+    @pytest.mark.parametrize(
+        "form",
+        [
+            {},
+            {"action": "approve"},
+            {"action": "approve", "code": ""},
+            {"action": "approve", "code": "9" * 60_000},
+            {"action": "approve", "code": "123456\x00"},
+            {"action": "approve", "code": "\uff11\uff12\uff13\uff14\uff15\uff16"},
+            {"action": "approve", "code": "\N{GRINNING FACE}" * 6},
+            {"action": "something", "code": "000000"},
+            {"action": ["approve", "decline"], "code": ["1", "2"], "other": "field"},
+        ],
+        ids=lambda form: str(form)[:40],
+    )
+    def test_may_be_anything(self, challenge, payer, form):
+        path = challenge()
+
+        answer = payer.post(path, form)
+
+        assert answer.status_code in {200, 303}
+        assert Transaction.objects.get().status in {"pending", "failed"}
+
+    @pytest.mark.parametrize(
+        ("body", "content_type"),
+        [
+            (b"", "application/x-www-form-urlencoded"),
+            (b"code=%00%FF%ZZ&&&==", "application/x-www-form-urlencoded"),
+            (b"\x00\xff\xfe", "application/octet-stream"),
+            (b'{"action": "approve"}', "application/json"),
+            (b"--x\r\nbroken", "multipart/form-data; boundary=x"),
+            (b"", "multipart/form-data"),
+            (b"code=" + b"9" * 70_000, "application/x-www-form-urlencoded"),
+            (b"&".join(b"a=%d" % n for n in range(2_000)), "application/x-www-form-urlencoded"),
+            (b"code=123456", "application/x-www-form-urlencoded; charset=no-such"),
+        ],
+    )
+    def test_in_any_body_never_breaks_the_page(self, challenge, payer, body, content_type):
+        path = challenge()
+
+        answer = payer.generic("POST", path, body, content_type=content_type)
+
+        assert answer.status_code in {200, 303, 400}
+        assert Transaction.objects.get().status in {"pending", "success"}
+
+    @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "OPTIONS"])
+    def test_other_methods_change_nothing(self, challenge, payer, method):
+        path = challenge()
+
+        answer = payer.generic(method, path, b"action=decline")
+
+        assert answer.status_code in {200, 405}
+        assert Transaction.objects.get().status == "pending"
+
+
+class TestFinishedPage:
+    @pytest.mark.parametrize(
+        ("action", "heading", "status"),
+        [(approve, "Payment approved", "success"), (decline, "This payment was not made", "failed")],
+    )
+    def test_says_how_it_ended_and_leads_back(self, challenge, payer, action, heading, status):
+        path = challenge()
+        action(payer, path)
+
+        answer = payer.get(path)
+
+        page = unescape(answer.content.decode())
+        assert answer.status_code == 200
+        assert heading in page
+        assert "<form" not in page
+        assert re.search(rf'href="https://shop\.example/back\?[^"]*status={status}"', page)
+        assert "Return to <bdi>Ada Books</bdi>" in page
+
+    def test_takes_no_second_answer(self, challenge, payer):
+        path = challenge()
+        approve(payer, path)
+
+        answer = decline(payer, path)
+
+        assert answer.status_code == 200
+        assert "Payment approved" in answer.content.decode()
+        assert Transaction.objects.get().status == "success"
+
+
+class TestExpiredPage:
+    def test_says_so_before_anybody_has_told_the_merchant(self, challenge, payer):
+        path = challenge()
+        let_time_pass()
+
+        page = payer.get(path).content.decode()
+
+        assert "This page has expired" in page
+        assert "<form" not in page
+
+    def test_takes_no_answer(self, challenge, payer):
+        path = challenge()
+        let_time_pass()
+
+        for answer in (approve(payer, path), decline(payer, path), approve(payer, path, code="000000")):
+            assert answer.status_code == 200
+            assert "This page has expired" in answer.content.decode()
+        assert Transaction.objects.get().status == "pending"
+        assert Challenge.objects.get().wrong_codes == 0
+
+    def test_says_so_afterwards_too(self, challenge, payer):
+        path = challenge()
+        let_time_pass()
+        now = timezone.now()
+        assert list(expiry.expire(expiry.overdue(now=now), now=now)) == [True]
+
+        page = unescape(payer.get(path).content.decode())
+
+        assert "This page has expired" in page
+        assert "status=failed" in page
