@@ -170,6 +170,17 @@ REST_FRAMEWORK = {
     "UNICODE_JSON": True,
 }
 
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.1",
+    "TITLE": "Sluice",
+    "VERSION": "0.1.0",
+    "SERVERS": [{"url": PUBLIC_URL, "description": ENVIRONMENT.capitalize()}],
+    "SCHEMA_PATH_PREFIX": "/api",
+    "COMPONENT_SPLIT_REQUEST": True,  # what is sent is named …Request
+    # Enums stay where they are read. What operations refer to, and the first page's words, are added here.
+    "POSTPROCESSING_HOOKS": ["config.openapi.complete"],
+}
+
 SIGNATURE_TOLERANCE = 300  # seconds a timestamp may differ from the server's clock
 NONCE_RETENTION = 3600  # seconds; at least 900, and more than twice the tolerance
 RATE_LIMIT_WRITES = env.number("RATE_LIMIT_WRITES", default=100, minimum=1)  # per key and second

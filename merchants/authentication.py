@@ -20,7 +20,6 @@ from merchants.key_ring import key_ring
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey, Business, Nonce
 
-
 SCHEME = "Sluice-HMAC-SHA256"
 
 

@@ -1,0 +1,157 @@
+"""Requests that the sandbox takes as they stand here, and answers as it gives them."""
+
+from typing import Any, TypeAlias
+
+from config.openapi_answers import SCHEMAS
+from config.openapi_words import REQUEST_WORDS
+from payments import outcomes
+from payments.sandbox_outcomes import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+
+Example: TypeAlias = dict[str, Any]
+
+DECLINED = outcomes.NOT_SUFFICIENT_FUNDS
+CHALLENGED_CARD = next(card.number for card in TEST_CARDS if card.result is Special.CHALLENGE)
+DECLINED_AMOUNT = SMALLEST_TRIGGERING_AMOUNT + int(DECLINED.gateway_code)
+
+
+def named(**examples: Example) -> Example:
+    """Return examples under their names, as OpenAPI wants them."""
+    return {
+        name: {"summary": name.replace("_", " ").capitalize(), "value": value}
+        for name, value in examples.items()
+    }
+
+
+def _filled(component: str, *names: str) -> Example:
+    return {name: REQUEST_WORDS[component][name].example for name in names}
+
+
+_CARD = _filled("Source", "type", "pan", "name", "expiry_month", "expiry_year", "cvv")
+_CARD_PAYMENT = {
+    "request_type": "payment",
+    "payment_method": "card",
+    **_filled("CardPayment", "reference", "amount", "currency", "redirect_url"),
+    "source": _CARD,
+}
+_PAYOUT = {
+    "request_type": "payout",
+    "reference": "payout-5",
+    **_filled("Payout", "amount", "currency"),
+    "customer": _filled("Beneficiary", "name", "account_number", "bank_code"),
+}
+
+PAYMENT_REQUESTS = named(
+    card_payment=_CARD_PAYMENT,
+    card_payment_with_everything=_CARD_PAYMENT
+    | {
+        "reference": "order-1043",
+        "source": _CARD | {"billing_address": _filled("BillingAddress", *REQUEST_WORDS["BillingAddress"])},
+        "customer": _filled("Payer", "reference", "name", "email"),
+        "3ds": {"enabled": True, "challenge_preference": "no_challenge"},
+        **_filled("CardPayment", "narration", "payment_ip", "authorization_type"),
+    },
+    card_payment_with_challenge=_CARD_PAYMENT
+    | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
+    card_payment_to_capture_later=_CARD_PAYMENT | {"reference": "order-1045", "capture": False},
+    card_payment_that_is_declined=_CARD_PAYMENT | {"reference": "order-1046", "amount": DECLINED_AMOUNT},
+    payout=_PAYOUT,
+    card_check={
+        "request_type": "card_check",
+        **_filled("CardCheck", "reference", "currency"),
+        "source": _filled("CheckedSource", *_CARD),
+    },
+)
+CAPTURE_REQUESTS = named(everything={}, a_part=_filled("Capture", "amount"))
+VOID_REQUESTS = named(nothing={})
+REFUND_REQUESTS = named(
+    everything_left={"reference": "refund-8"}, a_part=_filled("Refund", "reference", "amount", "reason")
+)
+
+
+def _answer(component: str, *without: str, **changes: Any) -> Example:
+    forms: Example = SCHEMAS[component]["properties"]
+    return {
+        name: changes[name] if name in changes else form["examples"][0]
+        for name, form in forms.items()
+        if name not in without and (name in changes or "examples" in form)
+    }
+
+
+_OF_CARDS = (
+    "authorization_code", "merchant_descriptor", "retrieval_reference_number", "system_trace_audit_number",
+    "total_amount_captured", "total_amount_available_to_refund", "total_amount_refunded",
+)  # fmt: skip
+_OF_APPROVALS = ("gateway_code", "acquirer_transaction_id", "authorization_code", "merchant_descriptor")
+_NOTHING_TAKEN = {"fee": 0, "total_amount_captured": 0, "total_amount_available_to_refund": 0}
+_CARD_SHOWN = _answer("CardShown", type="card")
+
+_PAID = _answer(
+    "Payment",
+    "redirect_link",
+    request_type="payment",
+    status="success",
+    refund_status="none",
+    source=_CARD_SHOWN,
+)
+_DECLINED = _NOTHING_TAKEN | {
+    "status": "failed",
+    "amount": DECLINED_AMOUNT,
+    "response_code": DECLINED.code,
+    "response_summary": DECLINED.summary,
+    "gateway_code": DECLINED.gateway_code,
+    "gateway_recommendation": DECLINED.advice,
+}
+_PENDING = _NOTHING_TAKEN | {
+    "status": "pending",
+    "response_code": outcomes.PROCESSING.code,
+    "response_summary": outcomes.PROCESSING.summary,
+}
+
+
+def _without(answer: Example, *names: str) -> Example:
+    return {name: value for name, value in answer.items() if name not in names}
+
+
+PAYMENT_ANSWERS = named(
+    card_payment=_PAID,
+    card_payment_with_challenge=_without(
+        _PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number"
+    )
+    | _PENDING
+    | {"redirect_link": SCHEMAS["Payment"]["properties"]["redirect_link"]["examples"][0]},
+    card_payment_that_is_declined=_without(_PAID, "authorization_code", "merchant_descriptor") | _DECLINED,
+    payout=_without(_PAID, *_OF_CARDS, "source", "refund_status")
+    | {
+        "request_type": "payout",
+        "reference": _PAYOUT["reference"],
+        "fee": 1_000,
+        "customer": _answer("Customer", "merchant_reference"),
+    },
+    card_check=_without(
+        _PAID,
+        "fee",
+        "refund_status",
+        "total_amount_captured",
+        "total_amount_available_to_refund",
+        "total_amount_refunded",
+    )
+    | {"request_type": "card_check", "reference": "check-77", "amount": 0},
+)
+PAID = named(card_payment=_PAID)
+VOIDED = named(
+    voided=_PAID
+    | _NOTHING_TAKEN
+    | {
+        "status": "failed",
+        "response_code": outcomes.VOIDED.code,
+        "response_summary": outcomes.VOIDED.summary,
+    }
+)
+REFUND = named(a_part=_answer("Refund", status="success"))
+BANKS = named(banks={"data": [_answer("Bank")]})
+
+
+def page(examples: Example) -> Example:
+    """Return a list's first and last page with these in it."""
+    values = [example["value"] for example in examples.values()]
+    return named(a_page={"data": values, "next": None, "previous": None})

@@ -1,0 +1,189 @@
+"""Every operation of the API: what it is called, what it takes, and everything it can answer."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from drf_spectacular.utils import PolymorphicProxySerializer
+from rest_framework.views import APIView
+
+from config import openapi_examples as examples
+from config import openapi_words as words
+from payments import views
+from payments.filters import FilterSerializer
+from payments.flows import FLOWS
+from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerializer
+
+Schema: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A success: its words, the component that describes its body, examples, and headers of its own."""
+
+    description: str
+    schema: str = ""
+    examples: dict[str, Schema] = field(default_factory=dict)
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A request's body: what reads it, or a function that makes that, and examples."""
+
+    serializer: Any
+    examples: dict[str, Schema]
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    id: str
+    tag: str
+    summary: str
+    answers: dict[int, Answer]
+    problems: tuple[str, ...] = ()  # beside those of every operation
+    description: str = ""
+    body: Body | None = None
+    filters: type[FilterSerializer] | None = None
+    is_list: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+EVERYWHERE = (
+    "missing_header", "malformed_header", "unknown_key", "timestamp_out_of_range", "invalid_signature",
+    "nonce_reused", "not_acceptable", "rate_limited", "internal_error", "temporarily_unavailable",
+)  # fmt: skip
+OF_WRITES = (
+    "malformed_json", "invalid_request", "unknown_field", "key_may_not_write", "length_required",
+    "body_too_large", "unsupported_media_type",
+)  # fmt: skip
+
+
+NO_SUCH = ("not_found",)
+OF_RAILS = ("rail_unavailable",)
+OF_LISTS = ("invalid_request",)
+REPLAYED = "The reference was seen before: the resource as it is now. Nothing was done again."
+
+
+def create_payment_body() -> PolymorphicProxySerializer:
+    """Return the union of all kinds of requests, told apart as `payments.flows` does."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for (request_type, method), flow in FLOWS.items():
+        kinds.setdefault(request_type, {})[str(method)] = type(flow.serializer)
+    return _union(
+        "CreatePayment", "request_type", {name: _methods(name, kind) for name, kind in kinds.items()}
+    )
+
+
+def _methods(request_type: str, kind: dict[str, Any]) -> Any:
+    if len(kind) == 1:
+        return next(iter(kind.values()))
+    return _union(request_type.title().replace("_", ""), "payment_method", kind)
+
+
+def _union(name: str, decided_by: str, members: dict[str, Any]) -> PolymorphicProxySerializer:
+    return PolymorphicProxySerializer(
+        component_name=name, resource_type_field_name=decided_by, serializers=members
+    )
+
+
+OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
+    (views.PaymentsView, "POST"): Operation(
+        id="createPayment",
+        tag="Payments",
+        summary="Create a payment, a payout or a card check",
+        description=words.CREATE_PAYMENT + words.sandbox_tables("cards", "amounts", "3ds", "payouts"),
+        body=Body(serializer=create_payment_body, examples=examples.PAYMENT_REQUESTS),
+        answers={
+            201: Answer(
+                "Created. A decline is created too: see `status`.",
+                "Payment",
+                examples.PAYMENT_ANSWERS,
+                ("Location",),
+            ),
+            200: Answer(REPLAYED, "Payment", examples.PAID, ("Idempotent-Replayed",)),
+        },
+        problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
+    ),
+    (views.PaymentsView, "GET"): Operation(
+        id="listPayments",
+        tag="Payments",
+        summary="List payments, payouts and card checks",
+        description="Newest first, in pages that stay stable while transactions arrive.",
+        filters=FilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page.", "PaymentList", examples.page(examples.PAYMENT_ANSWERS))},
+        problems=(*OF_LISTS, "unknown_field"),
+    ),
+    (views.PaymentView, "GET"): Operation(
+        id="getPayment",
+        tag="Payments",
+        summary="Look a payment, a payout or a card check up",
+        answers={200: Answer("The transaction as it is now.", "Payment", examples.PAYMENT_ANSWERS)},
+        problems=NO_SUCH,
+    ),
+    (views.CaptureView, "POST"): Operation(
+        id="capturePayment",
+        tag="Payments",
+        summary="Capture an authorised card payment",
+        description="In whole or in part; the rest is released. Only once.\n\n"
+        + words.sandbox_tables("captures"),
+        body=Body(serializer=CaptureSerializer, examples=examples.CAPTURE_REQUESTS, required=False),
+        answers={200: Answer("The payment.", "Payment", examples.PAID)},
+        problems=(*OF_WRITES, *NO_SUCH, "amount_too_large", "invalid_state", *OF_RAILS),
+    ),
+    (views.VoidView, "POST"): Operation(
+        id="voidPayment",
+        tag="Payments",
+        summary="Release an authorised card payment",
+        description="The payment fails with 20090.",
+        body=Body(serializer=VoidSerializer, examples=examples.VOID_REQUESTS, required=False),
+        answers={200: Answer("The payment.", "Payment", examples.VOIDED)},
+        problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
+    ),
+    (views.RefundsView, "POST"): Operation(
+        id="createRefund",
+        tag="Refunds",
+        summary="Refund a card payment",
+        description="In whole or in part, as often as something is left.\n\n"
+        + words.sandbox_tables("refunds"),
+        body=Body(serializer=RefundSerializer, examples=examples.REFUND_REQUESTS),
+        answers={
+            201: Answer("Created. A refused refund is created too: see `status`.", "Refund", examples.REFUND),
+            200: Answer(REPLAYED, "Refund", examples.REFUND, ("Idempotent-Replayed",)),
+        },
+        problems=(
+            *OF_WRITES,
+            *NO_SUCH,
+            "amount_too_large",
+            "duplicate_reference",
+            "invalid_state",
+            *OF_RAILS,
+        ),
+    ),
+    (views.RefundsView, "GET"): Operation(
+        id="listRefunds",
+        tag="Refunds",
+        summary="List a payment's refunds",
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "RefundList", examples.page(examples.REFUND))},
+        problems=(*OF_LISTS, *NO_SUCH),
+    ),
+    (views.BanksView, "GET"): Operation(
+        id="listBanks",
+        tag="Banks",
+        summary="List the banks that payouts can reach",
+        description="Changes rarely: keep it, and send its `ETag` back in `If-None-Match`.",
+        headers={"If-None-Match": "The `ETag` of the list that you have."},
+        answers={
+            200: Answer("Every bank.", "BankList", examples.BANKS, ("ETag",)),
+            304: Answer("The list that you have is up to date.", headers=("ETag",)),
+        },
+    ),
+}
+
+TAGS = [
+    {"name": "Payments", "description": "Card payments, payouts and card checks."},
+    {"name": "Refunds", "description": "Giving captured card payments back."},
+    {"name": "Banks", "description": "Where payouts can go."},
+]

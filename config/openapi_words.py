@@ -1,0 +1,189 @@
+"""What an integrator reads in the API's description: the words, apart from the shapes."""
+
+from typing import Any, NamedTuple
+
+from payments import outcomes
+from payments.sandbox_tables import Table, tables
+
+
+class Word(NamedTuple):
+    """What a field means, and a value that the sandbox takes."""
+
+    text: str
+    example: Any = None
+
+
+INTRODUCTION = """\
+Sluice takes card payments, checks cards and pays out to bank accounts. Amounts are whole numbers in minor
+units (`50000` is 500.00 NGN); moments are RFC 3339 in UTC.
+
+## Signing
+
+Every call is signed with a key pair: a public id (`pk_…`) and a secret key (`sk_…`). Join five parts with one
+line feed, without one at the end:
+
+1. `X-Timestamp`: Unix seconds, within 300 seconds of the server's clock
+2. `X-Nonce`: 16 to 128 characters of `A-Z a-z 0-9 - _`, used once
+3. the method in capitals
+4. the request target exactly as sent: path, and `?query` if there is one
+5. the lower-case hex SHA-256 of the raw body (of no bytes where there is none)
+
+`X-Signature` is the hex HMAC-SHA256 of that text, keyed with the secret key's own text; `X-Api-Key` is the
+public id. Where a signature is wrong, the sandbox answers with the `string_to_sign` that it built.
+`manage.py sign_request GET /api/banks` prints a signed curl line.
+
+## References
+
+A `reference` is yours, names the resource, and makes a repeated request safe: the same reference with the
+same request answers 200 with `Idempotent-Replayed: true` and executes nothing twice; with another request it
+answers 409 `duplicate_reference`. After a timeout, send the same request again, with a new nonce.
+
+## Errors
+
+Errors are RFC 9457 problem details (`application/problem+json`). Decide by `code`; [each of them has a
+page](/docs/errors/). A declined payment is no error: it answers 201 with `status: failed`, a `response_code`
+and a `response_summary`. No text may hold the character U+0000.
+"""
+
+
+def sandbox_tables(*names: str) -> str:
+    """Return what triggers which outcome in the sandbox, as Markdown."""
+    return "\n\n".join(_markdown(table) for table in tables() if table.name in names)
+
+
+def _markdown(table: Table) -> str:
+    head = [
+        f"**{table.title}** (sandbox). {table.note}\n",
+        f"| {table.trigger_heading} | Status | Code | Result |",
+    ]
+    rows = [f"| {row.trigger} | `{row.status}` | {row.code} | {row.result} |" for row in table.rows]
+    return "\n".join([*head, "|---|---|---|---|", *rows])
+
+
+CREATE_PAYMENT = """\
+`request_type` (and, for payments, `payment_method`) decides which fields the request has.
+
+A card payment that needs 3-D Secure answers `pending` with a `redirect_link`: send the payer there. The payer
+comes back to your `redirect_url` with `reference`, `id` and `status` in the query; that is no proof of
+payment, so look the payment up. With `capture: false` the amount is only authorised, and the payment stays
+`pending` until you capture or void it, or 7 days have passed.
+
+"""
+
+RESPONSE_CODES = (
+    outcomes.COMPLETED,
+    outcomes.PROCESSING,
+    *outcomes.CARD_DECLINES,
+    outcomes.payout_failure("51"),
+    outcomes.AUTHORISATION_EXPIRED,
+    outcomes.VOIDED,
+)
+
+
+def response_code_list() -> str:
+    """Return the outcome codes and what they mean, in one sentence."""
+    return "; ".join(f"`{outcome.code}` {outcome.summary}" for outcome in RESPONSE_CODES)
+
+
+# Of each kind of request, and of each object in one: its title, and what it is.
+ABOUT_REQUESTS = {
+    "CardPayment": ("Card payment", "Take a payment from a card."),
+    "Payout": ("Payout", "Pay out to a bank account."),
+    "CardCheck": ("Card check", "Is this card alive? No money moves."),
+    "Source": ("Card", "Its number and CVV are never given back."),
+    "CheckedSource": ("Card to check", "Its number and CVV are never given back."),
+    "BillingAddress": ("Billing address", "Where the cardholder's statements go."),
+    "Payer": ("Payer", "`reference` and `email` come together, and with `name`."),
+    "Beneficiary": ("Beneficiary", "Who is paid."),
+    "ThreeDSecure": ("3-D Secure", "How it is asked for."),
+    "Capture": ("Capture", "Take an authorised amount, or part of it; the rest is released."),
+    "Void": ("Void", "A void says nothing: an empty object, or no body at all."),
+    "Refund": ("Refund", "Give back a payment, or part of it."),
+}
+
+_REQUEST_TYPE = Word("What is asked for; it decides which fields the request has.")
+_CURRENCY = Word("ISO 4217, and enabled for your business (by default NGN and USD).", "NGN")
+_CARD: dict[str, Word] = {
+    "type": Word("Always `card`.", "card"),
+    "pan": Word(
+        "Card number: 12 to 19 digits that pass the Luhn check. Spaces fall away.", "4084084084084081"
+    ),
+    "name": Word("Cardholder's name.", "Ada Obi"),
+    "expiry_month": Word("Two digits, 01 to 12.", "12"),
+    "expiry_year": Word("Four digits. A card in the past is declined with 20054, not refused.", "2035"),
+    "cvv": Word("3 or 4 digits. Used once, never stored.", "408"),
+}
+_ORDER: dict[str, Word] = {
+    "request_type": _REQUEST_TYPE,
+    "reference": Word("Your unique reference of the transaction, and its idempotency key.", "order-1042"),
+    "amount": Word('Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.', 50_000),
+    "currency": _CURRENCY,
+    "narration": Word("Free text.", "Two books"),
+    "payment_ip": Word("The payer's IPv4 or IPv6 address, for fraud scoring.", "203.0.113.7"),
+    "authorization_type": Word("Reserved for future use.", "regular"),
+}
+REQUEST_WORDS: dict[str, dict[str, Word]] = {
+    "CardPayment": _ORDER
+    | {
+        "payment_method": Word("How the payer pays.", "card"),
+        "source": Word("The card."),
+        "customer": Word("Who pays."),
+        "3ds": Word("How 3-D Secure is asked for."),
+        "redirect_url": Word(
+            "Where the payer comes back to. Absolute, without credentials; https in production.",
+            "https://shop.example/back",
+        ),
+        "capture": Word("`false` authorises without capturing. Default `true`.", True),
+    },
+    "Payout": _ORDER | {"customer": Word("Who is paid.")},
+    "CardCheck": {
+        "request_type": _REQUEST_TYPE,
+        "reference": Word("Your unique reference of the check. Default: one of ours, `chk_…`.", "check-77"),
+        "amount": Word("Left out or 0: no money moves.", 0),
+        "currency": _CURRENCY,
+        "source": Word("The card to check."),
+    },
+    "Source": _CARD | {"billing_address": Word("The cardholder's address.")},
+    "CheckedSource": _CARD | {"type": Word("Always `card`, in any case.", "CARD")},
+    "BillingAddress": {
+        "address_line1": Word("Street and number.", "12 Marina"),
+        "address_line2": Word("Flat, floor, building.", "Flat 3"),
+        "city": Word("City.", "Lagos"),
+        "state": Word("State or region.", "Lagos"),
+        "postal_code": Word("Postal code.", "101241"),
+        "country": Word("ISO 3166-1 alpha-3.", "NGA"),
+    },
+    "Payer": {
+        "reference": Word("Your reference of the customer. Required with `name` or `email`.", "customer-7"),
+        "name": Word("Full name.", "Ada Obi"),
+        "email": Word("Required with `reference` or `name`.", "ada@shop.example"),
+    },
+    "Beneficiary": {
+        "name": Word("Full name of the account's holder.", "Ada Obi"),
+        "account_number": Word("Exactly 10 digits.", "0123456789"),
+        "bank_code": Word("`code` or `nip_code` of a bank listed by GET /api/banks.", "058"),
+        "reference": Word("Your reference of the customer.", "customer-7"),
+        "email": Word("E-mail address.", "ada@shop.example"),
+    },
+    "ThreeDSecure": {
+        "enabled": Word("`true` asks for 3-D Secure. Default `false`.", True),
+        "challenge_preference": Word(
+            "`no_challenge` asks for the frictionless way; every other value shows the payer a challenge.",
+            "challenge_mandated",
+        ),
+    },
+    "Capture": {"amount": Word("Minor units, up to what was authorised. Default: all of it.", 50_000)},
+    "Refund": {
+        "reference": Word("Your unique reference of the refund, and its idempotency key.", "refund-9"),
+        "amount": Word("Minor units, up to what is left. Default: all that is left.", 20_000),
+        "reason": Word("Free text.", "One book came back"),
+    },
+    "Filter": {
+        "status": Word("Only transactions in this status."),
+        "request_type": Word("Only transactions of this kind."),
+        "payment_method": Word("Only payments paid this way."),
+        "created_from": Word("Created at this moment or later.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Created at this moment or earlier.", "2026-01-31T23:59:59Z"),
+        "id": Word("The transaction with this id.", "01980a5e-7b00-7c00-8000-000000000001"),
+    },
+}

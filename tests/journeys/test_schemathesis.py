@@ -1,0 +1,122 @@
+"""Requests made up from the API's own description, right ones and wrong ones, sent to the running service.
+
+Whatever it is asked, it answers as described: a documented status, type and shape, and never an error of its
+own. The requests are the same ones in every run.
+"""
+
+import itertools
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from config.openapi_operations import OPERATIONS
+from payments import banks
+from payments.sandbox_outcomes import TEST_CARDS
+from tests import orders
+from tests.clients import signed_headers
+
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    response_headers_conformance,
+]
+EXAMPLES = 70  # of each operation and mode: about half a minute in all
+CARDS = [orders.GOOD_CARD, *(card.number for card in TEST_CARDS)]
+NUMBERS = itertools.count()
+BANK_CODES = [bank.code for bank in banks.all_banks()]
+
+
+@pytest.fixture(scope="module")
+def description(service):
+    document = requests.get(f"{service.base_url}/api/openapi.json", timeout=10).json()
+    loaded = schemathesis.openapi.from_dict(document)
+    loaded.config.generation.update(with_security_parameters=False)  # every request is signed, see `send`
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def references(service):
+    """Payments in every state that something can be done to."""
+    wanted = [
+        orders.card_payment(),
+        orders.card_payment(capture=False),
+        orders.card_payment(amount=50_051),
+        orders.card_payment(three_ds={"enabled": True}),
+        orders.payout(),
+        orders.card_check(),
+    ]
+    for number, order in enumerate(wanted):
+        order["reference"] = f"known-{number}"
+        assert service.client.post("/api/payments", order).status_code == 201
+    return [order["reference"] for order in wanted]
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "mode"),
+    [
+        pytest.param(operation.id, mode, id=f"{operation.id}-{mode.value}")
+        for operation in OPERATIONS.values()
+        for mode in GenerationMode
+        if operation.id != "listBanks" or mode is GenerationMode.POSITIVE  # nothing can be wrong with it
+    ],
+)
+def test_answers_as_described(service, description, references, operation_id, mode):
+    operation = description.find_operation_by_id(operation_id)
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],  # a failure is shown as it was found: shrinking it would take minutes
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode), data=st.data())
+    def answers_as_described(case, data):
+        if "reference" in (case.path_parameters or {}) and data.draw(st.booleans()):
+            case.path_parameters["reference"] = data.draw(st.sampled_from(references))
+        if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
+            _make_acceptable(case.body, data)
+        case.validate_response(_send(service, case), checks=CHECKS)
+
+    answers_as_described()
+
+
+def _make_acceptable(body, data):
+    """Put in what no schema can say: numbers that pass the Luhn check, listed banks, enabled currencies.
+
+    Half of the references are new; the others may have been seen before.
+    """
+    if "reference" in body and data.draw(st.booleans()):
+        body["reference"] = f"new-{next(NUMBERS)}"
+    if "currency" in body:
+        body["currency"] = data.draw(st.sampled_from(["NGN", "USD"]))
+    if "pan" in body.get("source", {}):
+        body["source"]["pan"] = data.draw(st.sampled_from(CARDS))
+    if "bank_code" in body.get("customer", {}):
+        body["customer"]["bank_code"] = data.draw(st.sampled_from(BANK_CODES))
+
+
+def _send(service, case):
+    """Send a case, signed over exactly what goes out."""
+    prepared = requests.Request(**case.as_transport_kwargs(base_url=service.base_url)).prepare()
+    body = prepared.body or b""
+    body = body.encode() if isinstance(body, str) else body
+    prepared.headers.update(signed_headers(service.credentials, prepared.method, prepared.path_url, body))
+    with requests.Session() as session:
+        return session.send(prepared, timeout=20, allow_redirects=False)
