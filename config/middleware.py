@@ -55,10 +55,15 @@ def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: f
     log.info(
         "request",
         method=request.method,
-        path=request.path,
+        path=_loggable_path(request),
         status=response.status_code,
         ms=round(seconds * 1000, 1),
     )
+
+
+def _loggable_path(request: HttpRequest) -> str:
+    """Return the path, but for a payer's page: there the address itself is the credential."""
+    return "/3ds/…" if request.path.startswith("/3ds/") else request.path
 
 
 def _request_id(request: HttpRequest) -> str:

@@ -65,11 +65,11 @@ MIDDLEWARE = [
     "config.middleware.RequestContext",
     "config.middleware.SecurityHeaders",
     "config.middleware.ApiEntrance",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "config.middleware.StaticFiles",
+    "config.middleware.Sessions",
+    "config.middleware.FormProtection",
+    "config.middleware.SignIn",
+    "config.middleware.Messages",
 ]
 
 TEMPLATES = [
@@ -131,8 +131,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
     DATABASES["default"]["TEST"] = {"NAME": str(BASE_DIR / "var" / "test.sqlite3")}
 else:
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    DATABASES["default"]["OPTIONS"] = {
+    # No health check before each request: it would cost every call a round trip, and after a restart of
+    # PostgreSQL it spares each connection one answer of 503, which says when to try again.
+    DATABASES["default"]["OPTIONS"] = DATABASES["default"].get("OPTIONS", {}) | {
         # Values travel apart from the statement: faster, and none of them stands in PostgreSQL's log.
         "server_side_binding": True,
         "prepare_threshold": 2,
@@ -146,7 +147,7 @@ else:
 
 # Tasks -----------------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = {} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -198,6 +199,7 @@ DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
 # Logs ------------------------------------------------------------------------------------------------
 
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), default="INFO")
+LOG_REQUESTS = env.flag("LOG_REQUESTS", default=SANDBOX)  # in production the proxy in front does this
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 
