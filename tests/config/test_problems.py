@@ -1,0 +1,511 @@
+"""Errors of the API: RFC 9457 problem details, whatever goes wrong and wherever it does."""
+
+import http.client
+import io
+import json
+import re
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from urllib.parse import urlsplit
+
+import pytest
+import structlog
+from django.db import IntegrityError, OperationalError
+from freezegun import freeze_time
+from redis.exceptions import ConnectionError as RedisAway
+
+from config.problems import PROBLEMS, answer_exception
+from config.wsgi import application, readable
+from merchants import rate_limits
+from merchants.key_ring import KeyRing
+from merchants.models import Nonce
+from payments.models import Transaction
+from tests import orders
+from tests.clients import signed_headers
+
+PAYMENTS = "/api/payments"
+MEMBERS = {"type", "title", "status", "detail", "code", "request_id"}
+
+
+def problem(answer, status, code, *, extra=()):
+    """Return the body of a problem, having looked at its form."""
+    body = answer.json()
+    assert (answer.status_code, body["code"]) == (status, code)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert set(body) == MEMBERS | set(extra)
+    assert body["type"].endswith(f"/docs/errors/{code}")
+    assert body["status"] == status or "status" in extra
+    assert body["title"] == PROBLEMS[code].title
+    assert body["request_id"] == answer.headers["X-Request-Id"]
+    return body
+
+
+@pytest.mark.django_db
+class TestProblem:
+    def test_400_lists_every_wrong_field(self, api):
+        answer = api.post(PAYMENTS, orders.payout(amount=0, currency="naira", customer=...))
+
+        body = problem(answer, 400, "invalid_request", extra=["errors"])
+        assert {error["field"] for error in body["errors"]} == {"amount", "currency", "customer"}
+        assert all(set(error) == {"field", "code", "message"} for error in body["errors"])
+
+    def test_400_has_a_code_of_its_own_where_all_errors_share_one(self, api):
+        answer = api.post(PAYMENTS, orders.payout(colour="red", flavour="sour"))
+
+        body = problem(answer, 400, "unknown_field", extra=["errors"])
+        assert [error["field"] for error in body["errors"]] == ["colour", "flavour"]
+
+    def test_400_of_a_body_that_is_no_json(self, api):
+        problem(api.post(PAYMENTS, b"{"), 400, "malformed_json")
+
+    def test_401(self, client):
+        answer = client.get(PAYMENTS)
+
+        problem(answer, 401, "missing_header")
+        assert answer.headers["WWW-Authenticate"]
+
+    def test_404_of_a_reference(self, api):
+        problem(api.get(f"{PAYMENTS}/nobodys"), 404, "not_found")
+
+    @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH"])
+    @pytest.mark.parametrize("target", ["/api/", "/api/nothing", "/api/payments/", "/api/payments/a/b/c"])
+    def test_404_of_an_address_needs_no_signature(self, client, method, target):
+        problem(client.generic(method, target), 404, "not_found")
+
+    @pytest.mark.parametrize("target", [f"{PAYMENTS}/%00", f"{PAYMENTS}/a%00b/refunds", "/api/%00"])
+    def test_404_of_an_address_with_a_nul(self, api, target):
+        problem(api.get(target), 404, "not_found")
+
+    def test_404_of_a_page_with_a_nul(self, client):
+        assert client.get("/3ds/%00").status_code == 404
+
+    @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "BREW"])
+    @pytest.mark.parametrize(
+        ("target", "allowed"),
+        [
+            (PAYMENTS, {"GET", "POST", "HEAD", "OPTIONS"}),
+            (f"{PAYMENTS}/x", {"GET", "HEAD", "OPTIONS"}),
+            (f"{PAYMENTS}/x/void", {"POST", "OPTIONS"}),
+            ("/api/banks", {"GET", "HEAD", "OPTIONS"}),
+        ],
+    )
+    def test_405_says_what_is_allowed(self, api, method, target, allowed):
+        answer = api.send(method, target)
+
+        problem(answer, 405, "method_not_allowed")
+        assert set(answer.headers["Allow"].split(", ")) == allowed
+
+    @pytest.mark.parametrize("wanted", ["text/html", "application/xml", "image/*", "nonsense"])
+    def test_406(self, api, wanted):
+        problem(api.get("/api/banks", Accept=wanted), 406, "not_acceptable")
+
+    @pytest.mark.parametrize("wanted", ["*/*", "application/*", "application/json;q=0.5, text/html"])
+    def test_is_none_where_json_is_acceptable(self, api, wanted):
+        assert api.get("/api/banks", Accept=wanted).status_code == 200
+
+    def test_409_carries_id_and_status_of_the_first(self, api):
+        order = orders.payout()
+        first = api.post(PAYMENTS, order).json()
+
+        answer = api.post(PAYMENTS, order | {"amount": 1})
+
+        body = problem(answer, 409, "duplicate_reference", extra=["id", "status"])
+        assert (body["id"], body["status"]) == (first["id"], "success")
+
+    def test_409_of_a_state(self, api):
+        order = orders.card_payment()
+        api.post(PAYMENTS, order)
+
+        problem(api.post(f"{PAYMENTS}/{order['reference']}/void"), 409, "invalid_state")
+
+    @pytest.mark.parametrize(
+        "content_type",
+        [
+            "", "text/plain", "text/json", "application/xml", "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x", "application/json5", "nonsense",
+        ],
+    )  # fmt: skip
+    def test_415(self, api, content_type):
+        body = json.dumps(orders.payout()).encode()
+
+        answer = api.send("POST", PAYMENTS, body, content_type=content_type)
+
+        problem(answer, 415, "unsupported_media_type")
+
+    @pytest.mark.parametrize(
+        "content_type", ["application/json", "Application/JSON", "application/json; charset=utf-8"]
+    )
+    def test_is_none_where_the_body_is_json(self, api, content_type):
+        body = json.dumps(orders.payout()).encode()
+
+        assert api.send("POST", PAYMENTS, body, content_type=content_type).status_code == 201
+
+    def test_400_of_a_thousand_parameters(self, api):
+        problem(api.get(f"{PAYMENTS}?" + "a&" * 1001), 400, "invalid_request")
+
+    @pytest.mark.parametrize("host", ["a b", "a_b!", "[::1", ""])
+    def test_400_of_a_host_that_is_none(self, api, host):
+        problem(api.get(PAYMENTS, Host=host), 400, "invalid_request")
+
+    @pytest.mark.parametrize("code", sorted(PROBLEMS))
+    def test_type_is_the_address_of_a_page_that_explains_it(self, client, code):
+        answer = client.get(f"/docs/errors/{code}")
+
+        assert answer.status_code == 200
+        assert code in answer.content.decode()
+
+
+@pytest.mark.django_db
+class TestBodySize:
+    LIMIT = 64 * 1024
+
+    def padded(self, size):
+        order = orders.payout(narration="")
+        order["narration"] = "x" * (size - len(json.dumps(order)))
+        return json.dumps(order).encode()
+
+    def test_of_64_kib_is_read(self, api):
+        body = self.padded(self.LIMIT)
+
+        answer = api.post(PAYMENTS, body)
+
+        assert len(body) == self.LIMIT
+        errors = problem(answer, 400, "invalid_request", extra=["errors"])["errors"]
+        assert [error["field"] for error in errors] == ["narration"]
+
+    def test_of_one_byte_more_is_413(self, api):
+        problem(api.post(PAYMENTS, self.padded(self.LIMIT + 1)), 413, "body_too_large")
+        assert not Nonce.objects.exists()
+
+    def test_is_looked_at_before_the_signature(self, client):
+        answer = client.generic("POST", PAYMENTS, b"x" * (self.LIMIT + 1))
+
+        problem(answer, 413, "body_too_large")
+
+
+@pytest.mark.django_db
+class TestRateLimit:
+    @pytest.fixture(autouse=True)
+    def _few_calls_in_one_second(self, settings):
+        settings.RATE_LIMIT_READS, settings.RATE_LIMIT_WRITES = 3, 2
+        with freeze_time("2026-06-01T08:00:00.250Z"):
+            yield
+
+    def test_tells_what_is_left(self, api):
+        answers = [api.get("/api/banks") for _ in range(3)]
+
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        assert [answer.headers["RateLimit"] for answer in answers] == [
+            f'"reads";r={left};t=1' for left in (2, 1, 0)
+        ]
+        assert answers[0].headers["RateLimit-Policy"] == '"reads";q=3;w=1'
+
+    def test_is_answered_429_beyond(self, api):
+        answers = [api.post(PAYMENTS, orders.payout()) for _ in range(3)]
+
+        assert [answer.status_code for answer in answers] == [201, 201, 429]
+        problem(answers[-1], 429, "rate_limited")
+        assert answers[-1].headers["Retry-After"] == "1"
+        assert answers[-1].headers["RateLimit"] == '"writes";r=0;t=1'
+        assert answers[-1].headers["RateLimit-Policy"] == '"writes";q=2;w=1'
+        assert Transaction.objects.count() == 2
+
+    def test_is_counted_apart_for_reads_and_writes_and_for_each_key(self, api, other_api):
+        writes = [api.post(PAYMENTS, orders.payout()) for _ in range(3)]
+
+        assert writes[-1].status_code == 429
+        assert api.get("/api/banks").status_code == 200
+        assert other_api.post(PAYMENTS, orders.payout()).status_code == 201
+
+    def test_begins_anew_with_the_next_second(self, api):
+        for _ in range(4):
+            last = api.get("/api/banks")
+
+        with freeze_time("2026-06-01T08:00:01Z"):
+            next_second = api.get("/api/banks")
+
+        assert (last.status_code, next_second.status_code) == (429, 200)
+
+    def test_stops_nobody_while_its_counter_is_away(self, api, monkeypatch):
+        def away(key):
+            raise RedisAway(f"Connection refused while counting {key}")
+
+        monkeypatch.setattr(rate_limits.cache, "incr", away)
+
+        assert api.get("/api/banks").status_code == 200
+
+
+class TestRateLimitCounter:
+    def test_counts_parallel_calls_exactly(self):
+        with ThreadPoolExecutor(max_workers=16) as pool:
+            counts = list(pool.map(lambda _: rate_limits._count("rate:test"), range(400)))
+
+        assert sorted(counts) == list(range(1, 401))
+
+
+def here():
+    """Return a traceback that leads to this file."""
+    frame = sys._getframe()
+    return TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
+
+
+@pytest.mark.django_db
+class TestSurprise:
+    @pytest.fixture
+    def captured(self):
+        with structlog.testing.capture_logs() as logs:
+            yield logs
+
+    def test_is_500_and_tells_nothing_of_itself(self, api, settings):
+        settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
+
+        answer = api.post(PAYMENTS, orders.card_payment())
+
+        problem(answer, 500, "internal_error")
+        shown = answer.content.decode()
+        assert not re.search(
+            r"RuntimeError|route|rails|408|Traceback", shown.replace(orders.GOOD_CARD, "408")
+        )
+
+    def test_is_logged_with_its_place_and_without_its_numbers(self, captured):
+        surprise = RuntimeError(f"No route for pan={orders.GOOD_CARD} cvv=8263").with_traceback(here())
+
+        answer_exception(surprise, {"request": None})
+
+        [line] = [line for line in captured if line["event"] == "request failed"]
+        assert line["said"] == "No route for pan=… cvv=…"
+        assert "test_problems.py" in line["where"]
+
+    def test_of_the_database_is_logged_without_its_words(self, captured):
+        answer_exception(IntegrityError("Failing row contains (4084084084084081)"), {"request": None})
+
+        [line] = [line for line in captured if line["event"] == "request failed"]
+        assert (line["error"], line["said"]) == ("IntegrityError", "")
+
+    def test_leaves_a_payment_that_is_asked_about_again(self, api, settings):
+        settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
+
+        api.post(PAYMENTS, orders.card_payment())
+
+        payment = Transaction.objects.get()
+        assert (payment.status, payment.awaiting) == ("pending", "rail")
+
+
+@pytest.mark.django_db
+class TestUnavailable:
+    @pytest.mark.parametrize(
+        ("setting", "order"),
+        [
+            ("CARD_ACQUIRER", orders.card_payment()),
+            ("CARD_ACQUIRER", orders.card_check()),
+            ("PAYOUT_BANK", orders.payout()),
+        ],
+    )
+    def test_rail_is_503_and_stores_nothing(self, api, settings, setting, order):
+        setattr(settings, setting, "")
+
+        answer = api.post(PAYMENTS, order)
+
+        problem(answer, 503, "rail_unavailable")
+        assert int(answer.headers["Retry-After"]) > 0
+        assert not Transaction.objects.exists()
+
+    def test_database_is_503_with_a_time_to_come_back(self, api, monkeypatch):
+        def away(*_, **__):
+            raise OperationalError("connection to server at 10.0.0.7 failed")
+
+        monkeypatch.setattr(KeyRing, "fetch", away)
+        monkeypatch.setattr(KeyRing, "remembered", away)
+
+        answer = api.get(PAYMENTS)
+
+        problem(answer, 503, "temporarily_unavailable")
+        assert answer.headers["Retry-After"] == "5"
+        assert "10.0.0.7" not in answer.content.decode()
+
+    def test_database_in_the_middle_of_a_payment_is_503(self, api, settings):
+        settings.CARD_ACQUIRER = "tests.rails.AcquirerWithoutDatabase"
+
+        answer = api.post(PAYMENTS, orders.card_payment())
+
+        problem(answer, 503, "temporarily_unavailable")
+        assert answer.headers["Retry-After"] == "5"
+
+
+@pytest.mark.django_db
+class TestRequestId:
+    @pytest.mark.parametrize(
+        "sane",
+        [
+            "a",
+            "order-17.retry_2:b",
+            "f" * 128,
+            "123456789012",
+            "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21",
+            "aa4084084084084081bbbbbbbbbbbbbb",  # a UUID's digits are no card's
+        ],
+    )
+    def test_is_kept_when_sane(self, api, sane):
+        answer = api.get("/api/banks", **{"X-Request-Id": sane})
+
+        assert answer.headers["X-Request-Id"] == sane
+
+    @pytest.mark.parametrize(
+        "strange",
+        [
+            "", " ", "two words", "f" * 129, "é", "<script>", "a,b", "a\nb", "a\x00b", "../..",
+            "4084084084084081", "4084-0840-8408-4081", "card-4084084084084081", "card4084084084084081",
+        ],
+    )  # fmt: skip
+    def test_is_replaced_when_not(self, api, strange):
+        answer = api.get("/api/banks", **{"X-Request-Id": strange})
+
+        assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-Id"])
+
+    def test_is_on_every_answer(self, client):
+        targets = ["/", "/livez", "/api/docs", "/api/openapi.json", "/nothing", "/api/nothing", PAYMENTS]
+
+        assert all(client.get(target).headers["X-Request-Id"] for target in targets)
+
+
+@pytest.mark.django_db
+class TestOtherMethods:
+    TARGETS = (PAYMENTS, f"{PAYMENTS}/known", f"{PAYMENTS}/known/refunds", "/api/banks")
+
+    @pytest.mark.parametrize("target", TARGETS)
+    def test_head_is_get_without_a_body(self, api, target):
+        api.post(PAYMENTS, orders.card_payment(reference="known"))
+        got = api.get(target)
+
+        answer = api.send("HEAD", target)
+
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["Content-Type"] == got.headers["Content-Type"]
+
+    @pytest.mark.parametrize("target", TARGETS)
+    def test_options_says_what_is_allowed_to_who_signs(self, api, target):
+        answer = api.send("OPTIONS", target)
+
+        assert answer.status_code == 200
+        assert "OPTIONS" in answer.headers["Allow"]
+
+    @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "GET", "POST", "PUT", "TRACE", "BREW"])
+    @pytest.mark.parametrize(
+        "target", ["/", "/livez", "/readyz", "/api/docs", "/api/openapi.json", "/api/x", PAYMENTS, "/3ds/x"]
+    )
+    def test_unsigned_are_never_our_fault(self, client, method, target):
+        assert client.generic(method, target).status_code < 500
+
+
+def raw_answer(service, head, body=b"", *, is_all=False):
+    """Send bytes as they are, and say so if that is all; return status, headers and body."""
+    connection = http.client.HTTPConnection(urlsplit(service.base_url).netloc, timeout=30)
+    connection.connect()
+    connection.sock.sendall(head.replace(b"\n", b"\r\n") + body)
+    if is_all:
+        connection.sock.shutdown(socket.SHUT_WR)
+    answer = http.client.HTTPResponse(connection.sock)
+    answer.begin()
+    shown = answer.read()
+    connection.close()
+    return answer.status, answer.headers, shown
+
+
+@pytest.mark.journey
+@pytest.mark.xdist_group("journey")
+class TestOverHttp:
+    def test_chunked_body_without_length_is_411(self, service):
+        head = b"POST /api/payments HTTP/1.1\nHost: x\nTransfer-Encoding: chunked\n\n"
+
+        status, headers, body = raw_answer(service, head, b"2\r\n{}\r\n0\r\n\r\n")
+
+        assert (status, json.loads(body)["code"]) == (411, "length_required")
+        assert headers["Content-Type"] == "application/problem+json"
+
+    @pytest.mark.parametrize(
+        "length", [b"-1", b"+5", b"5, 5", b"5\nContent-Length: 6", b"0x5", b"five", b"9" * 5000]
+    )
+    def test_length_that_is_none_is_refused(self, service, length):
+        head = b"POST /api/payments HTTP/1.1\nHost: x\nContent-Length: " + length + b"\n\n"
+
+        status, _, _ = raw_answer(service, head)
+
+        assert 400 <= status < 500
+
+    def test_length_of_too_much_is_413_before_a_byte_is_sent(self, service):
+        head = b"POST /api/payments HTTP/1.1\nHost: x\nContent-Length: 65537\n\n"
+
+        status, headers, body = raw_answer(service, head)
+
+        assert (status, json.loads(body)["code"]) == (413, "body_too_large")
+        assert headers["X-Request-Id"]
+
+    @pytest.mark.parametrize(
+        ("content_type", "expected"),
+        [
+            ("application/json; a*=nonsense''%FF", 415),
+            ("application/json; charset=rot13", 201),  # JSON is UTF-8, whatever is claimed
+            ("application/json; charset=utf-7", 201),
+            ("application/json; charset=idna", 201),
+            ("application/json;;;=;", 201),
+            ("a/b; charset=undefined", 415),
+        ],
+    )
+    def test_content_type_with_senseless_parameters_is_no_trouble(self, service, content_type, expected):
+        body = json.dumps(orders.payout()).encode()
+
+        answer = service.client.send("POST", PAYMENTS, body, headers={"Content-Type": content_type})
+
+        assert answer.status_code == expected
+
+    @pytest.mark.parametrize("charset", ["rot13", "idna", "undefined", "utf-16", "punycode"])
+    def test_charset_does_not_change_how_an_address_is_read(self, service, charset):
+        headers = {"Content-Type": f"application/json; charset={charset}"}
+
+        answer = service.client.get(f"{PAYMENTS}?created_from=2026-01-01T00:00:00%2B01:00", **headers)
+
+        assert answer.status_code == 200
+
+    def test_half_a_body_is_refused(self, service):
+        body = json.dumps(orders.payout()).encode()
+        signed = signed_headers(service.credentials, "POST", PAYMENTS, body)
+        lines = [f"{name}: {value}" for name, value in signed.items()]
+        lines += ["Host: x", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+        head = "POST /api/payments HTTP/1.1\n" + "\n".join(lines) + "\n\n"
+
+        status, _, _ = raw_answer(service, head.encode(), body[: len(body) // 2], is_all=True)
+
+        assert status == 401
+
+
+class TestReadableContentType:
+    @pytest.mark.parametrize(
+        ("sent", "read"),
+        [
+            ("application/json; charset=UTF-8", "application/json; charset=UTF-8"),
+            ("multipart/form-data; boundary=x", "multipart/form-data; boundary=x"),
+            ("application/json; charset=rot13", "application/json"),
+            ("application/json; a*=nonsense''%FF", ""),
+        ],
+    )
+    def test_is_what_django_can_act_upon(self, sent, read):
+        assert readable(sent) == read
+
+    @pytest.mark.django_db
+    def test_lets_the_request_through(self):
+        statuses = []
+        environ = {
+            "REQUEST_METHOD": "GET",
+            "PATH_INFO": "/livez",
+            "CONTENT_TYPE": "a/b; c*=nonsense''%FF",
+            "SERVER_NAME": "x",
+            "SERVER_PORT": "80",
+            "wsgi.input": io.BytesIO(),
+        }
+
+        list(application(environ, lambda status, headers: statuses.append(status)))
+
+        assert statuses == ["200 OK"]
