@@ -1,0 +1,34 @@
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from merchants.audit import Actor, record
+from merchants.models import AuditEntry
+
+
+@pytest.mark.django_db
+class TestAuditTrail:
+    @pytest.fixture(autouse=True)
+    def _entry(self, ada):
+        record(action="tested", actor=Actor(name="test"), business=ada.business, now=timezone.now())
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE merchants_auditentry SET actor = 'nobody'",
+            "UPDATE merchants_auditentry SET at = at",
+            "DELETE FROM merchants_auditentry",
+        ],
+    )
+    def test_refuses_raw_sql(self, statement):
+        with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+            connection.cursor().execute(statement)
+
+        assert AuditEntry.objects.get().actor == "test"
+
+    def test_refuses_the_orm(self):
+        entry = AuditEntry.objects.get()
+
+        for change in (entry.save, entry.delete):
+            with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+                change()

@@ -1,0 +1,124 @@
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from merchants.models import ApiKey, AuditEntry, Business, Member, User
+from tests.clients import Credentials, InProcessClient
+
+
+def run(*arguments):
+    printed = io.StringIO()
+    call_command(*arguments, stdout=printed)
+    return printed.getvalue()
+
+
+def refused(*arguments):
+    """Return the exit code with which a command refuses."""
+    with pytest.raises(CommandError) as refusal:
+        run(*arguments)
+    return refusal.value.returncode
+
+
+@pytest.mark.parametrize("command", ["create_business", "rotate_api_key", "sign_request"])
+class TestHelp:
+    def test_has_an_example_and_ends_well(self, command, capsys):
+        with pytest.raises(SystemExit) as end:
+            call_command(command, "--help")
+
+        shown = " ".join(capsys.readouterr().out.split())
+        assert end.value.code == 0
+        assert f"Example: manage.py {command} " in shown
+
+
+@pytest.mark.django_db
+class TestCreateBusiness:
+    def create(self, *arguments):
+        return run("create_business", "--name", "Ada Books", "--email", "Ada@Example.com", *arguments)
+
+    def test_prints_a_document_that_signs(self):
+        document = json.loads(self.create("--json"))
+
+        api = InProcessClient(Credentials(document["api_key"], document["secret_key"]))
+        assert api.get("/api/banks").status_code == 200
+        assert document["business"] == str(Business.objects.get().pk)
+        assert document["email"] == "ada@example.com"
+
+    def test_makes_an_owner_who_can_sign_in(self):
+        document = json.loads(self.create("--json"))
+
+        owner = User.objects.get()
+        assert owner.check_password(document["password"])
+        assert Member.objects.get(user=owner).role == Member.Role.OWNER
+        assert not owner.is_staff
+
+    def test_prints_no_password_for_a_person_who_has_one(self):
+        self.create()
+
+        document = json.loads(self.create("--json"))
+
+        assert document["password"] is None
+        assert User.objects.count() == 1
+
+    def test_says_to_people_that_secrets_are_shown_once(self):
+        assert "not shown again" in self.create()
+
+    def test_is_in_the_audit_trail_without_secrets(self):
+        document = json.loads(self.create("--json"))
+
+        told = str(list(AuditEntry.objects.values()))
+        assert "business.created" in told
+        assert document["secret_key"] not in told
+        assert document["password"] not in told
+
+    @pytest.mark.parametrize(
+        ("name", "email"),
+        [
+            ("", "ada@example.com"),
+            ("  ", "ada@example.com"),
+            ("x" * 201, "ada@example.com"),
+            ("Ada", ""),
+            ("Ada", "ada"),
+            ("Ada", " ada@example.com"),
+            ("Ada", "a" * 60 + "@" + ".".join(["b" * 60] * 4) + ".example"),
+        ],
+    )
+    def test_refuses_what_is_no_name_or_address(self, name, email):
+        assert refused("create_business", "--name", name, "--email", email) == 2
+        assert not Business.objects.exists()
+
+
+@pytest.mark.django_db
+class TestRotateApiKey:
+    def test_prints_a_new_pair_that_signs_and_ends_the_old_one(self, api, ada):
+        document = json.loads(
+            run("rotate_api_key", "--business", str(ada.business_id), "--overlap", "0", "--json")
+        )
+
+        new = InProcessClient(Credentials(document["api_key"], document["secret_key"]))
+        assert new.get("/api/banks").status_code == 200
+        assert api.get("/api/banks").json()["code"] == "unknown_key"
+        assert document["older_keys_end_at"].endswith("Z")
+
+    def test_finds_a_business_by_name_and_keeps_the_old_pair_for_a_day(self, api, ada):
+        shown = run("rotate_api_key", "--business", "Ada Books")
+
+        assert "shown this once" in shown
+        assert api.get("/api/banks").status_code == 200
+
+    @pytest.mark.parametrize("business", ["Nobody", "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21", ""])
+    def test_fails_where_there_is_no_such_business(self, ada, business):
+        assert refused("rotate_api_key", "--business", business) == 1
+
+    def test_fails_where_two_have_the_name(self, ada):
+        Business.objects.create(name="Ada Books")
+
+        assert refused("rotate_api_key", "--business", "Ada Books") == 1
+        assert ApiKey.objects.count() == 1
+
+    @pytest.mark.parametrize("overlap", ["-1", "8761", "nan", "inf"])
+    def test_refuses_a_senseless_overlap(self, ada, overlap):
+        assert refused("rotate_api_key", "--business", "Ada Books", f"--overlap={overlap}") == 2
+        assert ApiKey.objects.count() == 1
