@@ -1,0 +1,251 @@
+"""A card number that exists nowhere else goes through everything; afterwards nobody may have it.
+
+Looked through are all answers, the service's log, every file of its folder, and on PostgreSQL every text
+of every table and the server's own log. A reference may be any digits, so a card number in that place is
+another one, which the database may hold and the log may not.
+"""
+
+import re
+import secrets
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+import requests
+from psycopg import sql
+
+from merchants.masking import passes_luhn
+from tests import orders
+from tests.clients import signed_headers
+from tests.journeys.service import start_service
+
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+
+PAYMENTS = "/api/payments"
+CVV = "8263"
+
+
+def new_card_number():
+    body = "539983" + "".join(secrets.choice("123456789") for _ in range(9))
+    return next(body + digit for digit in "0123456789" if passes_luhn(body + digit))
+
+
+def blanks(number):
+    return " ".join(number[start : start + 4] for start in range(0, 16, 4))
+
+
+class Canary:
+    """The number, the CVV, and everything that was answered while they were about."""
+
+    def __init__(self, service):
+        self.service = service
+        self.number, self.reference = new_card_number(), new_card_number()
+        self.answers = []
+
+    def send(self, method, target, body=b"", **headers):
+        answer = self.service.client.send(method, target, body, headers=headers)
+        self.answers.append(f"{answer.status_code}\n{answer.headers}\n{answer.text}")
+        return answer
+
+    def post(self, target, body, **headers):
+        answer = self.service.client.post(target, body, **headers)
+        self.answers.append(f"{answer.status_code}\n{answer.headers}\n{answer.text}")
+        return answer
+
+    def source(self, **changes):
+        return orders.card_source(**{"pan": self.number, "cvv": CVV} | changes)
+
+    def payment(self, **changes):
+        return orders.card_payment(**{"source": self.source()} | changes)
+
+    @property
+    def spellings(self):
+        return [self.number, blanks(self.number), blanks(self.number).replace(" ", "-")]
+
+    def hits(self, text):
+        """Return where the text has the card, or its CVV named or beside what is left of the card."""
+        found = [spelling for spelling in self.spellings if spelling in text]
+        named = re.compile(
+            rf"""cvv["']?\s*[=:]\s*["']?{CVV}|{self.number[-4:]}\W{{1,8}}{CVV}|'{CVV}'|"{CVV}\""""
+        )
+        return found + [match.group() for match in named.finditer(text)]
+
+
+def go_everywhere(canary):
+    """Take the card through every flow."""
+    first = canary.payment(narration=f"card {canary.number} 12/35 {CVV}")
+    assert canary.post(PAYMENTS, first).status_code == 201
+    assert canary.post(PAYMENTS, first).status_code == 200
+    assert canary.post(PAYMENTS, first | {"amount": 1}).status_code == 409
+    assert canary.post(PAYMENTS, first | {"source": canary.source(pan=orders.GOOD_CARD)}).status_code == 409
+    spaced = canary.post(PAYMENTS, canary.payment(source=canary.source(pan=blanks(canary.number))))
+    assert spaced.json()["status"] == "success"
+    assert canary.post(PAYMENTS, canary.payment(amount=10_051)).json()["status"] == "failed"
+    assert canary.post(PAYMENTS, canary.payment(amount=10_098)).json()["status"] == "pending"
+    assert canary.post(PAYMENTS, orders.card_check(source=canary.source(type="CARD"))).status_code == 201
+    authorised = canary.payment(capture=False)
+    assert canary.post(PAYMENTS, authorised).status_code == 201
+    assert canary.post(f"{PAYMENTS}/{authorised['reference']}/capture", {"amount": 100}).status_code == 200
+    reason = {"reference": orders.new_reference(), "amount": 1, "reason": blanks(canary.number)}
+    assert canary.post(f"{PAYMENTS}/{authorised['reference']}/refunds", reason).status_code == 201
+    pass_the_challenge(canary)
+    assert canary.send("GET", PAYMENTS).status_code == 200
+    assert canary.send("GET", f"{PAYMENTS}/{first['reference']}").status_code == 200
+
+
+def pass_the_challenge(canary):
+    order = canary.payment(three_ds={"enabled": True})
+    link = canary.post(PAYMENTS, order).json()["redirect_link"]
+    for answer in (
+        requests.get(link, timeout=30),
+        requests.post(link, data={"code": canary.number}, timeout=30),
+        requests.post(link, data={"code": "123456"}, timeout=30, allow_redirects=False),
+    ):
+        canary.answers.append(f"{answer.headers}\n{answer.text}")
+    assert canary.send("GET", f"{PAYMENTS}/{order['reference']}").json()["status"] == "success"
+
+
+def put_it_in_wrong_places(canary):
+    number = canary.number
+    for wrong in (
+        canary.payment(**{number: 1}),
+        canary.payment(source=canary.source(**{number: number})),
+        canary.payment(source=canary.source(name=number, expiry_month=number, expiry_year=number)),
+        canary.payment(source=canary.source(cvv=number)),
+        canary.payment(source=canary.source(pan=number + "0")),
+        canary.payment(source=number),
+        canary.payment(amount=number, currency=number, redirect_url=f"ftp://{number}/", payment_ip=number),
+        canary.payment(reference=blanks(number), customer={number: number}, **{"3ds": {number: number}}),
+        {"request_type": number},
+        {"request_type": "payment", "payment_method": number},
+        orders.payout(customer={"name": number, "account_number": number, "bank_code": number}),
+    ):
+        assert canary.post(PAYMENTS, wrong).status_code == 400
+    named = {"reference": "c", "email": "a@example.com", "name": f"Ada {blanks(number)}"}
+    assert canary.post(PAYMENTS, canary.payment(customer=named)).status_code == 201
+    assert canary.post(PAYMENTS, orders.payout(narration=f"for {number} 2035")).status_code == 201
+    assert canary.send("GET", "/api/banks", **{"X-Request-Id": number}).status_code == 200
+    for target in (
+        f"{PAYMENTS}/{number}",
+        f"{PAYMENTS}/{number}/refunds",
+        f"/api/{number}",
+        f"/3ds/{number}",
+    ):
+        assert canary.send("GET", target).status_code == 404
+    assert canary.send("GET", f"{PAYMENTS}?id={number}&{number}=1&cursor={number}").status_code == 400
+    unsigned = requests.get(f"{canary.service.base_url}{PAYMENTS}/{number}", timeout=30, headers={
+        **signed_headers(canary.service.credentials, "GET", "/other"), "X-Request-Id": number,
+    })  # fmt: skip
+    canary.answers.append(f"{unsigned.headers}\n{unsigned.text}")
+    assert unsigned.status_code == 401
+
+
+def provoke_every_refusal(canary):
+    body = canary.payment()
+    raw = str(body).encode()  # single quotes: no JSON
+    assert canary.send("POST", PAYMENTS, raw).status_code == 400
+    assert canary.send("POST", PAYMENTS, b'{"pan": "' + canary.number.encode() + b'\xff"}').status_code == 400
+    assert canary.send("POST", PAYMENTS, raw * 400).status_code == 413
+    assert canary.send("POST", PAYMENTS, raw, **{"Content-Type": "text/plain"}).status_code == 415
+    assert canary.send("POST", f"/api/{canary.number}", raw).status_code == 404
+    assert canary.send("PUT", f"{PAYMENTS}/{canary.number}", raw).status_code == 405
+    assert canary.send("POST", f"{PAYMENTS}/{canary.number}/capture", b"{}").status_code == 404
+
+
+def text_of_database(service):
+    """Return every text in every table, as PostgreSQL writes rows."""
+    with psycopg.connect(service.environment["DATABASE_URL"]) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        rows = [
+            row
+            for (table,) in tables
+            for (row,) in connection.execute(
+                sql.SQL("SELECT one::text FROM {} AS one").format(sql.Identifier(table))
+            )
+        ]
+    return "\n".join(rows)
+
+
+def text_of_folder(service):
+    files = [
+        path for path in Path(service.folder).rglob("*") if path.is_file() and path.name != "service.log"
+    ]
+    assert files or service.environment.get("DATABASE_URL")
+    return "\n".join(path.read_bytes().decode("latin-1") for path in files)
+
+
+def text_of_postgresql_log():
+    logs = [
+        path for path in Path("/var/log/postgresql").glob("*.log") if path.stat().st_mtime > time.time() - 600
+    ]
+    return "\n".join(path.read_text(errors="replace") for path in logs)
+
+
+def assert_seen_nowhere(canary):
+    service = canary.service
+    on_postgresql = bool(service.environment.get("DATABASE_URL"))
+    assert canary.hits("\n".join(canary.answers)) == []
+    assert canary.hits(service.log) == []
+    assert canary.hits(text_of_folder(service)) == []
+    if on_postgresql:
+        assert canary.hits(text_of_database(service)) == []
+        assert canary.hits(text_of_postgresql_log()) == []
+
+
+def break_the_table(service):
+    """Let the database refuse every new transaction, telling the row."""
+    if service.environment.get("DATABASE_URL"):
+        with psycopg.connect(service.environment["DATABASE_URL"], autocommit=True) as connection:
+            connection.execute(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN RAISE EXCEPTION 'No room for %', NEW.*; END $$"
+            )
+            connection.execute(
+                "CREATE TRIGGER refuse BEFORE INSERT ON payments_transaction FOR EACH ROW EXECUTE FUNCTION refuse()"
+            )
+        return
+    made = service.command(
+        "shell", "--no-imports", "--command",
+        "from django.db import connection as c; c.cursor().execute("
+        '"CREATE TRIGGER refuse BEFORE INSERT ON payments_transaction '
+        "BEGIN SELECT RAISE(ABORT, 'No room'); END\")",
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+
+
+class TestCanary:
+    def test_is_seen_nowhere_when_all_goes_well(self, service):
+        canary = Canary(service)
+
+        go_everywhere(canary)
+        put_it_in_wrong_places(canary)
+        provoke_every_refusal(canary)
+
+        assert len(canary.answers) > 40
+        assert canary.number[-4:] in "".join(canary.answers)  # it was there: this much may be shown
+        assert_seen_nowhere(canary)
+
+    def test_is_seen_nowhere_when_the_rail_and_then_the_database_break(self, tmp_path):
+        with start_service(tmp_path, CARD_ACQUIRER="tests.rails.TalkativeAcquirer") as service:
+            canary = Canary(service)
+            rail = canary.post(PAYMENTS, canary.payment())
+            check = canary.post(PAYMENTS, orders.card_check(source=canary.source(type="CARD")))
+            break_the_table(service)
+            database = canary.post(PAYMENTS, canary.payment(narration=canary.number))
+
+            assert [answer.status_code for answer in (rail, check, database)] == [500, 500, 500]
+            assert "No route for pan=… cvv=…" in service.log
+            assert re.search(r"error=(IntegrityError|InternalError)", service.log)  # SQLite's, PostgreSQL's
+            assert_seen_nowhere(canary)
+
+    def test_in_a_reference_is_kept_where_it_belongs_and_not_logged(self, service):
+        canary = Canary(service)
+        reference = canary.reference
+
+        created = service.client.post(PAYMENTS, canary.payment(reference=reference))
+        found = service.client.get(f"{PAYMENTS}/{reference}")
+
+        assert (created.status_code, found.json()["reference"]) == (201, reference)
+        assert reference not in service.log
+        assert f"{PAYMENTS}/{reference[:6]}******{reference[-4:]}" in service.log
