@@ -113,7 +113,7 @@ def put_it_in_wrong_places(canary):
         canary.payment(source=canary.source(**{number: number})),
         canary.payment(source=canary.source(name=number, expiry_month=number, expiry_year=number)),
         canary.payment(source=canary.source(cvv=number)),
-        canary.payment(source=canary.source(pan=number + "0")),
+        canary.payment(source=canary.source(pan=number + "x")),
         canary.payment(source=number),
         canary.payment(amount=number, currency=number, redirect_url=f"ftp://{number}/", payment_ip=number),
         canary.payment(reference=blanks(number), customer={number: number}, **{"3ds": {number: number}}),
