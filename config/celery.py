@@ -16,5 +16,7 @@ app.autodiscover_tasks()
 app.conf.beat_schedule = {
     "expire what is due": {"task": "payments.expire_due", "schedule": 1.0},
     "ask about unknown outcomes": {"task": "payments.requery_due", "schedule": 5.0},
+    "send what no ring announced": {"task": "webhooks.drain", "schedule": 1.0, "options": {"expires": 5}},
+    "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},
 }

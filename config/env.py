@@ -32,7 +32,10 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def number(name: str, *, default: int, minimum: int = 0) -> int:
-    value = text(name, default=str(default))
+    return parsed_number(name, text(name, default=str(default)), minimum=minimum)
+
+
+def parsed_number(name: str, value: str, *, minimum: int = 0) -> int:
     if not (value.isascii() and value.isdecimal()) or int(value) < minimum:
         raise ImproperlyConfigured(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
     return int(value)

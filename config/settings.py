@@ -49,6 +49,7 @@ APPEND_SLASH = False  # an unsigned redirect would only break a signed request
 INSTALLED_APPS = [
     "config",
     "payments",
+    "webhooks",
     "merchants",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -195,6 +196,19 @@ PAYOUT_BANK = env.text("PAYOUT_BANK", default="payments.rails.sandbox.SandboxBan
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
 DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
+
+# Webhooks --------------------------------------------------------------------------------------------
+
+# Seconds before each attempt; as many attempts as there are numbers.
+WEBHOOK_RETRY_DELAYS = [
+    env.parsed_number("WEBHOOK_RETRY_DELAYS", word)
+    for word in env.words(
+        "WEBHOOK_RETRY_DELAYS", default=("0", "30", "120", "600", "1800", "3600", "14400", "43200")
+    )
+]
+WEBHOOK_TIMEOUT = env.number("WEBHOOK_TIMEOUT", default=10, minimum=1)  # seconds, name look-up to headers
+# Networks that may be called although they are not public; a sandbox calls its own machine.
+WEBHOOK_ALLOW_CIDRS = env.words("WEBHOOK_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128")) if SANDBOX else []
 
 # Logs ------------------------------------------------------------------------------------------------
 

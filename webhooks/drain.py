@@ -1,0 +1,175 @@
+"""The drain: claim due deliveries, send them at once, write down what came of them.
+
+Any number of drains may run, in any number of processes. A claim is a lease with a token: a drain that
+dies loses nothing but time, and one that wakes up after its lease has ended changes nothing. No business
+holds more than its share of the slots, and one whose endpoint has kept us waiting for a second gets no
+second request until it has answered the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from typing import Any, TypeVar
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from webhooks import store
+from webhooks.sender import Exchange, Sender
+from webhooks.signing import sign
+from webhooks.store import Claimed, Finished
+
+log = structlog.get_logger("sluice.webhooks")
+
+T = TypeVar("T")
+
+SLOTS = 200
+PER_BUSINESS = 8
+SLOW_AFTER = 1.0  # seconds without an answer
+LEASE = timedelta(seconds=30)
+BATCH = 100
+POLL = 0.05  # seconds between two looks while something is under way
+FINISH_PAUSE = 0.01  # seconds in which results gather
+
+
+class Drain:
+    """One run over what is due, and over what becomes due meanwhile."""
+
+    def __init__(self, *, clock: Callable[[], datetime] = timezone.now) -> None:
+        self._clock = clock
+        self._database = ThreadPoolExecutor(1, thread_name_prefix="drain-db")
+        self._in_flight: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by business: started at
+        self._results: list[Finished] = []
+        self._running: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self.sent = 0
+
+    def run(self) -> int:
+        """Send until nothing is due and nothing under way; return how many attempts were made."""
+        try:
+            asyncio.run(self._run())
+        finally:
+            self._database.submit(lambda: connection.close()).result()  # noqa: PLW0108  (its own connection)
+            self._database.shutdown()
+        return self.sent
+
+    def stop(self) -> None:
+        """Claim nothing more, and finish what is under way."""
+        self._stopping = True
+
+    async def _run(self) -> None:
+        allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
+        async with Sender(timeout=settings.WEBHOOK_TIMEOUT, allowed=allowed) as sender:
+            while True:
+                claimed = [] if self._stopping else await self._claim()
+                for delivery in claimed:
+                    self._start(sender, delivery)
+                if not claimed and not self._running and not self._results:
+                    return
+                await self._finish()
+                await asyncio.sleep(0 if claimed else FINISH_PAUSE if self._results else POLL)
+
+    async def _claim(self) -> list[Claimed]:
+        free = min(SLOTS - len(self._running), BATCH)
+        if free <= 0:
+            return []
+        now = self._clock()
+        busy = self._busy()
+        return await self._in_database(
+            lambda: store.claim(
+                at=now,
+                until=now + LEASE,
+                token=uuid.uuid4(),
+                limit=free,
+                per_business=PER_BUSINESS,
+                without=busy,
+            )
+        )
+
+    def _busy(self) -> list[UUID]:
+        """Return the businesses that get nothing more now: a full share under way, or a silent endpoint."""
+        silent_since = time.monotonic() - SLOW_AFTER
+        return [
+            business
+            for business, started in self._in_flight.items()
+            if len(started) >= PER_BUSINESS or (started and min(started.values()) < silent_since)
+        ]
+
+    def _start(self, sender: Sender, delivery: Claimed) -> None:
+        self._in_flight[delivery.business_id][delivery.id] = time.monotonic()
+        task = asyncio.create_task(self._deliver(sender, delivery))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _deliver(self, sender: Sender, delivery: Claimed) -> None:
+        started_at = self._clock()
+        body = delivery.body.encode()
+        exchange = await sender.post(
+            delivery.url,
+            body=body,
+            headers={
+                "Content-Type": "application/json",
+                "X-Service-Signature": sign(delivery.hash_key, body),
+                "X-Service-Idempotency-Key": str(delivery.id),
+                "X-Service-Event": delivery.event,
+                "X-Service-Attempt": str(delivery.number),
+            },
+        )
+        self._in_flight[delivery.business_id].pop(delivery.id, None)
+        self._results.append(self._judge(delivery, exchange, started_at))
+        self.sent += 1
+
+    def _judge(self, delivery: Claimed, exchange: Exchange, started_at: datetime) -> Finished:
+        return Finished(
+            delivery=delivery,
+            exchange=exchange,
+            started_at=started_at,
+            ended_at=self._clock(),
+            jitter=random.uniform(-0.5, 0.5),  # noqa: S311  (spreads load; guards nothing)
+        )
+
+    async def _finish(self) -> None:
+        results, self._results = self._results, []
+        if results:
+            lost = await self._in_database(lambda: store.finish(results))
+            if lost:
+                log.warning("leases ended before their results", deliveries=lost)
+
+    async def _in_database(self, work: Callable[[], T]) -> T:
+        """Do blocking work in the drain's one database thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._database, work)
+
+
+_current = threading.Lock()
+_drains: set[Drain] = set()
+
+
+def drain_once() -> int:
+    """Run a drain, unless one runs in this process already: it looks again by itself."""
+    if not _current.acquire(blocking=False):
+        return 0
+    drain = Drain()
+    _drains.add(drain)
+    try:
+        return drain.run()
+    finally:
+        _drains.discard(drain)
+        _current.release()
+
+
+def stop_gracefully(**_: Any) -> None:
+    """Let the drains of this process finish what is under way and claim nothing more."""
+    for drain in list(_drains):
+        drain.stop()

@@ -1,0 +1,66 @@
+from argparse import ArgumentParser
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from merchants.audit import Actor
+from merchants.businesses import NoSuchBusiness, find_business
+from merchants.progress import show_progress
+from webhooks import services
+from webhooks.models import Event
+
+
+class Command(BaseCommand):
+    help = (
+        "Send deliveries once more: same id, same body, the key of today. "
+        "Example: manage.py replay_webhooks --business 'Ada Books' --state dead --since 2026-01-31T00:00:00Z"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--business", required=True, metavar="ID_OR_NAME")
+        parser.add_argument("--since", help="created at or after this moment, with its offset")
+        parser.add_argument("--until", help="created at or before this moment, with its offset")
+        parser.add_argument(
+            "--state",
+            default="dead",
+            choices=[str(state) for state in services.REPLAYABLE],
+            help="(default dead)",
+        )
+        parser.add_argument("--event", choices=Event.values, help="only this event kind")
+        parser.add_argument("--dry-run", action="store_true", help="count, send nothing")
+
+    def handle(self, *, business: str, state: str, dry_run: bool, **options: Any) -> None:
+        try:
+            owner = find_business(business)
+        except NoSuchBusiness as problem:
+            raise CommandError(str(problem)) from None
+        chosen = services.replayable(
+            business=owner,
+            states=[state],
+            event=options["event"],
+            since=_moment("--since", options["since"]),
+            until=_moment("--until", options["until"]),
+        ).values_list("pk", flat=True)
+        if dry_run:
+            self.stdout.write(f"Would replay {len(chosen)} deliveries.")
+            return
+        replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=timezone.now())
+        going = sum(show_progress(replayed, total=len(chosen), stream=self.stderr))
+        self.stdout.write(f"Replaying {going} deliveries.")
+
+
+def _moment(option: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None or timezone.is_naive(moment):
+        raise CommandError(
+            f"{option} needs a moment with its offset, such as 2026-01-31T00:00:00Z.", returncode=2
+        )
+    return moment

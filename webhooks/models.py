@@ -1,0 +1,139 @@
+"""Endpoints, the deliveries made to them, and every attempt at one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from merchants.fields import EncryptedTextField
+from merchants.models import Business
+
+
+class Category(models.TextChoices):
+    """What a merchant subscribes to."""
+
+    PAYMENT = "payment"
+    PAYOUT = "payout"
+
+
+class Event(models.TextChoices):
+    """The five event kinds; the reason of a failure is in the data, never in the name."""
+
+    PAYMENT_SUCCESS = "payment.success"
+    PAYMENT_FAILED = "payment.failed"
+    PAYMENT_MISMATCH = "payment.mismatch"  # a dynamic account received another amount
+    PAYOUT_SUCCESS = "payout.success"
+    PAYOUT_FAILED = "payout.failed"
+
+    @property
+    def category(self) -> str:
+        return str(self.value).partition(".")[0]
+
+
+class Endpoint(models.Model):
+    """Where a business hears of events. One each."""
+
+    business = models.OneToOneField(Business, on_delete=models.CASCADE, related_name="webhook_endpoint")
+    url = models.CharField(max_length=2048)
+    subscribed_events = models.JSONField(help_text="Categories: payment, payout.")
+    enabled = models.BooleanField(default=True)
+    hash_key = EncryptedTextField()
+    created_at = models.DateTimeField()
+    key_made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.url
+
+    def is_subscribed_to(self, event: str) -> bool:
+        return Event(event).category in self.subscribed_events
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    def due(self, *, at: datetime) -> DeliveryQuerySet:
+        return self.filter(state=Delivery.State.WAITING, next_attempt_at__lte=at)
+
+
+class Delivery(models.Model):
+    """One event on its way to one business. Its id is the event's; its body never changes."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"  # due, being sent, or waiting for its next attempt
+        HELD = "held"  # the endpoint is switched off; no attempt is used up
+        DELIVERED = "delivered"  # answered with 2xx
+        DEAD = "dead"  # the last automatic attempt failed; goes on by hand only
+        SKIPPED = "skipped"  # no longer wanted: unsubscribed, or held for too long
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    subject = models.UUIDField(unique=True, null=True)  # the transaction; null for a test event
+    event = models.CharField(max_length=16, choices=Event.choices)
+    body = models.TextField()
+    state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
+    attempts_made = models.PositiveSmallIntegerField(default=0)  # automatic ones, at most eight
+    manual_attempts = models.PositiveSmallIntegerField(default=0)
+    is_manual = models.BooleanField(default=False)  # the next attempt was asked for by hand
+    next_attempt_at = models.DateTimeField(null=True)  # while being sent: when the lease ends
+    lease_token = models.UUIDField(null=True)
+    created_at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)
+
+    objects: ClassVar = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(state="waiting", next_attempt_at__isnull=False) | ~Q(state="waiting"),
+                name="waiting_deliveries_have_a_next_attempt",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="delivered") | Q(delivered_at__isnull=False),
+                name="delivered_deliveries_have_delivered_at",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["next_attempt_at"], condition=Q(state="waiting"), name="deliveries_due"),
+            models.Index(fields=["business"], condition=Q(state="held"), name="deliveries_held"),
+            models.Index(fields=["business", "-id"], name="deliveries_newest_first"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.pk}"
+
+    @property
+    def attempt_number(self) -> int:
+        """Return the number of the attempt that comes next or is under way, counted from 1."""
+        return self.attempts_made + self.manual_attempts + 1
+
+
+class Attempt(models.Model):
+    """One try at a delivery: when, where, how long each phase took, and what came of it."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveSmallIntegerField()
+    is_manual = models.BooleanField(default=False)
+    started_at = models.DateTimeField()
+    address = models.GenericIPAddressField(null=True)
+    dns_ms = models.FloatField(null=True)
+    connect_ms = models.FloatField(null=True)  # TLS included
+    wait_ms = models.FloatField(null=True)  # from the request sent to the end of the answer's headers
+    total_ms = models.FloatField()
+    status = models.PositiveSmallIntegerField(null=True)
+    error = models.CharField(max_length=32, blank=True)  # a class such as timeout
+    explanation = models.CharField(max_length=255, blank=True)  # the same in words
+    excerpt = models.BinaryField(max_length=2048, blank=True)  # the first bytes of the answer's body
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["delivery", "number"], name="one_attempt_per_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of {self.delivery_id}"
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004  (the 2xx)

@@ -1,0 +1,33 @@
+"""When a delivery is tried again.
+
+Eight attempts; the wait before each is drawn around its base delay when the attempt before it has ended.
+
+>>> [str(delay_before(attempt, jitter=0)) for attempt in (1, 2, 8)]
+['0:00:00', '0:00:30', '12:00:00']
+>>> str(delay_before(3, jitter=-0.5)), delay_before(9, jitter=0)
+('0:01:00', None)
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+BASE_DELAYS = (
+    timedelta(0),
+    timedelta(seconds=30),
+    timedelta(minutes=2),
+    timedelta(minutes=10),
+    timedelta(minutes=30),
+    timedelta(hours=1),
+    timedelta(hours=4),
+    timedelta(hours=12),
+)
+JITTER = 0.5  # each delay is drawn from base x [1 - JITTER, 1 + JITTER]
+
+
+def delay_before(
+    attempt: int, *, jitter: float, delays: Sequence[timedelta] = BASE_DELAYS
+) -> timedelta | None:
+    """Return the wait before an attempt (counted from 1), or None when none is left."""
+    if attempt > len(delays):
+        return None
+    return delays[attempt - 1] * (1 + jitter)

@@ -1,0 +1,249 @@
+"""One HTTP exchange with a merchant's endpoint, bounded in time, memory and reach.
+
+Ten seconds from the look-up of the name to the end of the answer's headers, whatever the peer does. Only
+addresses that the table calls public are dialled, whatever the name resolved to a moment before. No
+redirect is followed, no proxy, cookie or .netrc used, nothing unpacked, and no body waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from types import SimpleNamespace, TracebackType
+from typing import Any, Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from webhooks.addresses import Network, is_public
+
+USER_AGENT = "Sluice-Webhooks/1.0"
+EXCERPT = 2048  # bytes kept of an answer
+LOOKUPS_AT_ONCE = 16  # a look-up may hang longer than we wait: its thread lives on
+CONNECTIONS_PER_HOST = 16
+REMEMBERED_NAMES = 10_000
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What came of one exchange. Durations in milliseconds; `status` is None where no answer came."""
+
+    status: int | None = None
+    error: str = ""
+    explanation: str = ""
+    address: str | None = None
+    dns_ms: float | None = None
+    connect_ms: float | None = None
+    wait_ms: float | None = None
+    total_ms: float = 0.0
+    excerpt: bytes = b""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004  (the 2xx)
+
+
+class BlockedAddress(OSError):
+    """A name leads, also, to an address that may not be called."""
+
+
+class Sender:
+    """Sends bodies to endpoints. Use it as an async context manager; it keeps connections for reuse."""
+
+    def __init__(self, *, timeout: float, allowed: Sequence[Network] = ()) -> None:
+        self._timeout = timeout
+        self._allowed = allowed
+        self._lookups = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="dns")
+
+    async def __aenter__(self) -> Self:
+        context = ssl.create_default_context()
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._resolver = VettingResolver(self._lookups, self._allowed)
+        connector = aiohttp.TCPConnector(
+            resolver=self._resolver,
+            ttl_dns_cache=5,
+            limit=0,
+            limit_per_host=CONNECTIONS_PER_HOST,
+            ssl=context,
+            keepalive_timeout=15,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            timeout=aiohttp.ClientTimeout(total=None),  # ours is around everything
+            headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"},
+            skip_auto_headers={"Accept-Encoding"},
+            trace_configs=[_tracing()],
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+        self._lookups.shutdown(wait=False, cancel_futures=True)
+
+    async def post(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
+        """Send a body and tell what came of it; no peer's behaviour makes this raise."""
+        marks = Marks()
+        exchange = Exchange()
+        try:
+            _require_callable(URL(url).host, self._allowed)
+            async with asyncio.timeout(self._timeout):
+                response = await self._session.post(
+                    url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=marks
+                )
+            marks.answered_at = time.perf_counter()
+            exchange.address = self._resolver.dialled(URL(url).host or "")
+            _note_answer(exchange, response)
+        except Exception as error:  # noqa: BLE001  (every failure is the peer's, and becomes a record)
+            exchange.error, exchange.explanation = explain(error, self._timeout)
+        marks.note(exchange)
+        return exchange
+
+
+@dataclass(slots=True)
+class Marks:
+    """When the phases of an exchange began and ended, on the performance counter."""
+
+    started_at: float = field(default_factory=time.perf_counter)
+    lookup_started_at: float | None = None
+    lookup_ended_at: float | None = None
+    connect_started_at: float | None = None
+    connected_at: float | None = None
+    answered_at: float | None = None
+
+    def note(self, exchange: Exchange) -> None:
+        exchange.dns_ms = _between(self.lookup_started_at, self.lookup_ended_at)
+        dialled_at = self.lookup_ended_at or self.connect_started_at
+        exchange.connect_ms = _between(dialled_at, self.connected_at)
+        exchange.wait_ms = _between(self.connected_at or self.started_at, self.answered_at)
+        exchange.total_ms = (time.perf_counter() - self.started_at) * 1000
+
+
+class VettingResolver(AbstractResolver):
+    """Looks names up in threads of its own and refuses those that lead where nobody may be called."""
+
+    def __init__(self, threads: ThreadPoolExecutor, allowed: Sequence[Network]) -> None:
+        self._threads = threads
+        self._allowed = allowed
+        self._first: dict[str, str] = {}  # by name: the address that is dialled first
+
+    def dialled(self, host: str) -> str | None:
+        """Return the address a host was reached at: itself, or what its name led to."""
+        try:
+            return str(ip_address(host))
+        except ValueError:
+            return self._first.get(host)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._threads, _look_up, host, port, family)
+        for _, _, _, _, address in found:
+            _require_callable(str(address[0]), self._allowed)
+        if len(self._first) > REMEMBERED_NAMES:
+            self._first.clear()
+        self._first[host] = str(found[0][4][0])
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address[0]),
+                port=port,
+                family=kind,
+                proto=protocol,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for kind, _, protocol, _, address in found
+        ]
+
+    async def close(self) -> None:
+        """The threads are the sender's."""
+
+
+def _look_up(host: str, port: int, family: int) -> list[Any]:
+    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+
+
+def _require_callable(host: str | None, allowed: Sequence[Network]) -> None:
+    """Refuse an address that is not public. A name passes: where it leads, the resolver asks."""
+    try:
+        address = ip_address((host or "").partition("%")[0])
+    except ValueError:
+        return
+    if not is_public(address, allowed=allowed):
+        raise BlockedAddress(f"{address} is not a public address.")
+
+
+def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
+    exchange.status = response.status
+    exchange.excerpt = response.content.read_nowait(EXCERPT)[:EXCERPT]
+    if response.content.at_eof():
+        response.release()
+    else:  # more is to come: the connection goes, nobody waits for it
+        response.close()
+    if 300 <= response.status < 400:  # noqa: PLR2004  (the 3xx)
+        exchange.error, exchange.explanation = "redirect", "The answer is a redirect, which is not followed."
+    elif not exchange.succeeded:
+        exchange.error = "client_error" if response.status < 500 else "server_error"  # noqa: PLR2004
+        exchange.explanation = f"The endpoint answered {response.status}."
+
+
+def explain(error: Exception, timeout: float) -> tuple[str, str]:
+    """Return the class of a failure, and a sentence about it without the peer's own words."""
+    cause: BaseException | None = error
+    while cause is not None:
+        for kind, name, sentence in _FAILURES:
+            if isinstance(cause, kind):
+                return name, sentence.format(timeout=f"{timeout:g}")
+        cause = getattr(cause, "os_error", None) or cause.__cause__ or cause.__context__
+    return "network_error", "The exchange failed."
+
+
+_FAILURES: tuple[tuple[type[BaseException], str, str], ...] = (
+    (TimeoutError, "timeout", "No answer within {timeout} seconds."),
+    (BlockedAddress, "blocked_address", "The address is not a public one."),
+    (ssl.SSLCertVerificationError, "tls_certificate", "The certificate is not valid for this address."),
+    (aiohttp.ClientConnectorCertificateError, "tls_certificate", "The certificate is not valid for this address."),
+    (ssl.SSLError, "tls_error", "The TLS handshake failed."),
+    (socket.gaierror, "dns_error", "The name could not be looked up."),
+    (ConnectionRefusedError, "connection_refused", "The connection was refused."),
+    (ConnectionResetError, "connection_reset", "The connection was reset."),
+    (aiohttp.ServerDisconnectedError, "disconnected", "The connection was closed without an answer."),
+    (aiohttp.ClientResponseError, "bad_answer", "The answer is not HTTP."),
+    (aiohttp.ClientPayloadError, "bad_answer", "The answer is not HTTP."),
+    (aiohttp.InvalidURL, "invalid_url", "The address is not a URL."),
+)  # fmt: skip
+
+
+def _tracing() -> aiohttp.TraceConfig:
+    config = aiohttp.TraceConfig()
+    for event, attribute in (
+        (config.on_dns_resolvehost_start, "lookup_started_at"),
+        (config.on_dns_resolvehost_end, "lookup_ended_at"),
+        (config.on_connection_create_start, "connect_started_at"),
+        (config.on_connection_create_end, "connected_at"),
+    ):
+        event.append(_marking(attribute))
+    return config
+
+
+def _marking(attribute: str) -> Any:
+    async def mark(_session: Any, context: SimpleNamespace, _parameters: Any) -> None:
+        setattr(context.trace_request_ctx, attribute, time.perf_counter())
+
+    return mark
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else (end - start) * 1000

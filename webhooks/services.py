@@ -1,0 +1,231 @@
+"""Endpoints set up, events published, deliveries sent again."""
+
+import json
+import secrets
+import string
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from rest_framework import status
+
+from merchants import audit
+from merchants.audit import Actor
+from merchants.errors import Problem
+from merchants.models import Business
+from merchants.rows import Lookup
+from webhooks import bell, destinations
+from webhooks.models import Category, Delivery, Endpoint, Event
+
+HELD_FOR = timedelta(days=7)  # then a held delivery is dropped
+REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
+
+_ENDPOINT = Lookup(Endpoint, "business")
+_ALPHABET = string.ascii_letters + string.digits
+
+
+class UnusableEndpoint(Problem):
+    """The address or the subscription of an endpoint is refused. The message says why."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "invalid_request"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """An endpoint as it is now, and its key where one was made."""
+
+    endpoint: Endpoint
+    new_hash_key: str | None
+
+
+@transaction.atomic
+def configure(
+    *,
+    business: Business,
+    url: str,
+    subscribed_events: Sequence[str],
+    enabled: bool,
+    actor: Actor,
+    now: datetime,
+) -> Configured:
+    """Create a business's endpoint or change it. Switching it on lets its held deliveries go.
+
+    :raises UnusableEndpoint: the address or the events are refused
+    """
+    _check(url, subscribed_events)
+    Business.objects.select_for_update().get(pk=business.pk)  # one configuration at a time
+    endpoint = Endpoint.objects.filter(business=business).first()
+    wanted = {"url": url, "subscribed_events": sorted(set(subscribed_events)), "enabled": enabled}
+    if endpoint is None:
+        key = _new_hash_key()
+        endpoint = Endpoint.objects.create(
+            business=business, hash_key=key, created_at=now, key_made_at=now, **wanted
+        )
+        before: dict[str, Any] = {}
+    else:
+        key = None
+        before = {name: getattr(endpoint, name) for name in wanted}
+        for name, value in wanted.items():
+            setattr(endpoint, name, value)
+        endpoint.save(update_fields=list(wanted))
+    if enabled:
+        release(business=business, now=now)
+    audit.record(
+        action="webhook.configured", actor=actor, business=business, before=before, after=wanted, now=now
+    )
+    return Configured(endpoint, key)
+
+
+@transaction.atomic
+def rotate_hash_key(*, business: Business, actor: Actor, now: datetime) -> Configured:
+    """Make a new signing key; the old one ends now, also for retries under way.
+
+    :raises Endpoint.DoesNotExist: the business has no endpoint
+    """
+    endpoint = Endpoint.objects.select_for_update().get(business=business)
+    endpoint.hash_key = _new_hash_key()
+    endpoint.key_made_at = now
+    endpoint.save(update_fields=["hash_key", "key_made_at"])
+    audit.record(action="webhook.key_rotated", actor=actor, business=business, now=now)
+    return Configured(endpoint, endpoint.hash_key)
+
+
+def prepare(
+    *, event: Event, business: Business, subject: UUID, data: dict[str, Any], now: datetime
+) -> list[Delivery]:
+    """Return the row that tells a business of an event, to be inserted with the outcome itself.
+
+    None where there is no endpoint, or it is not subscribed. Call `bell.ring` after the commit.
+    """
+    endpoint = _ENDPOINT.find(business.pk)
+    if endpoint is None or not endpoint.is_subscribed_to(event):
+        return []
+    return [_delivery(event, endpoint, business=business, subject=subject, data=data, now=now)]
+
+
+def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
+    """Send a made-up event to see whether an endpoint hears, whatever it is subscribed to.
+
+    :raises Endpoint.DoesNotExist: the business has no endpoint
+    """
+    endpoint = Endpoint.objects.get(business=business)
+    delivery = _delivery(Event.PAYMENT_SUCCESS, endpoint, business=business, subject=None, data=data, now=now)
+    delivery.state = Delivery.State.WAITING
+    delivery.save(force_insert=True)
+    transaction.on_commit(bell.ring, robust=True)
+    return delivery
+
+
+def replayable(
+    *,
+    business: Business,
+    states: Iterable[str] = (Delivery.State.DEAD,),
+    event: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> QuerySet[Delivery]:
+    """Return the deliveries that a replay would send again, oldest first."""
+    wanted = Q(business=business, state__in=[state for state in states if state in REPLAYABLE])
+    for name, value in {"event": event, "created_at__gte": since, "created_at__lte": until}.items():
+        if value is not None:
+            wanted &= Q(**{name: value})
+    found: QuerySet[Delivery] = Delivery.objects.filter(wanted).order_by("id")
+    return found
+
+
+def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime) -> Iterator[bool]:
+    """Send deliveries once more: same id, same body, the key of today. Yield for each whether it will go."""
+    for delivery_id in delivery_ids:
+        yield _replay_one(delivery_id, actor=actor, now=now)
+    bell.ring()
+
+
+@transaction.atomic
+def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime) -> bool:
+    queued = Delivery.objects.filter(pk=delivery_id, state__in=REPLAYABLE).update(
+        state=Delivery.State.WAITING, is_manual=True, next_attempt_at=now, lease_token=None
+    )
+    if queued:
+        delivery = Delivery.objects.select_related("business").get(pk=delivery_id)
+        audit.record(
+            action="webhook.replayed",
+            actor=actor,
+            business=delivery.business,
+            target=str(delivery_id),
+            now=now,
+        )
+    return bool(queued)
+
+
+def release(*, business: Business, now: datetime) -> int:
+    """Let a business's held deliveries go; return how many there were."""
+    released: int = Delivery.objects.filter(business=business, state=Delivery.State.HELD).update(
+        state=Delivery.State.WAITING, next_attempt_at=now
+    )
+    transaction.on_commit(bell.ring, robust=True)
+    return released
+
+
+def drop_long_held(*, now: datetime) -> int:
+    """Give up deliveries that were held for seven days; return how many there were."""
+    dropped: int = Delivery.objects.filter(state=Delivery.State.HELD, created_at__lt=now - HELD_FOR).update(
+        state=Delivery.State.SKIPPED, next_attempt_at=None
+    )
+    return dropped
+
+
+def _check(url: str, subscribed_events: Sequence[str]) -> None:
+    own_host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    refusal = destinations.refusal(url, strict=not settings.SANDBOX, own_host=own_host)
+    if refusal:
+        raise UnusableEndpoint(refusal)
+    if not subscribed_events or not set(subscribed_events) <= set(Category.values):
+        raise UnusableEndpoint("Subscribe to payment, payout, or both.")
+
+
+def _delivery(
+    event: Event,
+    endpoint: Endpoint,
+    *,
+    business: Business,
+    subject: UUID | None,
+    data: dict[str, Any],
+    now: datetime,
+) -> Delivery:
+    event_id = uuid.uuid4()
+    return Delivery(
+        id=event_id,
+        business=business,
+        subject=subject,
+        event=event,
+        body=render(event_id, event, data=data, now=now),
+        state=Delivery.State.WAITING if endpoint.enabled else Delivery.State.HELD,
+        next_attempt_at=now,
+        created_at=now,
+    )
+
+
+def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime) -> str:
+    """Return the body of an event, once and for all its attempts."""
+    created_at = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    envelope = {
+        "id": str(event_id),
+        "event_id": str(event_id),
+        "event": str(event),
+        "created_at": created_at,
+        "data": data,
+    }
+    return json.dumps(envelope, separators=(",", ":"), ensure_ascii=True)
+
+
+def _new_hash_key() -> str:
+    kind = "sandbox" if settings.SANDBOX else "live"
+    return f"whk_{kind}_" + "".join(secrets.choice(_ALPHABET) for _ in range(43))
