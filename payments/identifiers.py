@@ -3,20 +3,21 @@
 import secrets
 import threading
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F
 
 from payments.models import TraceCounter
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TRACE_NUMBERS = 999_999
 BLOCK = 100  # numbers a process takes at once
 
 
 def new_id(now: datetime) -> uuid.UUID:
     """Return a UUID of version 7 (RFC 9562): ids sort by their time of creation, to the microsecond."""
-    microseconds = int(now.timestamp() * 1_000_000)
+    microseconds = (now - EPOCH) // timedelta(microseconds=1)  # in whole numbers: a float would blur the last
     milliseconds, rest = divmod(microseconds, 1000)
     fraction = rest * 4096 // 1000
     value = milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | secrets.randbits(62)

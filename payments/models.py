@@ -100,6 +100,7 @@ class Transaction(models.Model):
     currency = models.CharField(max_length=3)
     fee = models.BigIntegerField(default=0)
     captures_at_once = models.BooleanField(default=True)  # false: authorised first, captured on request
+    challenge_preference = models.CharField(max_length=20, blank=True)  # empty: 3-D Secure is not wanted
     amount_captured = models.BigIntegerField(default=0)
     amount_refunded = models.BigIntegerField(default=0)
     amount_being_refunded = models.BigIntegerField(default=0)  # asked for, not answered yet

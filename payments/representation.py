@@ -36,7 +36,6 @@ GATEWAY_FIELDS = (
     "gateway_recommendation",
     "acquirer_transaction_id",
     "authorization_code",
-    "merchant_descriptor",
 )
 # Ours from the beginning, but of use to nobody before the acquirer has seen them.
 RAIL_NUMBERS = ("retrieval_reference_number", "system_trace_audit_number")
@@ -50,6 +49,7 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "fee": transaction.fee,
         "refund_status": transaction.refund_status,
+        **_known(transaction, ("merchant_descriptor",)),
         "source": _source(transaction),
         "total_amount_captured": transaction.amount_captured,
         "total_amount_available_to_refund": transaction.amount_refundable,

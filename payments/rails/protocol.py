@@ -31,6 +31,11 @@ class RailAnswer:
     acquirer_transaction_id: str = ""
     merchant_descriptor: str = ""
 
+    @property
+    def is_definite(self) -> bool:
+        """Tell whether this moves anything; a rail that says "not yet" is asked again later."""
+        return self.needs_challenge or not self.outcome.is_pending
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreeDSecure:
@@ -48,6 +53,8 @@ class CardOrder:
     amount: int
     currency: str
     captures_at_once: bool
+    three_ds: ThreeDSecure
+    has_passed_challenge: bool
     card_bin: str
     card_last4: str
     card_expiry_month: str
@@ -83,7 +90,7 @@ class PayoutOrder:
 class CardAcquirer(Protocol):
     """Card payments and card checks. Every method may raise `AnswerLost`."""
 
-    def authorise(self, order: CardOrder, *, card: Card, three_ds: ThreeDSecure) -> RailAnswer:
+    def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
         """Reserve the amount, or take it at once, or ask for a challenge."""
 
     def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:

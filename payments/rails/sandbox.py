@@ -16,21 +16,17 @@ from payments.rails.protocol import (
     OperationOrder,
     PayoutOrder,
     RailAnswer,
-    ThreeDSecure,
 )
 from payments.sandbox_outcomes import Special
+
+CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
 
 
 class SandboxAcquirer:
     """An acquirer that decides by test card, expiry and amount, in this order."""
 
-    def authorise(self, order: CardOrder, *, card: Card, three_ds: ThreeDSecure) -> RailAnswer:  # noqa: ARG002
-        refusal = _card_refusal(order)
-        if refusal is not None:  # before any challenge
-            return self._answer(order, refusal)
-        if _needs_challenge(order, three_ds):
-            return RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
-        return self.resume(order)
+    def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:  # noqa: ARG002
+        return CHALLENGE if _needs_challenge(order) else self.resume(order)
 
     def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:  # noqa: ARG002
         return self._answer(order, self._decide(order))
@@ -45,7 +41,7 @@ class SandboxAcquirer:
         return self._answer(order, decided)
 
     def query(self, order: CardOrder) -> RailAnswer:
-        return self._answer(order, self._decide(order))
+        return CHALLENGE if _needs_challenge(order) else self._answer(order, self._decide(order))
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
         if self._decide_operation(operation) is Special.LOST_ANSWER:
@@ -111,10 +107,13 @@ def _by_amount(order: CardOrder) -> Outcome | Special | None:
     return sandbox_outcomes.by_amount(order.amount, sandbox_outcomes.CARD_AMOUNTS)
 
 
-def _needs_challenge(order: CardOrder, three_ds: ThreeDSecure) -> bool:
+def _needs_challenge(order: CardOrder) -> bool:
+    is_check = order.amount == 0
+    if is_check or order.has_passed_challenge or _card_refusal(order) is not None:
+        return False
     by_card = sandbox_outcomes.by_card(order.card_bin, order.card_last4)
     if by_card is Special.CHALLENGE:
         return True
     if by_card is Special.FRICTIONLESS:
         return False
-    return three_ds.enabled and three_ds.challenge_preference != "no_challenge"
+    return order.three_ds.enabled and order.three_ds.challenge_preference != "no_challenge"

@@ -46,7 +46,7 @@ def void(*, transaction_id: UUID, now: datetime) -> Transaction:
 @database.atomic
 def _open(transaction_id: UUID, kind: Kind, *, amount: int | None, now: datetime) -> CardOperation:
     transaction = lock(transaction_id)
-    operations.require_capturable(transaction)
+    operations.require_capturable(transaction, now=now)
     if amount is not None and amount > transaction.amount:
         raise AmountTooLarge(f"At most {transaction.amount} was authorised.")
     return CardOperation.objects.create(

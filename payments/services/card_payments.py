@@ -22,6 +22,7 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     acquirer = card_acquirer()
     card = request["source"]
     customer = request.get("customer", {})
+    three_ds = request.get("three_ds", ThreeDSecure())
     intent = open_intent(
         business=business,
         reference=request["reference"],
@@ -31,6 +32,7 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         amount=request["amount"],
         currency=request["currency"],
         captures_at_once=request.get("capture", True),
+        challenge_preference=three_ds.challenge_preference if three_ds.enabled else "",
         narration=request.get("narration", ""),
         payment_ip=request.get("payment_ip"),
         redirect_url=request["redirect_url"],
@@ -41,13 +43,10 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     )
     if intent.is_new:
         order = card_order(intent.transaction)
-        three_ds = request.get("three_ds", ThreeDSecure())
         return replace(
             intent,
             transaction=ask(
-                intent.transaction,
-                lambda: acquirer.authorise(order, card=card, three_ds=three_ds),
-                cause=Cause.RAIL,
+                intent.transaction, lambda: acquirer.authorise(order, card=card), cause=Cause.RAIL
             ),
         )
     return intent

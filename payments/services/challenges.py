@@ -32,7 +32,8 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
     if not acquirer.is_right_code(order, code=code):
         return _count_wrong_code(challenge, now=now)
     transaction = _pass(challenge, now=now)
-    return settlement.ask(transaction, lambda: acquirer.resume(order), cause=Cause.PAYER)
+    passed = card_order(transaction, has_passed_challenge=True)
+    return settlement.ask(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
 
 
 @database.atomic

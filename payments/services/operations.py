@@ -51,18 +51,22 @@ def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: d
     operation.transaction = transaction
     if operation.status != CardOperation.Status.PENDING:
         return operation  # answered in the meantime
+    if not answer.is_definite:
+        return operation  # `requery` asks again
     operation.finish(answer.outcome, now=now)
     _APPLY[Kind(operation.kind)](transaction, operation, answer, cause, now)
     return operation
 
 
-def require_capturable(transaction: Transaction) -> None:
-    """Refuse a capture or void of anything but an authorisation that nobody is working on.
+def require_capturable(transaction: Transaction, *, now: datetime) -> None:
+    """Refuse a capture or void of anything but an authorisation that stands and that nobody is working on.
 
-    :raises InvalidState: it is finished, not authorised, or being captured or voided
+    :raises InvalidState: it is finished, not authorised, over, or being captured or voided
     """
     if transaction.awaiting != Transaction.Awaiting.CAPTURE:
         raise InvalidState("Only an authorised payment that was not captured or voided allows this.")
+    if transaction.expires_at is None or transaction.expires_at <= now:
+        raise InvalidState("The authorisation has expired.")
     under_way = transaction.operations.filter(
         kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
     )

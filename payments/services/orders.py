@@ -2,15 +2,17 @@
 
 from payments import banks
 from payments.models import CardOperation, Transaction
-from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder
+from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder, ThreeDSecure
 
 
-def card_order(transaction: Transaction) -> CardOrder:
+def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) -> CardOrder:
     return CardOrder(
         id=transaction.pk,
         amount=transaction.amount,
         currency=transaction.currency,
         captures_at_once=transaction.captures_at_once,
+        three_ds=three_ds_of(transaction),
+        has_passed_challenge=has_passed_challenge,
         card_bin=transaction.card_bin,
         card_last4=transaction.card_last4,
         card_expiry_month=transaction.card_expiry_month,
@@ -20,6 +22,11 @@ def card_order(transaction: Transaction) -> CardOrder:
         descriptor=transaction.business.statement_descriptor,
         created_at=transaction.created_at,
     )
+
+
+def three_ds_of(transaction: Transaction) -> ThreeDSecure:
+    preference = transaction.challenge_preference
+    return ThreeDSecure(enabled=True, challenge_preference=preference) if preference else ThreeDSecure()
 
 
 def operation_order(operation: CardOperation) -> OperationOrder:

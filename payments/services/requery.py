@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+import structlog
+from django.db import DatabaseError
 from django.db import transaction as database
 from django.db.models import Q
 
@@ -14,6 +16,8 @@ from payments.rails.protocol import AnswerLost, RailAnswer
 from payments.services import operations, settlement
 from payments.services.orders import card_order, operation_order, payout_order
 from payments.services.settlement import Cause
+
+log = structlog.get_logger("sluice.requery")
 
 Unanswered: TypeAlias = Transaction | CardOperation
 
@@ -40,7 +44,7 @@ class Asked:
 def unanswered(*, due_at: datetime | None = None) -> list[Unanswered]:
     """Return everything whose outcome is unknown; only what is due at a moment, where one is given."""
     due = Q() if due_at is None else Q(next_query_at__lte=due_at)
-    transactions = Transaction.objects.unanswered().filter(due).select_related("business")
+    transactions = Transaction.objects.unanswered().filter(due).select_related("business", "challenge")
     pending = CardOperation.objects.filter(due, status=CardOperation.Status.PENDING)
     return [
         *transactions.order_by("next_query_at"),
@@ -56,12 +60,22 @@ def requery(subjects: list[Unanswered], *, now: datetime) -> Iterator[Asked]:
 
 def _ask_again(subject: Unanswered, *, now: datetime) -> bool:
     try:
-        answer = _question(subject)()
+        is_answered = _ask_and_apply(subject, now=now)
     except AnswerLost:
+        is_answered = False
+    except Exception as error:
+        # Whatever is wrong with this one, the others must be asked too. What a database error says stays
+        # out of the log: it may quote a row's values.
+        log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
+        is_answered = False
+    if not is_answered:
         _ask_later(subject, now=now)
-        return False
-    if answer.outcome.is_pending:
-        _ask_later(subject, now=now)
+    return is_answered
+
+
+def _ask_and_apply(subject: Unanswered, *, now: datetime) -> bool:
+    answer = _question(subject)()
+    if not answer.is_definite:
         return False
     if isinstance(subject, CardOperation):
         operations.apply_answer(operation_id=subject.pk, answer=answer, cause=Cause.REQUERY, now=now)
@@ -76,7 +90,9 @@ def _question(subject: Unanswered) -> Callable[[], RailAnswer]:
         return lambda: card_acquirer().query_operation(order, operation)
     if subject.request_type == Transaction.RequestType.PAYOUT:
         return lambda: payout_bank().query(payout_order(subject))
-    return lambda: card_acquirer().query(card_order(subject))
+    challenge = getattr(subject, "challenge", None)
+    has_passed = challenge is not None and challenge.passed_at is not None
+    return lambda: card_acquirer().query(card_order(subject, has_passed_challenge=has_passed))
 
 
 @database.atomic

@@ -41,9 +41,12 @@ def apply_answer(*, transaction_id: UUID, answer: RailAnswer, cause: Cause, now:
     transaction = lock(transaction_id)
     if transaction.awaiting != Transaction.Awaiting.RAIL:
         return transaction  # answered in the meantime, by this rail's answer to somebody else
+    if not answer.is_definite:
+        return transaction  # `requery` asks again
     if answer.needs_challenge:
-        Challenge.objects.create(transaction=transaction, created_at=now)
-        log(transaction.await_payer(until=challenge_ends(now)), cause=cause, now=now)
+        _, is_new = Challenge.objects.get_or_create(transaction=transaction, defaults={"created_at": now})
+        if is_new:  # otherwise the payer has passed it, and this answer is from before
+            log(transaction.await_payer(until=challenge_ends(now)), cause=cause, now=now)
     elif answer.outcome.is_success and not transaction.captures_at_once:
         log(transaction.authorise(answer, until=authorisation_ends(now)), cause=cause, now=now)
     else:
