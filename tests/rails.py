@@ -1,10 +1,16 @@
-"""Connectors that misbehave. Settings name them like any other."""
+"""Connectors that misbehave, or tell what they were asked. Settings name them like any other."""
 
-from typing import NoReturn
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
 
 from django.db import OperationalError
 
 from payments.cards import Card
+from payments.outcomes import DO_NOT_HONOUR, PROCESSING
+from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder, RailAnswer
+from payments.rails.sandbox import SandboxAcquirer, SandboxBank
 
 
 class TalkativeAcquirer:
@@ -24,3 +30,82 @@ class AcquirerWithoutDatabase:
         raise OperationalError("connection to server was lost: 10.0.0.7")
 
     verify = authorise
+
+
+class RecordingAcquirer(SandboxAcquirer):
+    """Writes a line for each call into the file that RECORDED_CALLS names, for whoever counts them."""
+
+    def authorise(self, order: CardOrder, **rest: Any) -> RailAnswer:
+        self._record("authorise", order)
+        return super().authorise(order, **rest)
+
+    def verify(self, order: CardOrder, **rest: Any) -> RailAnswer:
+        self._record("verify", order)
+        return super().verify(order, **rest)
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        self._record(operation.kind, order)
+        return super().operate(order, operation)
+
+    def _record(self, call: str, order: CardOrder) -> None:
+        with Path(os.environ["RECORDED_CALLS"]).open("a") as file:
+            file.write(f"{call} {order.id}\n")
+
+
+class CrashingAcquirer(SandboxAcquirer):
+    """Decides, and then something nobody thought of goes wrong on the way back."""
+
+    def authorise(self, order: CardOrder, **rest: Any) -> NoReturn:
+        super().authorise(order, **rest)
+        raise LookupError("the answer has a form that the connector does not know")
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> NoReturn:
+        super().operate(order, operation)
+        raise LookupError("the answer has a form that the connector does not know")
+
+
+class ConfusedAcquirer(SandboxAcquirer):
+    """Stumbles whenever it is asked again about an amount of 666, and answers for all others."""
+
+    def query(self, order: CardOrder) -> RailAnswer:
+        if order.amount == 666:
+            raise LookupError("no such order")
+        return super().query(order)
+
+
+class SlowAcquirer(SandboxAcquirer):
+    """Says "not yet" at first, and what came of it when it is asked again."""
+
+    def authorise(self, order: CardOrder, **rest: Any) -> RailAnswer:
+        return _not_yet(super().authorise(order, **rest))
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        return _not_yet(super().operate(order, operation))
+
+
+class SilentAcquirer(SandboxAcquirer):
+    """Never knows anything yet."""
+
+    def query(self, order: CardOrder) -> RailAnswer:
+        return _not_yet(super().query(order))
+
+    def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        return _not_yet(super().query_operation(order, operation))
+
+
+class RefusingAcquirer(SandboxAcquirer):
+    """Refuses every capture, void and refund."""
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        return replace(self.query_operation(order, operation), outcome=DO_NOT_HONOUR)
+
+
+class SlowBank(SandboxBank):
+    """Takes a transfer in, and says later what came of it."""
+
+    def send(self, order: PayoutOrder) -> RailAnswer:
+        return _not_yet(super().query(order))
+
+
+def _not_yet(answer: RailAnswer) -> RailAnswer:
+    return replace(answer, outcome=PROCESSING, authorization_code="", acquirer_transaction_id="")

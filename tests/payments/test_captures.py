@@ -1,0 +1,172 @@
+import pytest
+from django.core.management import call_command
+
+from payments.models import CardOperation, Transaction
+from tests import orders
+
+
+def authorised(api, **changes):
+    answer = api.post("/api/payments", orders.card_payment(capture=False, **{"amount": 50_000} | changes))
+    assert (answer.status_code, answer.json()["status"]) == (201, "pending")
+    return f"/api/payments/{answer.json()['reference']}"
+
+
+def refused(answer):
+    return answer.status_code, answer.json()["code"]
+
+
+@pytest.mark.django_db
+class TestAuthorisation:
+    def test_waits_for_its_capture(self, api):
+        order = orders.card_payment(capture=False)
+
+        payment = api.post("/api/payments", order).json()
+
+        assert (payment["status"], payment["response_code"]) == ("pending", "10001")
+        assert len(payment["authorization_code"]) == 6
+        assert payment["gateway_code"] == "00"
+        assert (payment["total_amount_captured"], payment["fee"]) == (0, 0)
+        assert payment["total_amount_available_to_refund"] == 0
+
+    def test_can_be_declined(self, api):
+        payment = api.post("/api/payments", orders.card_payment(capture=False, amount=10_051)).json()
+
+        assert (payment["status"], payment["response_code"]) == ("failed", "20051")
+
+    def test_expires_after_seven_days_and_not_before(self, api, clock):
+        address = authorised(api)
+
+        clock.advance(days=6, hours=23, minutes=59)
+        call_command("expire_due")
+        before = api.get(address).json()["status"]
+        clock.advance(minutes=1)
+        call_command("expire_due")
+
+        payment = api.get(address).json()
+        assert (before, payment["status"], payment["response_code"]) == ("pending", "failed", "20068")
+        assert payment["total_amount_captured"] == 0
+
+    @pytest.mark.parametrize("action", ["capture", "void"])
+    def test_is_over_at_its_time_even_if_nothing_has_expired_it_yet(self, api, clock, action):
+        address = authorised(api)
+
+        clock.advance(days=7)
+        answer = api.post(f"{address}/{action}")
+
+        assert refused(answer) == (409, "invalid_state")
+        assert not CardOperation.objects.exists()
+
+
+@pytest.mark.django_db
+class TestCapture:
+    @pytest.mark.parametrize("body", [None, {}, {"amount": 50_000}, b'{"amount": 50000.0}'])
+    def test_takes_the_whole_amount(self, api, body):
+        address = authorised(api)
+
+        answer = api.post(f"{address}/capture", body)
+
+        payment = answer.json()
+        assert answer.status_code == 200
+        assert (payment["status"], payment["response_code"]) == ("success", "10000")
+        assert payment["total_amount_captured"] == payment["total_amount_available_to_refund"] == 50_000
+        assert payment["fee"] == 750
+        assert payment == api.get(address).json()
+
+    def test_takes_a_part_and_releases_the_rest(self, api):
+        address = authorised(api)
+
+        payment = api.post(f"{address}/capture", {"amount": 20_000}).json()
+
+        assert (payment["status"], payment["amount"]) == ("success", 50_000)
+        assert payment["total_amount_captured"] == payment["total_amount_available_to_refund"] == 20_000
+        assert payment["fee"] == 300
+        assert len(payment["authorization_code"]) == 6
+
+    def test_takes_no_more_than_was_authorised(self, api):
+        address = authorised(api)
+
+        answer = api.post(f"{address}/capture", {"amount": 50_001})
+
+        assert refused(answer) == (400, "amount_too_large")
+        assert api.get(address).json()["status"] == "pending"
+
+    @pytest.mark.parametrize("amount", [0, -1, 10.5, "100", True, None])
+    def test_takes_no_amount_that_is_none(self, api, amount):
+        address = authorised(api)
+
+        answer = api.post(f"{address}/capture", {"amount": amount})
+
+        assert answer.status_code == 400
+        assert [error["field"] for error in answer.json()["errors"]] == ["amount"]
+
+    @pytest.mark.parametrize("first", ["capture", "void"])
+    @pytest.mark.parametrize("second", ["capture", "void"])
+    def test_and_void_exclude_each_other_and_happen_once(self, api, first, second):
+        address = authorised(api)
+        api.post(f"{address}/{first}")
+        before = api.get(address).json()
+
+        answer = api.post(f"{address}/{second}")
+
+        assert refused(answer) == (409, "invalid_state")
+        assert api.get(address).json() == before
+
+    def test_of_what_was_captured_at_once_or_declined_is_refused(self, api):
+        paid = api.post("/api/payments", orders.card_payment()).json()
+        declined = api.post("/api/payments", orders.card_payment(amount=10_051)).json()
+
+        answers = [api.post(f"/api/payments/{one['reference']}/capture") for one in (paid, declined)]
+
+        assert [refused(answer) for answer in answers] == [(409, "invalid_state")] * 2
+
+    def test_whose_answer_is_lost_is_pending_until_it_is_asked_about(self, api, clock):
+        address = authorised(api)
+
+        unknown = api.post(f"{address}/capture", {"amount": 20_098})
+        second = api.post(f"{address}/void")
+        clock.advance(days=8)
+        call_command("expire_due")
+        still = api.get(address).json()
+        call_command("requery_pending")
+
+        assert (unknown.status_code, unknown.json()["status"]) == (200, "pending")
+        assert refused(second) == (409, "invalid_state")
+        assert still["status"] == "pending"
+        payment = api.get(address).json()
+        assert (payment["status"], payment["total_amount_captured"]) == ("success", 20_098)
+
+    def test_that_the_acquirer_refuses_leaves_the_authorisation_as_it_was(self, api, settings):
+        address = authorised(api)
+        before = api.get(address).json()
+
+        settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"
+        refusal = api.post(f"{address}/capture")
+        after = api.get(address).json()
+        settings.CARD_ACQUIRER = "payments.rails.sandbox.SandboxAcquirer"
+        again = api.post(f"{address}/capture")
+
+        assert refused(refusal) == (409, "invalid_state")
+        assert after == before
+        assert again.json()["status"] == "success"
+
+
+@pytest.mark.django_db
+class TestVoid:
+    def test_fails_the_payment(self, api):
+        address = authorised(api)
+
+        answer = api.post(f"{address}/void")
+
+        payment = answer.json()
+        assert answer.status_code == 200
+        assert (payment["status"], payment["response_code"]) == ("failed", "20090")
+        assert payment["response_summary"] == "Payment voided"
+        assert (payment["total_amount_captured"], payment["fee"]) == (0, 0)
+
+    def test_says_nothing_but_void(self, api):
+        address = authorised(api)
+
+        answer = api.post(f"{address}/void", {"amount": 100})
+
+        assert refused(answer) == (400, "unknown_field")
+        assert Transaction.objects.get().status == "pending"

@@ -1,0 +1,260 @@
+"""Everybody at once. Each test says which guard it watches: without it, the test fails (on PostgreSQL, that
+is: on SQLite a transaction that writes is a lock on everything)."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+
+from payments.identifiers import TraceNumbers
+from payments.models import CardOperation, Challenge, InvalidState, Transaction
+from payments.services import captures, challenges, expiry, refunds, requery
+from payments.services.operations import AmountTooLarge
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.racing import racers
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+AN_INSTANT = timedelta(microseconds=1)
+
+
+@pytest.fixture
+def business():
+    return BusinessFactory()
+
+
+def ask_about(subjects, *, now):
+    return list(requery.requery(subjects, now=now))
+
+
+def ask_about_everything(*, now):
+    return ask_about(requery.unanswered(), now=now)
+
+
+def expire(payment, *, now):
+    return list(expiry.expire([payment.pk], now=now))
+
+
+def finishes(payment):
+    return list(payment.transitions.filter(attribute="status").values_list("after", "cause"))
+
+
+class TestTheEndOfAChallenge:
+    def test_is_one_of_return_expiry_and_requery_never_two(self, business):
+        """Guards the lock on the transaction in `challenges._lock_open` and `expiry.expire_one`."""
+        seen = set()
+        with racers(3) as threads:
+            for turn in range(200):
+                # Every other answer after the challenge is lost: then the requery decides.
+                payment = challenged_payment(business=business, now=NOON, amount=50_000 + 98 * (turn % 2))
+                challenge = Challenge.objects.select_related("transaction__business").get(transaction=payment)
+                end = payment.expires_at
+
+                approved, expired, _ = threads.race(
+                    partial(challenges.approve, challenge=challenge, code="123456", now=end - AN_INSTANT),
+                    partial(expire, payment, now=end),
+                    partial(ask_about_everything, now=end),
+                )
+                ask_about_everything(now=end)
+
+                payment.refresh_from_db()
+                has_expired = isinstance(approved, challenges.ChallengeOver)
+                assert expired == [has_expired]
+                assert payment.response_code == ("20151" if has_expired else "10000")
+                assert len(finishes(payment)) == 1
+                assert (payment.amount_captured > 0) == (payment.status == "success")
+                seen.add(finishes(payment)[0])
+        assert seen <= {("failed", "expiry"), ("success", "payer"), ("success", "requery")}
+
+    def test_counts_every_wrong_code_once(self, business):
+        """Guards the lock in `challenges._lock_open`: three at once are three, and a fourth has no say."""
+        with racers(4) as threads:
+            for _ in range(20):
+                payment = challenged_payment(business=business, now=NOON)
+                tries = [
+                    Challenge.objects.select_related("transaction__business").get(transaction=payment)
+                    for _ in range(4)
+                ]
+
+                answers = threads.race(
+                    *[partial(challenges.approve, challenge=one, code="000000", now=NOON) for one in tries]
+                )
+
+                kinds = sorted(type(answer).__name__ for answer in answers)
+                assert kinds == ["ChallengeOver", "Transaction", "WrongCode", "WrongCode"]
+                assert finishes(payment) == [("failed", "payer")]
+
+    def test_lets_one_of_two_right_codes_through(self, business):
+        """Guards the lock in `challenges._lock_open`: the acquirer is asked to go on once."""
+        with racers(2) as threads:
+            for _ in range(20):
+                payment = challenged_payment(business=business, now=NOON)
+                tries = [
+                    Challenge.objects.select_related("transaction__business").get(transaction=payment)
+                    for _ in range(2)
+                ]
+
+                answers = threads.race(
+                    *[partial(challenges.approve, challenge=one, code="123456", now=NOON) for one in tries]
+                )
+
+                assert sorted(type(answer).__name__ for answer in answers) == ["ChallengeOver", "Transaction"]
+                assert finishes(payment) == [("success", "payer")]
+
+
+class TestTheEndOfAnAuthorisation:
+    def test_is_either_capture_or_expiry(self, business):
+        """Guards the lock in `expiry.expire_one` and `captures._open`: a capture that the acquirer is asked
+        for is never overtaken by the expiry."""
+        with racers(2) as threads:
+            for _ in range(100):
+                payment = authorised_payment(business=business, now=NOON)
+                end = payment.expires_at
+
+                captured, expired = threads.race(
+                    partial(captures.capture, transaction_id=payment.pk, amount=None, now=end - AN_INSTANT),
+                    partial(expire, payment, now=end),
+                )
+
+                payment.refresh_from_db()
+                has_expired = isinstance(captured, InvalidState)
+                assert expired == [has_expired]
+                assert payment.response_code == ("20068" if has_expired else "10000")
+                assert payment.amount_captured == (0 if has_expired else payment.amount)
+                assert len(finishes(payment)) == 1
+                assert payment.operations.count() == (0 if has_expired else 1)
+
+    def test_is_one_of_capture_void_and_expiry(self, business):
+        """Guards the lock in `captures._open` and `expiry.expire_one`: one question to the acquirer, one end."""
+        codes = {"capture": "10000", "void": "20090", None: "20068"}
+        with racers(3) as threads:
+            for _ in range(100):
+                payment = authorised_payment(business=business, now=NOON)
+                end = payment.expires_at
+
+                captured, voided, expired = threads.race(
+                    partial(captures.capture, transaction_id=payment.pk, amount=None, now=end - AN_INSTANT),
+                    partial(captures.void, transaction_id=payment.pk, now=end - AN_INSTANT),
+                    partial(expire, payment, now=end),
+                )
+
+                payment.refresh_from_db()
+                winners = [
+                    isinstance(captured, Transaction), isinstance(voided, Transaction), expired == [True],
+                ]  # fmt: skip
+                assert sum(winners) == 1, (captured, voided, expired)
+                done = payment.operations.filter(status="success").first()
+                assert payment.response_code == codes[done.kind if done else None]
+                assert len(finishes(payment)) == 1
+                assert not payment.operations.exclude(status="success").exists()
+
+
+class TestRequery:
+    def test_by_two_workers_finishes_a_payment_once(self, business):
+        """Guards the condition under which a move is written (`Transaction._move`)."""
+        with racers(2) as threads:
+            for _ in range(50):
+                payment = captured_payment(business=business, now=NOON, amount=50_098)
+                two_lists = [requery.unanswered(), requery.unanswered()]
+
+                answers = threads.race(*[partial(ask_about, one, now=NOON) for one in two_lists])
+
+                assert [one.is_answered for one in (*answers[0], *answers[1])] == [True, True]
+                assert finishes(payment) == [("success", "requery")]
+
+    def test_by_two_workers_books_a_refund_once(self, business):
+        """Guards the lock in `operations.apply_answer`: the amount is given back once."""
+        with racers(2) as threads:
+            for _ in range(50):
+                payment = captured_payment(business=business, now=NOON, amount=100_000)
+                lost = {"reference": orders.new_reference(), "amount": 20_098}
+                refunds.refund(transaction=payment, request=lost, now=NOON)
+                two_lists = [requery.unanswered(), requery.unanswered()]
+
+                answers = threads.race(*[partial(ask_about, one, now=NOON) for one in two_lists])
+
+                assert [one.is_answered for one in (*answers[0], *answers[1])] == [True, True]
+                payment.refresh_from_db()
+                assert (payment.amount_refunded, payment.amount_being_refunded) == (20_098, 0)
+                assert payment.transitions.filter(attribute="refund_status").count() == 1
+
+
+class TestRefunds:
+    def test_at_once_never_exceed_what_was_captured(self, business):
+        """Guards the lock in `refunds._open`."""
+        with racers(4) as threads:
+            for _ in range(30):
+                payment = captured_payment(business=business, now=NOON, amount=100)
+                wanted = [{"reference": orders.new_reference(), "amount": 30} for _ in range(4)]
+
+                answers = threads.race(
+                    *[partial(refunds.refund, transaction=payment, request=one, now=NOON) for one in wanted]
+                )
+
+                payment.refresh_from_db()
+                assert sum(isinstance(answer, AmountTooLarge) for answer in answers) == 1
+                assert (payment.amount_refunded, payment.amount_being_refunded) == (90, 0)
+
+    def test_that_are_equal_are_one(self, business):
+        """Guards the second look at the reference under the lock in `refunds._open`."""
+        with racers(3) as threads:
+            for _ in range(30):
+                payment = captured_payment(business=business, now=NOON)
+                wanted = {"reference": orders.new_reference(), "amount": 500}
+
+                answers = threads.race(
+                    *[partial(refunds.refund, transaction=payment, request=wanted, now=NOON)] * 3
+                )
+
+                assert sorted(answer.is_new for answer in answers) == [False, False, True]
+                assert len({answer.refund.pk for answer in answers}) == 1
+                payment.refresh_from_db()
+                assert payment.amount_refunded == 500
+
+    def test_with_one_reference_for_two_payments_are_one(self, business):
+        """Guards the unique key of refund references: no lock is common to the two payments."""
+        with racers(2) as threads:
+            for _ in range(30):
+                two = [captured_payment(business=business, now=NOON) for _ in range(2)]
+                wanted = {"reference": orders.new_reference(), "amount": 500}
+
+                answers = threads.race(
+                    *[partial(refunds.refund, transaction=one, request=wanted, now=NOON) for one in two]
+                )
+
+                names = sorted(type(answer).__name__ for answer in answers)
+                assert names == ["DuplicateReference", "OpenedRefund"]
+                assert CardOperation.objects.filter(reference=wanted["reference"]).count() == 1
+                reserved = [Transaction.objects.get(pk=one.pk).amount_refunded for one in two]
+                assert sorted(reserved) == [0, 500]
+
+
+class TestCreation:
+    def test_of_equal_requests_writes_one_row(self, business):
+        """Guards the unique key of (business, reference) and `insert_if_absent`."""
+        with racers(4) as threads:
+            for _ in range(20):
+                order = orders.card_payment()
+
+                answers = threads.race(*[partial(start, order, business=business, now=NOON)] * 4)
+
+                assert len({answer.pk for answer in answers}) == 1
+                assert Transaction.objects.filter(reference=order["reference"]).count() == 1
+
+
+class TestTraceNumbers:
+    def test_of_two_processes_and_many_threads_are_all_different(self):
+        """Guards the thread lock of `TraceNumbers` and the counter that is moved by an UPDATE."""
+        one_process, another = TraceNumbers(), TraceNumbers()
+        with racers(4) as threads:
+            taken = threads.race(
+                *[lambda: [one_process.take() for _ in range(250)]] * 2,
+                *[lambda: [another.take() for _ in range(250)]] * 2,
+            )
+
+        numbers = [number for numbers in taken for number in numbers]
+        assert len(set(numbers)) == len(numbers) == 1000
+        assert all(len(number) == 6 and number.isdecimal() for number in numbers)

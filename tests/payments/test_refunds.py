@@ -1,0 +1,256 @@
+import pytest
+from django.core.management import call_command
+
+from payments.models import CardOperation
+from tests import orders
+
+
+def paid(api, amount=50_000, **changes):
+    answer = api.post("/api/payments", orders.card_payment(amount=amount, **changes))
+    assert answer.json()["status"] == "success"
+    return f"/api/payments/{answer.json()['reference']}"
+
+
+def give_back(api, address, **request):
+    return api.post(f"{address}/refunds", {"reference": orders.new_reference("rf")} | request)
+
+
+def amounts(api, address):
+    payment = api.get(address).json()
+    return (
+        payment["refund_status"],
+        payment["total_amount_refunded"],
+        payment["total_amount_available_to_refund"],
+    )
+
+
+@pytest.mark.django_db
+class TestRefund:
+    def test_answers_with_what_was_done(self, api):
+        address = paid(api)
+        wanted = {"reference": "rf-1", "amount": 20_000, "reason": "too small"}
+
+        answer = api.post(f"{address}/refunds", wanted)
+
+        refund = answer.json()
+        assert answer.status_code == 201
+        created_at, identifier = refund.pop("created_at"), refund.pop("id")
+        assert created_at.endswith("Z")
+        assert len(identifier) == 36
+        assert refund == wanted | {
+            "payment_reference": address.rpartition("/")[2],
+            "status": "success",
+            "response_code": "10000",
+            "response_summary": "Payment completed",
+            "gateway_code": "00",
+            "currency": "NGN",
+        }
+
+    def test_moves_the_payment_step_by_step(self, api):
+        address = paid(api)
+
+        seen = [amounts(api, address)]
+        for amount in (20_000, 25_000, 5_000):
+            give_back(api, address, amount=amount)
+            seen.append(amounts(api, address))
+
+        assert seen == [
+            ("none", 0, 50_000),
+            ("partially_refunded", 20_000, 30_000),
+            ("partially_refunded", 45_000, 5_000),
+            ("refunded", 50_000, 0),
+        ]
+        assert api.get(address).json()["status"] == "success"
+
+    def test_without_an_amount_is_all_that_is_left(self, api):
+        address = paid(api)
+        give_back(api, address, amount=20_000)
+
+        refund = give_back(api, address).json()
+
+        assert refund["amount"] == 30_000
+        assert amounts(api, address) == ("refunded", 50_000, 0)
+
+    def test_of_a_part_capture_is_limited_to_that_part(self, api):
+        order = orders.card_payment(capture=False, amount=50_000)
+        api.post("/api/payments", order)
+        address = f"/api/payments/{order['reference']}"
+        api.post(f"{address}/capture", {"amount": 20_000})
+
+        too_much = give_back(api, address, amount=20_001)
+        give_back(api, address, amount=20_000)
+
+        assert (too_much.status_code, too_much.json()["code"]) == (400, "amount_too_large")
+        assert amounts(api, address) == ("refunded", 20_000, 0)
+
+    @pytest.mark.parametrize("amount", [50_001, 10**12])
+    def test_is_never_more_than_what_is_left(self, api, amount):
+        address = paid(api)
+
+        answer = give_back(api, address, amount=amount)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "amount_too_large")
+        assert amounts(api, address) == ("none", 0, 50_000)
+        assert not CardOperation.objects.exists()
+
+    @pytest.mark.parametrize("amount", [0, -5, 0.5, "5", False, None])
+    def test_takes_no_amount_that_is_none(self, api, amount):
+        address = paid(api)
+
+        answer = give_back(api, address, amount=amount)
+
+        assert answer.status_code == 400
+        assert [error["field"] for error in answer.json()["errors"]] == ["amount"]
+
+    def test_of_nothing_left_is_refused(self, api):
+        address = paid(api)
+        give_back(api, address)
+
+        rest, part = give_back(api, address), give_back(api, address, amount=1)
+
+        assert (rest.status_code, rest.json()["code"]) == (409, "invalid_state")
+        assert (part.status_code, part.json()["code"]) == (400, "amount_too_large")
+
+    @pytest.mark.parametrize(
+        "order",
+        [
+            orders.card_payment(capture=False),
+            orders.card_payment(amount=10_051),
+            orders.card_payment(amount=10_098),
+            orders.payout(),
+        ],
+        ids=["authorised", "declined", "unknown", "payout"],
+    )
+    def test_needs_a_successful_card_payment(self, api, order):
+        api.post("/api/payments", order)
+
+        answer = give_back(api, f"/api/payments/{order['reference']}", amount=100)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+
+    def test_needs_a_reference(self, api):
+        answer = api.post(f"{paid(api)}/refunds", {"amount": 5})
+
+        assert answer.status_code == 400
+        assert answer.json()["errors"][0]["field"] == "reference"
+
+
+@pytest.mark.django_db
+class TestFailedRefund:
+    def test_leaves_the_amounts_and_a_later_success_moves_on(self, api):
+        address = paid(api)
+
+        failed = give_back(api, address, amount=20_005)
+        after_failure = amounts(api, address)
+        give_back(api, address, amount=20_000)
+
+        assert (failed.status_code, failed.json()["status"]) == (201, "failed")
+        assert (failed.json()["response_code"], failed.json()["gateway_code"]) == ("20005", "05")
+        assert after_failure == ("refund_failed", 0, 50_000)
+        assert amounts(api, address) == ("partially_refunded", 20_000, 30_000)
+
+    def test_after_a_success_shows_and_keeps_what_was_refunded(self, api):
+        address = paid(api)
+        give_back(api, address, amount=10_000)
+
+        give_back(api, address, amount=10_005)
+
+        assert amounts(api, address) == ("refund_failed", 10_000, 40_000)
+
+
+@pytest.mark.django_db
+class TestLostRefund:
+    def test_counts_as_gone_until_the_acquirer_is_asked_again(self, api):
+        address = paid(api)
+
+        lost = give_back(api, address, amount=20_098)
+        meanwhile = amounts(api, address)
+        too_much = give_back(api, address, amount=29_903)
+        call_command("requery_pending")
+
+        assert (lost.status_code, lost.json()["status"]) == (201, "pending")
+        assert (lost.json()["response_code"], lost.json()["response_summary"]) == ("10001", "Processing")
+        assert meanwhile == ("none", 0, 29_902)
+        assert too_much.json()["code"] == "amount_too_large"
+        assert amounts(api, address) == ("partially_refunded", 20_098, 29_902)
+        [found] = api.get(f"{address}/refunds").json()["data"]
+        assert (found["id"], found["status"]) == (lost.json()["id"], "success")
+
+    def test_sent_again_is_the_same_refund(self, api):
+        address = paid(api)
+        wanted = {"reference": "rf-1", "amount": 20_098}
+
+        first, again = api.post(f"{address}/refunds", wanted), api.post(f"{address}/refunds", wanted)
+
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert again.json() == first.json()
+        assert CardOperation.objects.count() == 1
+
+
+@pytest.mark.django_db
+class TestRefundReference:
+    def test_is_the_idempotency_key(self, api):
+        address = paid(api)
+        wanted = {"reference": "rf-1", "amount": 20_000}
+
+        first, again = api.post(f"{address}/refunds", wanted), api.post(f"{address}/refunds", wanted)
+
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert again["Idempotent-Replayed"] == "true"
+        assert again.json() == first.json()
+        assert amounts(api, address) == ("partially_refunded", 20_000, 30_000)
+
+    def test_replays_even_when_nothing_is_left(self, api):
+        address = paid(api)
+        wanted = {"reference": "rf-1"}
+
+        first, again = api.post(f"{address}/refunds", wanted), api.post(f"{address}/refunds", wanted)
+
+        assert (again.status_code, again.json()) == (200, first.json())
+
+    @pytest.mark.parametrize("change", [{"amount": 20_001}, {"reason": "another"}])
+    def test_belongs_to_one_request(self, api, change):
+        address = paid(api)
+        wanted = {"reference": "rf-1", "amount": 20_000}
+        first = api.post(f"{address}/refunds", wanted).json()
+
+        answer = api.post(f"{address}/refunds", wanted | change)
+
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (409, "duplicate_reference")
+        assert (problem["id"], problem["status"]) == (first["id"], "success")
+
+    def test_belongs_to_one_payment(self, api):
+        wanted = {"reference": "rf-1", "amount": 100}
+        api.post(f"{paid(api)}/refunds", wanted)
+
+        answer = api.post(f"{paid(api)}/refunds", wanted)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
+
+    def test_is_apart_from_the_references_of_payments(self, api):
+        address = paid(api)
+        reference = address.rpartition("/")[2]
+
+        assert give_back(api, address, reference=reference, amount=5).status_code == 201
+
+
+@pytest.mark.django_db
+class TestRefundsOfAPayment:
+    def test_are_listed_newest_first(self, api):
+        address = paid(api)
+        made = [give_back(api, address, amount=amount).json() for amount in (1, 2, 20_005)]
+
+        listed = api.get(f"{address}/refunds").json()
+
+        assert listed == {"data": made[::-1], "next": None, "previous": None}
+
+    def test_are_none_at_first(self, api):
+        assert api.get(f"{paid(api)}/refunds").json() == {"data": [], "next": None, "previous": None}
+
+    def test_do_not_show_captures(self, api):
+        order = orders.card_payment(capture=False)
+        api.post("/api/payments", order)
+        api.post(f"/api/payments/{order['reference']}/capture")
+
+        assert api.get(f"/api/payments/{order['reference']}/refunds").json()["data"] == []

@@ -1,0 +1,234 @@
+"""Whatever is done to a payment, in whatever order: the rules between its numbers hold after every step."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import transaction as database
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from payments import fees
+from payments.models import CardOperation, InvalidState, Transaction
+from payments.services import captures, challenges, expiry, refunds, requery
+from payments.services.operations import AmountTooLarge
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.transactions import start
+
+Status, Awaiting, RefundStatus = Transaction.Status, Transaction.Awaiting, Transaction.RefundStatus
+
+CODES = {Status.PENDING: "10001", Status.SUCCESS: "10000"}
+WAYS = {  # what a request says besides its amount
+    "at once": {},
+    "later": {"capture": False},
+    "challenged": {"three_ds": {"enabled": True}},
+    "challenged, later": {"three_ds": {"enabled": True}, "capture": False},
+    "unrecognised": {"source": orders.card_source(pan=orders.UNRECOGNISED_CARD)},
+}
+# Ordinary ones, declined ones, and one whose answer is lost (98).
+AMOUNTS = st.sampled_from([500, 40_000, 100_000, 150_098, 90_051])
+# Ordinary ones; refused as a refund (05); lost as a refund or capture (98).
+PARTS = st.sampled_from([None, 1, 500, 10_000, 20_005, 20_098, 150_099])
+WAITS = st.sampled_from([timedelta(seconds=1), timedelta(minutes=16), timedelta(days=8)])
+ANY = st.integers(min_value=0)  # picks one of the payments made so far
+
+REFUSALS = (InvalidState, AmountTooLarge, challenges.ChallengeOver)
+
+
+class Payments(RuleBasedStateMachine):
+    """A business, its payments, and everybody who may move them: merchant, payer, time, acquirer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = datetime(2026, 3, 1, 12, tzinfo=UTC)
+        self.final: dict[object, tuple[object, ...]] = {}
+        self.made: list[Transaction] = []
+        self.refund_requests: list[tuple[Transaction, dict[str, object]]] = []
+        # Each run is undone at its end, so that it finds nothing of the one before.
+        self.undone = database.atomic()
+        self.undone.__enter__()
+        self.real_now, timezone.now = timezone.now, lambda: self.clock
+        self.business = BusinessFactory()
+
+    def teardown(self) -> None:
+        timezone.now = self.real_now
+        database.set_rollback(True)
+        self.undone.__exit__(None, None, None)
+
+    @initialize(way=st.sampled_from(sorted(WAYS)), amount=AMOUNTS)
+    def begin(self, way: str, amount: int) -> None:
+        self.pay(way, amount)
+
+    @rule(way=st.sampled_from(sorted(WAYS)), amount=AMOUNTS)
+    def create(self, way: str, amount: int) -> None:
+        self.pay(way, amount)
+
+    def pay(self, way: str, amount: int) -> None:
+        order = orders.card_payment(amount=amount, **WAYS[way])
+        self.made.append(start(order, business=self.business, now=self.tick()))
+
+    @rule(which=ANY, amount=PARTS)
+    def capture(self, which: int, amount: int | None) -> None:
+        self.attempt(which, lambda pk: captures.capture(transaction_id=pk, amount=amount, now=self.clock))
+
+    @rule(which=ANY)
+    def void(self, which: int) -> None:
+        self.attempt(which, lambda pk: captures.void(transaction_id=pk, now=self.clock))
+
+    @rule(which=ANY, amount=PARTS)
+    def refund(self, which: int, amount: int | None) -> None:
+        request = {"reference": orders.new_reference(), **({"amount": amount} if amount else {})}
+        payment = self.attempt(
+            which, lambda pk: refunds.refund(transaction=self.read(pk), request=request, now=self.clock)
+        )
+        if payment is not None:
+            self.refund_requests.append((payment, request))
+
+    @rule(which=ANY)
+    def repeat_a_refund(self, which: int) -> None:
+        if self.refund_requests:
+            payment, request = self.refund_requests[which % len(self.refund_requests)]
+            again = refunds.refund(transaction=payment, request=request, now=self.tick())
+            assert not again.is_new
+
+    @rule(which=ANY, code=st.sampled_from(["123456", "123456", "000000"]))
+    def answer_the_challenge(self, which: int, code: str) -> None:
+        def answer(pk: object) -> None:
+            try:
+                challenge = getattr(self.read(pk), "challenge", None)
+                if challenge is None:
+                    raise challenges.ChallengeOver
+                challenges.approve(challenge=challenge, code=code, now=self.clock)
+            except challenges.WrongCode:
+                pass
+
+        self.attempt(which, answer)
+
+    @rule(wait=WAITS)
+    def let_time_pass(self, wait: timedelta) -> None:
+        self.clock += wait
+        for _ in expiry.expire(expiry.overdue(now=self.clock), now=self.clock):
+            pass
+
+    @rule()
+    def ask_again(self) -> None:
+        for subject in requery.unanswered():
+            for _ in requery.requery([subject], now=self.tick()):
+                pass
+
+    def attempt(self, which: int, act: Callable[[object], object]) -> Transaction | None:
+        """Do something to one of the payments; a refusal must leave every row as it was."""
+        payment = self.made[which % len(self.made)]
+        before = self.everything()
+        self.tick()
+        try:
+            act(payment.pk)
+        except REFUSALS:
+            assert self.everything() == before
+            return None
+        return payment
+
+    def tick(self) -> datetime:
+        self.clock += timedelta(milliseconds=1)
+        return self.clock
+
+    def read(self, pk: object) -> Transaction:
+        return Transaction.objects.select_related("challenge", "business").get(pk=pk)
+
+    def everything(self) -> list[object]:
+        return [
+            *Transaction.objects.order_by("pk").values_list(),
+            *CardOperation.objects.order_by("pk").values_list(),
+        ]
+
+    def rows(self) -> list[Transaction]:
+        return list(Transaction.objects.prefetch_related("operations", "transitions"))
+
+    @invariant()
+    def money_adds_up(self) -> None:
+        for row in self.rows():
+            paid_back = [one for one in row.operations.all() if one.kind == "refund"]
+            assert 0 <= row.amount_captured <= row.amount
+            assert row.amount_refunded == sum(one.amount for one in paid_back if one.status == "success")
+            assert row.amount_being_refunded == sum(
+                one.amount for one in paid_back if one.status == "pending"
+            )
+            assert row.amount_refunded + row.amount_being_refunded <= row.amount_captured
+            assert row.fee == (fees.fee(fees.CARD, row.amount_captured) if row.status == "success" else 0)
+
+    @invariant()
+    def refund_status_follows_amounts_and_the_last_attempt(self) -> None:
+        for row in self.rows():
+            answered = [one for one in row.operations.all() if one.kind == "refund" and one.finished_at]
+            last = max(answered, key=lambda one: one.finished_at, default=None)
+            if last is None:
+                expected = RefundStatus.NONE
+            elif last.status == "failed":
+                expected = RefundStatus.REFUND_FAILED
+            elif row.amount_refunded == row.amount_captured:
+                expected = RefundStatus.REFUNDED
+            else:
+                expected = RefundStatus.PARTIALLY_REFUNDED
+            assert row.refund_status == expected
+
+    @invariant()
+    def what_is_final_stays(self) -> None:
+        for row in self.rows():
+            if row.status != Status.PENDING:
+                now = (
+                    row.status,
+                    row.response_code,
+                    row.response_summary,
+                    row.finished_at,
+                    row.amount_captured,
+                )
+                assert self.final.setdefault(row.pk, now) == now
+
+    @invariant()
+    def code_and_awaiting_fit_the_status(self) -> None:
+        for row in self.rows():
+            assert row.response_code == CODES.get(row.status, row.response_code)
+            assert row.response_code.startswith("2") == (row.status == Status.FAILED)
+            assert (row.awaiting == "") == (row.status != Status.PENDING) == (row.finished_at is not None)
+            assert (row.next_query_at is not None) == (row.awaiting == Awaiting.RAIL)
+            assert (row.expires_at is not None) == (row.awaiting in {Awaiting.PAYER, Awaiting.CAPTURE})
+
+    @invariant()
+    def a_capture_or_void_under_way_has_an_open_authorisation(self) -> None:
+        for one in CardOperation.objects.exclude(kind="refund").select_related("transaction"):
+            if one.status == "pending":
+                assert one.transaction.awaiting == Awaiting.CAPTURE
+            else:
+                captured = one.kind == "capture"
+                assert one.transaction.response_code == ("10000" if captured else "20090")
+
+    @invariant()
+    def the_log_replays_to_what_is(self) -> None:
+        for row in self.rows():
+            state = {"status": "pending", "refund_status": "none", "awaiting": "rail"}
+            moves = sorted(row.transitions.all(), key=lambda move: move.pk)
+            for move in moves:
+                assert state[move.attribute] == move.before
+                state[move.attribute] = move.after
+            assert (state["status"], state["refund_status"]) == (row.status, row.refund_status)
+            assert state["awaiting"] == row.awaiting or row.status != Status.PENDING
+            finishes = [move for move in moves if move.attribute == "status"]
+            assert len(finishes) == (row.status != Status.PENDING)
+
+
+@pytest.mark.django_db
+class TestPayments:
+    def test_keep_their_rules_whatever_happens_in_whatever_order(self):
+        run_state_machine_as_test(
+            Payments,
+            settings=settings(
+                max_examples=40,
+                stateful_step_count=25,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
