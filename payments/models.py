@@ -1,12 +1,11 @@
 """Transactions, what was asked of the acquirer about them, and the log of their moves.
 
-Only the methods here change a status. Every one of them expects its caller to hold the row's lock.
+Only the methods here change a status, and only while the row is as they were told it is.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +15,7 @@ from rest_framework import status
 
 from merchants.errors import Problem
 from merchants.models import Business
+from merchants.rows import insert, move
 from payments.outcomes import PROCESSING, Outcome
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ class InvalidState(Problem):
     default_detail = "The transaction's state does not allow this."
 
 
-class AlreadyFinished(InvalidState):
-    """The transaction has reached a terminal status; it never leaves it."""
+class AlreadyMoved(InvalidState):
+    """Somebody else has moved the transaction, or finished it: a finished one never moves again."""
 
-    default_detail = "This transaction has already finished."
+    default_detail = "This transaction has moved on in the meantime."
 
 
 class TransactionQuerySet(models.QuerySet["Transaction"]):
@@ -208,36 +208,38 @@ class Transaction(models.Model):
         """What is left to refund, in minor units; refunds still under way count as gone."""
         return self.amount_captured - self.amount_refunded - self.amount_being_refunded
 
-    def await_payer(self, *, until: datetime) -> Iterable[Transition]:
+    def await_payer(self, *, until: datetime, cause: Transition.Cause, now: datetime) -> None:
         """The issuer wants to see the payer: wait for the challenge."""
-        return self._await(self.Awaiting.PAYER, next_query_at=None, expires_at=until)
+        self._await(self.Awaiting.PAYER, expires_at=until, cause=cause, now=now)
 
-    def await_rail(self, *, query_at: datetime) -> Iterable[Transition]:
+    def await_rail(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
         """The rail is being asked; if its answer gets lost, ask again at that moment."""
-        return self._await(self.Awaiting.RAIL, next_query_at=query_at, expires_at=None)
+        self._await(self.Awaiting.RAIL, next_query_at=query_at, cause=cause, now=now)
 
-    def authorise(self, answer: RailAnswer, *, until: datetime) -> Iterable[Transition]:
+    def authorise(
+        self, answer: RailAnswer, *, until: datetime, cause: Transition.Cause, now: datetime
+    ) -> None:
         """The issuer has reserved the amount: wait for the capture until that moment."""
         self._note(answer)
-        return self._await(self.Awaiting.CAPTURE, next_query_at=None, expires_at=until, also=RAIL_FIELDS)
+        self._await(self.Awaiting.CAPTURE, expires_at=until, also=RAIL_FIELDS, cause=cause, now=now)
 
     def finish(
         self,
         outcome: Outcome,
         *,
+        cause: Transition.Cause,
+        now: datetime,
         captured: int = 0,
         fee: int = 0,
         answer: RailAnswer | None = None,
-        now: datetime,
-    ) -> Iterable[Transition]:
+    ) -> None:
         """Move from pending to success or failed, as the outcome says.
 
-        :raises AlreadyFinished: the transaction is no longer pending
+        :raises AlreadyMoved: somebody else was first; this copy of the row is out of date
         """
-        self._must_be_pending()
+        before, awaited = self.status, self.awaiting
         if answer is not None:
             self._note(answer)
-        before = self.status
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.awaiting = self.Awaiting.NOTHING
         self.response_code, self.response_summary = outcome.code, outcome.summary
@@ -246,8 +248,8 @@ class Transaction(models.Model):
         self.amount_captured, self.fee = captured, fee
         self.next_query_at = self.expires_at = None
         self.finished_at = now
-        self.save(update_fields=FINISH_FIELDS)
-        return [Transition(transaction=self, attribute="status", before=before, after=self.status)]
+        moved = self._transition("status", before, self.status, cause=cause, now=now)
+        self._move(FINISH_FIELDS, awaited=awaited, moved=moved)
 
     def ask_later(self, *, query_at: datetime) -> None:
         """The rail still does not know: ask again at that moment."""
@@ -259,7 +261,7 @@ class Transaction(models.Model):
         self.amount_being_refunded += amount
         self.save(update_fields=["amount_being_refunded"])
 
-    def settle_refund(self, amount: int, *, succeeded: bool) -> Iterable[Transition]:
+    def settle_refund(self, amount: int, *, succeeded: bool, cause: Transition.Cause, now: datetime) -> None:
         """A refund was answered: book it, or give the reserved amount free again."""
         before = self.refund_status
         self.amount_being_refunded -= amount
@@ -272,27 +274,40 @@ class Transaction(models.Model):
         else:
             self.refund_status = self.RefundStatus.REFUND_FAILED
         self.save(update_fields=["amount_being_refunded", "amount_refunded", "refund_status"])
-        return [
-            Transition(transaction=self, attribute="refund_status", before=before, after=self.refund_status)
-        ]
+        insert(self._transition("refund_status", before, self.refund_status, cause=cause, now=now))
 
     def _await(
         self,
         whom: Awaiting,
         *,
-        next_query_at: datetime | None,
-        expires_at: datetime | None,
+        cause: Transition.Cause,
+        now: datetime,
+        next_query_at: datetime | None = None,
+        expires_at: datetime | None = None,
         also: tuple[str, ...] = (),
-    ) -> Iterable[Transition]:
-        self._must_be_pending()
+    ) -> None:
         before, self.awaiting = self.awaiting, whom
         self.next_query_at, self.expires_at = next_query_at, expires_at
-        self.save(update_fields=["awaiting", "next_query_at", "expires_at", *also])
-        return [Transition(transaction=self, attribute="awaiting", before=before, after=whom)]
+        moved = self._transition("awaiting", before, whom, cause=cause, now=now)
+        self._move(("awaiting", "next_query_at", "expires_at", *also), awaited=before, moved=moved)
 
-    def _must_be_pending(self) -> None:
-        if not self.is_pending:
-            raise AlreadyFinished
+    def _move(self, fields: tuple[str, ...], *, awaited: str, moved: Transition) -> None:
+        """Write a move and its log entry, provided that the row still awaits what it did when it was read.
+
+        Every move changes `awaiting`, and a finished row awaits nothing: so whoever comes second, with
+        or without a lock, finds nothing to write.
+        """
+        if awaited == self.Awaiting.NOTHING or not move(
+            self, fields, still=("awaiting", awaited), then=[moved]
+        ):
+            raise AlreadyMoved
+
+    def _transition(
+        self, attribute: str, before: str, after: str, *, cause: Transition.Cause, now: datetime
+    ) -> Transition:
+        return Transition(
+            transaction=self, attribute=attribute, before=before, after=after, cause=cause, at=now
+        )
 
     def _note(self, answer: RailAnswer) -> None:
         """Keep what the rail calls this transaction."""
@@ -431,10 +446,10 @@ class CardOperation(models.Model):
     def finish(self, outcome: Outcome, *, now: datetime) -> None:
         """Move from pending to success or failed, as the acquirer's outcome says.
 
-        :raises AlreadyFinished: another caller was first
+        :raises AlreadyMoved: another caller was first
         """
         if self.status != self.Status.PENDING:
-            raise AlreadyFinished
+            raise AlreadyMoved
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.response_code, self.response_summary = outcome.code, outcome.summary
         self.gateway_code = outcome.gateway_code

@@ -163,7 +163,7 @@ class OrderSerializer(RequestSerializer):
 class CardPaymentSerializer(OrderSerializer):
     request_type = Choice(["payment"])
     payment_method = Choice(["card"])
-    source = SourceSerializer()
+    source = SourceSerializer()  # type: ignore[assignment]
     customer = PayerSerializer(required=False)
     three_ds = ThreeDSecureSerializer(required=False)
     redirect_url = RedirectAddress()
@@ -189,7 +189,7 @@ class CardCheckSerializer(RequestSerializer):
     reference = Reference(required=False)
     amount = WholeNumber(required=False, minimum=0, maximum=0)
     currency = Currency()
-    source = CheckedSourceSerializer()
+    source = CheckedSourceSerializer()  # type: ignore[assignment]
     elsewhere = EVERY_FIELD
 
 

@@ -18,6 +18,7 @@ from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
 from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerializer
 from payments.services import captures, refunds
+from payments.services.intents import find_of
 
 CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
 
@@ -26,8 +27,8 @@ class PaymentsView(APIView):
     """Start a payment, a payout or a card check; list them."""
 
     def post(self, request: Request) -> Response:
-        flow = flows.choose(request.data)
-        intent = flow.start(request.data, business=_business(request), now=timezone.now())
+        body = _body(request)
+        intent = flows.choose(body).start(body, business=_business(request), now=timezone.now())
         transaction = intent.transaction
         return _created_or_replayed(
             represent(transaction), is_new=intent.is_new, location=f"/api/payments/{transaction.reference}"
@@ -51,7 +52,7 @@ class CaptureView(APIView):
     """Capture an authorised card payment, in whole or in part."""
 
     def post(self, request: Request, reference: str) -> Response:
-        wanted = read_request(CAPTURE, request.data or {}, business=_business(request))
+        wanted = read_request(CAPTURE, _body(request), business=_business(request))
         payment = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=timezone.now()
         )
@@ -62,7 +63,7 @@ class VoidView(APIView):
     """Release an authorised card payment."""
 
     def post(self, request: Request, reference: str) -> Response:
-        read_request(VOID, request.data or {}, business=_business(request))
+        read_request(VOID, _body(request), business=_business(request))
         payment = captures.void(transaction_id=_find(request, reference).pk, now=timezone.now())
         return Response(represent(payment))
 
@@ -71,7 +72,7 @@ class RefundsView(APIView):
     """Refund a payment; list its refunds."""
 
     def post(self, request: Request, reference: str) -> Response:
-        wanted = read_request(REFUND, request.data, business=_business(request))
+        wanted = read_request(REFUND, _body(request), business=_business(request))
         opened = refunds.refund(transaction=_find(request, reference), request=wanted, now=timezone.now())
         return _created_or_replayed(represent_refund(opened.refund), is_new=opened.is_new)
 
@@ -99,14 +100,14 @@ def _business(request: Request) -> Business:
     return cast("Business", request.user)
 
 
+def _body(request: Request) -> dict[str, Any]:
+    """Return the body's one object, which is all that the parser lets through; no body is an empty one."""
+    return cast("dict[str, Any]", request.data or {})
+
+
 def _find(request: Request, reference: str) -> Transaction:
     """Return the caller's transaction; another business's is as unknown as one that never was."""
-    transaction: Transaction | None = (
-        Transaction.objects.of(_business(request))
-        .select_related("business", "challenge")
-        .filter(reference=reference)
-        .first()
-    )
+    transaction = find_of(_business(request), reference)
     if transaction is None:
         raise NotFound
     return transaction

@@ -52,8 +52,7 @@ def _pass(challenge: Challenge, *, now: datetime) -> Transaction:
     transaction = _lock_open(challenge, now=now)
     challenge.passed_at = now
     challenge.save(update_fields=["passed_at"])
-    moves = transaction.await_rail(query_at=now + FIRST_QUERY_AFTER)
-    settlement.log(moves, cause=Cause.PAYER, now=now)
+    transaction.await_rail(query_at=now + FIRST_QUERY_AFTER, cause=Cause.PAYER, now=now)
     return transaction
 
 

@@ -7,11 +7,12 @@ the others find it there and answer with what it has become.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
 from merchants.models import Business
-from merchants.rows import insert_if_absent
+from merchants.rows import Lookup, insert_if_absent
 from payments.cards import Card
 from payments.idempotency import DuplicateReference
 from payments.identifiers import new_id, retrieval_reference_number, trace_numbers
@@ -47,7 +48,7 @@ def open_intent(
     )
     if insert_if_absent(new):
         return Intent(new, is_new=True)
-    existing = Transaction.objects.of(business).get(reference=reference)
+    existing = _existing(find_of(business, reference))
     if existing.fingerprint != fingerprint:
         raise DuplicateReference(id=str(existing.pk), status=existing.status)
     return Intent(existing, is_new=False)
@@ -68,12 +69,33 @@ def card_fields(card: Card, *, now: datetime) -> dict[str, str]:
     }
 
 
-def lock(transaction_id: Any) -> Transaction:
+def find(transaction_id: UUID) -> Transaction:
+    """Return the transaction as it is now."""
+    return _existing(_BY_ID.find(transaction_id))
+
+
+def lock(transaction_id: UUID) -> Transaction:
     """Return the transaction as it is, locked until the database transaction ends."""
-    locked: Transaction = (
-        Transaction.objects.select_for_update(of=("self",)).select_related("business").get(pk=transaction_id)
-    )
-    return locked
+    return _existing(_LOCKED_BY_ID.find(transaction_id))
+
+
+def find_of(business: Business, reference: str) -> Transaction | None:
+    """Return the business's transaction with that reference; another business's is none."""
+    found = _BY_REFERENCE.find(business.pk, reference)
+    if found is not None:
+        found.business = business
+    return found
+
+
+def _existing(found: Transaction | None) -> Transaction:
+    if found is None:
+        raise Transaction.DoesNotExist
+    return found
+
+
+_BY_ID = Lookup(Transaction, "id", joined=("business",))
+_LOCKED_BY_ID = Lookup(Transaction, "id", joined=("business",), lock=True)
+_BY_REFERENCE = Lookup(Transaction, "business", "reference")
 
 
 def authorisation_ends(now: datetime) -> datetime:

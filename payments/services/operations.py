@@ -95,8 +95,7 @@ def _apply_void(
 def _apply_refund(
     transaction: Transaction, operation: CardOperation, answer: RailAnswer, cause: Cause, now: datetime
 ) -> None:
-    moves = transaction.settle_refund(operation.amount, succeeded=answer.outcome.is_success)
-    settlement.log(moves, cause=cause, now=now)
+    transaction.settle_refund(operation.amount, succeeded=answer.outcome.is_success, cause=cause, now=now)
 
 
 _APPLY: dict[Kind, Callable[[Transaction, CardOperation, RailAnswer, Cause, datetime], None]] = {

@@ -80,7 +80,7 @@ def _ask_and_apply(subject: Unanswered, *, now: datetime) -> bool:
     if isinstance(subject, CardOperation):
         operations.apply_answer(operation_id=subject.pk, answer=answer, cause=Cause.REQUERY, now=now)
     else:
-        settlement.apply_answer(transaction_id=subject.pk, answer=answer, cause=Cause.REQUERY, now=now)
+        settlement.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
     return True
 
 
