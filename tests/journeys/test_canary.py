@@ -236,7 +236,7 @@ class TestCanary:
 
             assert [answer.status_code for answer in (rail, check, database)] == [500, 500, 500]
             assert "No route for pan=… cvv=…" in service.log
-            assert re.search(r"error=(IntegrityError|DatabaseError|InternalError)", service.log)
+            assert re.search(r"error=(IntegrityError|ProgrammingError)", service.log)
             assert_seen_nowhere(canary)
 
     def test_in_a_reference_is_kept_where_it_belongs_and_not_logged(self, service):
