@@ -6,6 +6,7 @@ Only the methods here change a status, and only while the row is as they were to
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -232,8 +233,11 @@ class Transaction(models.Model):
         captured: int = 0,
         fee: int = 0,
         answer: RailAnswer | None = None,
+        followed_by: Callable[[Transaction], Sequence[models.Model]] = lambda _: (),
     ) -> None:
         """Move from pending to success or failed, as the outcome says.
+
+        `followed_by` is given the finished transaction and returns the rows to be inserted with it.
 
         :raises AlreadyMoved: somebody else was first; this copy of the row is out of date
         """
@@ -249,7 +253,7 @@ class Transaction(models.Model):
         self.next_query_at = self.expires_at = None
         self.finished_at = now
         moved = self._transition("status", before, self.status, cause=cause, now=now)
-        self._move(FINISH_FIELDS, awaited=awaited, moved=moved)
+        self._move(FINISH_FIELDS, awaited=awaited, then=[moved, *followed_by(self)])
 
     def ask_later(self, *, query_at: datetime) -> None:
         """The rail still does not know: ask again at that moment."""
@@ -289,17 +293,15 @@ class Transaction(models.Model):
         before, self.awaiting = self.awaiting, whom
         self.next_query_at, self.expires_at = next_query_at, expires_at
         moved = self._transition("awaiting", before, whom, cause=cause, now=now)
-        self._move(("awaiting", "next_query_at", "expires_at", *also), awaited=before, moved=moved)
+        self._move(("awaiting", "next_query_at", "expires_at", *also), awaited=before, then=[moved])
 
-    def _move(self, fields: tuple[str, ...], *, awaited: str, moved: Transition) -> None:
-        """Write a move and its log entry, provided that the row still awaits what it did when it was read.
+    def _move(self, fields: tuple[str, ...], *, awaited: str, then: Sequence[models.Model]) -> None:
+        """Write a move and what follows from it, provided that the row still awaits what it did when it was read.
 
         Every move changes `awaiting`, and a finished row awaits nothing: so whoever comes second, with
         or without a lock, finds nothing to write.
         """
-        if awaited == self.Awaiting.NOTHING or not move(
-            self, fields, still=("awaiting", awaited), then=[moved]
-        ):
+        if awaited == self.Awaiting.NOTHING or not move(self, fields, still=("awaiting", awaited), then=then):
             raise AlreadyMoved
 
     def _transition(

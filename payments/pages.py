@@ -74,6 +74,8 @@ class ChallengePage(View):
                 payment = challenges.approve(challenge=challenge, code=code, now=now)
         except challenges.WrongCode:
             return _page(request, challenge, is_wrong=True)
+        except challenges.IssuerSilent:
+            return _page(request, challenge, is_silent=True)
         except challenges.ChallengeOver:
             return _page(request, _find(token))
         return ReturnToMerchant(return_address(payment))
@@ -93,7 +95,9 @@ def _find(token: str) -> Challenge:
     return get_object_or_404(Challenge.objects.select_related("transaction__business"), token=token)
 
 
-def _page(request: HttpRequest, challenge: Challenge, *, is_wrong: bool = False) -> HttpResponse:
+def _page(
+    request: HttpRequest, challenge: Challenge, *, is_wrong: bool = False, is_silent: bool = False
+) -> HttpResponse:
     payment = challenge.transaction
     minutes_left = _minutes_left(payment, now=timezone.now())
     response = render(
@@ -104,6 +108,7 @@ def _page(request: HttpRequest, challenge: Challenge, *, is_wrong: bool = False)
             "merchant": payment.business.name,
             "return_address": return_address(payment),
             "is_wrong": is_wrong,
+            "is_silent": is_silent,
             "tries_left": challenge.tries_left,
             "minutes_left": minutes_left,
             "ending": None if minutes_left else _ending(payment),

@@ -167,7 +167,7 @@ class CardPaymentSerializer(OrderSerializer):
     customer = PayerSerializer(required=False)
     three_ds = ThreeDSecureSerializer(required=False)
     redirect_url = RedirectAddress()
-    capture = Flag(required=False)
+    capture = Flag(default=True)
     elsewhere = EVERY_FIELD
 
     def get_fields(self) -> Any:
@@ -187,7 +187,7 @@ class PayoutSerializer(OrderSerializer):
 class CardCheckSerializer(RequestSerializer):
     request_type = Choice(["card_check"])
     reference = Reference(required=False)
-    amount = WholeNumber(required=False, minimum=0, maximum=0)
+    amount = WholeNumber(default=0, minimum=0, maximum=0)
     currency = Currency()
     source = CheckedSourceSerializer()  # type: ignore[assignment]
     elsewhere = EVERY_FIELD

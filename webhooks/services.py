@@ -4,7 +4,7 @@ import json
 import secrets
 import string
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -99,16 +99,17 @@ def rotate_hash_key(*, business: Business, actor: Actor, now: datetime) -> Confi
 
 
 def prepare(
-    *, event: Event, business: Business, subject: UUID, data: dict[str, Any], now: datetime
+    *, event: Event, business: Business, subject: UUID, data: Callable[[], dict[str, Any]], now: datetime
 ) -> list[Delivery]:
     """Return the row that tells a business of an event, to be inserted with the outcome itself.
 
-    None where there is no endpoint, or it is not subscribed. Call `bell.ring` after the commit.
+    None where there is no endpoint, or it is not subscribed: then `data`, which makes the event's data, is
+    not called. Call `bell.ring` after the commit.
     """
     endpoint = _ENDPOINT.find(business.pk)
     if endpoint is None or not endpoint.is_subscribed_to(event):
         return []
-    return [_delivery(event, endpoint, business=business, subject=subject, data=data, now=now)]
+    return [_delivery(event, endpoint, business=business, subject=subject, data=data(), now=now)]
 
 
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:

@@ -31,7 +31,7 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         request_type=Transaction.RequestType.PAYMENT,
         amount=request["amount"],
         currency=request["currency"],
-        captures_at_once=request.get("capture", True),
+        captures_at_once=request["capture"],
         challenge_preference=three_ds.challenge_preference if three_ds.enabled else "",
         narration=request.get("narration", ""),
         payment_ip=request.get("payment_ip"),

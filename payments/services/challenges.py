@@ -6,7 +6,8 @@ from django.db import transaction as database
 
 from payments.models import Challenge, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED
-from payments.rails import card_acquirer
+from payments.rails import RailUnavailable, card_acquirer
+from payments.rails.protocol import AnswerLost
 from payments.services import settlement
 from payments.services.intents import FIRST_QUERY_AFTER, lock
 from payments.services.orders import card_order
@@ -15,6 +16,10 @@ from payments.services.settlement import Cause
 
 class WrongCode(Exception):
     """The one-time code is not the issuer's; there are tries left."""
+
+
+class IssuerSilent(Exception):
+    """Nobody could say whether the code is right; it costs no try."""
 
 
 class ChallengeOver(Exception):
@@ -26,10 +31,15 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
 
     :raises WrongCode: it is not, and the payer may try again; the third wrong one fails the payment
     :raises ChallengeOver: answered before, or too late
+    :raises IssuerSilent: the code could not be checked
     """
     order = card_order(challenge.transaction)
-    acquirer = card_acquirer()
-    if not acquirer.is_right_code(order, code=code):
+    try:
+        acquirer = card_acquirer()
+        is_right = acquirer.is_right_code(order, code=code)
+    except (AnswerLost, RailUnavailable):
+        raise IssuerSilent from None
+    if not is_right:
         return _count_wrong_code(challenge, now=now)
     transaction = _pass(challenge, now=now)
     passed = card_order(transaction, has_passed_challenge=True)

@@ -11,10 +11,15 @@ from django.db import transaction as database
 from django.utils import timezone
 
 from payments import fees
+from payments.events import event_of
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.outcomes import Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
+from payments.representation import represent
 from payments.services.intents import authorisation_ends, challenge_ends, find
+from webhooks import bell
+from webhooks import services as webhooks
+from webhooks.models import Delivery, Event
 
 Cause = Transition.Cause
 
@@ -73,7 +78,31 @@ def finish(
     :raises AlreadyMoved: somebody else was first
     """
     fee = fee_of(transaction, captured=captured) if outcome.is_success else 0
-    transaction.finish(outcome, captured=captured, fee=fee, answer=answer, cause=cause, now=now)
+    deliveries: list[Delivery] = []
+
+    def tell_merchant(finished: Transaction) -> list[Delivery]:
+        deliveries.extend(_deliveries(finished, now=now))
+        return deliveries
+
+    transaction.finish(
+        outcome, captured=captured, fee=fee, answer=answer, cause=cause, now=now, followed_by=tell_merchant
+    )
+    if deliveries:
+        database.on_commit(bell.ring, robust=True)
+
+
+def _deliveries(finished: Transaction, *, now: datetime) -> list[Delivery]:
+    """Return the delivery of a finished transaction's one event, if it makes one and somebody listens."""
+    event = event_of(finished.request_type, succeeded=finished.status == Transaction.Status.SUCCESS)
+    if event is None:
+        return []
+    return webhooks.prepare(
+        event=Event(event),
+        business=finished.business,
+        subject=finished.pk,
+        data=lambda: represent(finished),
+        now=now,
+    )
 
 
 def fee_of(transaction: Transaction, *, captured: int) -> int:
