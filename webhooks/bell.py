@@ -9,19 +9,29 @@ import time
 
 import structlog
 from celery import current_app
+from django.conf import settings
 
 log = structlog.get_logger("sluice.webhooks")
 
 PAUSE = 0.01  # seconds between two rings of one process
 BROKEN_PAUSE = 1.0  # seconds, after a ring that nobody took
 
+_is_heard_here = False
 _wanted = threading.Event()
 _lock = threading.Lock()
 _ringer: threading.Thread | None = None
 
 
+def hear_here() -> None:
+    """Say that a worker listens in this very process, so that rings over the in-memory broker are heard."""
+    global _is_heard_here  # noqa: PLW0603  (a fact about the process)
+    _is_heard_here = True
+
+
 def ring() -> None:
     """Ask for a drain, soon and once."""
+    if not (settings.REDIS_URL or _is_heard_here):
+        return  # nobody would ever take the message
     global _ringer  # noqa: PLW0603  (one thread for the process, and another one after a fork)
     _wanted.set()
     if _ringer is None or not _ringer.is_alive():

@@ -1,0 +1,58 @@
+"""A merchant's receiver: a real HTTP server on a local port that keeps what it is sent."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Received:
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """What arrived, and what is answered: a status, or what a function of the count so far says."""
+
+    url: str = ""
+    answers: Callable[[int], int] = lambda _: 200
+    received: list[Received] = field(default_factory=list)
+
+    def wait_for(self, count: int, *, seconds: float = 10) -> list[Received]:
+        deadline = time.monotonic() + seconds
+        while len(self.received) < count and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert len(self.received) >= count, f"{len(self.received)} of {count} arrived"
+        return self.received
+
+
+@contextmanager
+def running_receiver(answers: Callable[[int], int] = lambda _: 200) -> Iterator[Receiver]:
+    receiver = Receiver(answers=answers)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            receiver.received.append(Received(dict(self.headers), body))
+            self.send_response(receiver.answers(len(receiver.received)))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            """Stay quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    receiver.url = f"http://127.0.0.1:{server.server_port}/hooks"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()
