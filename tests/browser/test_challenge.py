@@ -133,6 +133,7 @@ class TestKeyboard:
         with visit(browser) as seen:
             page = seen.page
             page.goto(payment["redirect_link"])
+            expect(page.get_by_label("One-time code")).to_be_focused()
 
             page.keyboard.type("123456")
             page.keyboard.press("Enter")
