@@ -1,0 +1,94 @@
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.journeys.service import PROJECT
+
+FIELD_KEY = "dGVzdC1vbmx5LWZpZWxkLWtleS0wMTIzNDU2Nzg5MDE="
+PRODUCTION = {
+    "ENVIRONMENT": "production",
+    "SECRET_KEY": "x7Kq" * 12,
+    "FIELD_ENCRYPTION_KEYS": FIELD_KEY,
+    "FINGERPRINT_KEY": "fingerprint-key-of-a-test",
+    "DATABASE_URL": "postgres://nobody@127.0.0.1/none",
+    "PUBLIC_URL": "https://pay.shop.com",
+}
+
+
+def start(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
+    """Load the settings in a process of its own, with nothing in its environment but this."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, *(command or ("-c", "import config.settings"))],
+        cwd=PROJECT,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+class TestEnvironmentExample:
+    def test_lists_every_variable_that_is_read(self):
+        code = "".join((PROJECT / "config" / name).read_text() for name in ("settings.py", "env.py"))
+        read = set(re.findall(r'(?:env\.(?:text|flag|number|words|choice)|_secret)\(\s*"([A-Z_]+)"', code))
+
+        listed = set(re.findall(r"^([A-Z_]+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
+
+        assert listed == read
+
+
+class TestProduction:
+    def test_starts_with_everything_set(self):
+        assert start(PRODUCTION).returncode == 0
+
+    @pytest.mark.parametrize(
+        ("changes", "complaint"),
+        [
+            ({"SECRET_KEY": ""}, "SECRET_KEY must be set"),
+            ({"SECRET_KEY": "short"}, "SECRET_KEY must be 32"),
+            ({"SECRET_KEY": "django-insecure-" + "x" * 40}, "SECRET_KEY must be 32"),
+            ({"FIELD_ENCRYPTION_KEYS": ""}, "FIELD_ENCRYPTION_KEYS must be set"),
+            ({"FINGERPRINT_KEY": ""}, "FINGERPRINT_KEY must be set"),
+            ({"DEBUG": "True"}, "DEBUG must be False"),
+            ({"DATABASE_URL": ""}, "DATABASE_URL must name a PostgreSQL"),
+            ({"DATABASE_URL": "sqlite:///db.sqlite3"}, "DATABASE_URL must name a PostgreSQL"),
+            ({"PUBLIC_URL": "http://pay.shop.com"}, "PUBLIC_URL must be an https"),
+        ],
+    )
+    def test_refuses_what_is_unsafe(self, changes, complaint):
+        refused = start(PRODUCTION | changes)
+
+        assert refused.returncode != 0
+        assert complaint in refused.stderr
+
+    def test_names_the_rails_without_a_connector(self):
+        checked = start(PRODUCTION, "manage.py", "check")
+
+        assert checked.returncode == 0
+        assert "CARD_ACQUIRER is not set" in checked.stderr
+        assert "PAYOUT_BANK is not set" in checked.stderr
+
+
+class TestTypedValues:
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("DEBUG", "yes"),
+            ("ENVIRONMENT", "staging"),
+            ("RATE_LIMIT_WRITES", "many"),
+            ("RATE_LIMIT_WRITES", "0"),
+            ("RATE_LIMIT_READS", "1_000"),
+            ("LOG_LEVEL", "LOUD"),
+            ("WEBHOOK_RETRY_DELAYS", "0,soon"),
+        ],
+    )
+    def test_a_value_that_does_not_parse_stops_the_start(self, name, value, tmp_path):
+        refused = start({"SANDBOX_DATA": str(tmp_path), name: value})
+
+        assert refused.returncode != 0
+        assert name in refused.stderr

@@ -1,0 +1,84 @@
+import json
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests import orders
+from tests.journeys.service import PROJECT, start_service
+
+pytestmark = [
+    pytest.mark.journey,
+    pytest.mark.xdist_group("journey"),
+    pytest.mark.skipif(bool(os.environ.get("DATABASE_URL")), reason="the embedded service is SQLite's"),
+]
+
+
+class TestSandbox:
+    def test_keeps_its_data_and_keys_over_a_restart(self, tmp_path):
+        order = orders.card_payment()
+
+        with start_service(tmp_path) as first:
+            first.client.post("/api/payments", order)
+        with start_service(tmp_path) as second:
+            found = second.client.get(f"/api/payments/{order['reference']}")
+
+        assert found.json()["status"] == "success"
+        assert second.credentials == first.credentials
+
+    def test_lets_its_owner_only_read_its_files(self, service):
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in service.folder.iterdir()}
+
+        assert {name: mode for name, mode in modes.items() if mode != 0o600} == {
+            "service.log": modes["service.log"]  # the test's own
+        }
+        assert {"credentials.json", "keys.json", "db.sqlite3"} <= set(modes)
+
+    def test_writes_down_what_one_needs_to_begin(self, service):
+        document = json.loads((service.folder / "credentials.json").read_text())
+
+        assert set(document) >= {
+            "base_url", "business", "api_key", "secret_key", "dashboard_url", "email", "password",
+            "admin_url", "admin_email", "admin_password",
+        }  # fmt: skip
+        assert all(document.values())
+
+    def test_prints_a_curl_line_that_works_when_pasted(self, tmp_path):
+        with start_service(tmp_path) as running:
+            (line,) = re.findall(r"^curl .*$", running.log, re.MULTILINE)
+            pasted = subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=30)
+
+        assert json.loads(pasted.stdout)["status"] == "success"
+
+    def test_runs_the_schedule(self, service):
+        order = orders.card_payment(amount=10_098)
+        first = service.client.post("/api/payments", order).json()
+
+        deadline = time.monotonic() + 40
+        while time.monotonic() < deadline:
+            payment = service.client.get(f"/api/payments/{order['reference']}").json()
+            if payment["status"] != "pending":
+                break
+            time.sleep(0.5)
+
+        assert (first["status"], payment["status"]) == ("pending", "success")
+
+    def test_says_what_to_do_when_its_port_is_taken(self, service, tmp_path):
+        port = service.base_url.rpartition(":")[2]
+
+        refused = subprocess.run(
+            [sys.executable, "manage.py", "sandbox", "--port", port, "--data", str(tmp_path)],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+        assert refused.returncode == 1
+        assert f"Port {port} is taken. Choose another: --port" in refused.stderr
