@@ -12,6 +12,7 @@ import re
 from urllib.parse import urlsplit
 
 MAX_LENGTH = 2048
+MAX_HOST = 253  # RFC 1035, without the trailing dot
 ALLOWED_PORTS = frozenset({None, 443, 8443})
 # RFC 6761, RFC 6762, and what people name their own networks.
 LOCAL_NAMES = frozenset(
@@ -44,19 +45,21 @@ def refusal(url: str, *, strict: bool, own_host: str = "") -> str | None:
         return "The address may not hold credentials."
     if "#" in url:
         return "The address may not have a fragment."
-    return _strict_refusal(host, port, own_host) if strict else None
+    # In brackets stands an address of some kind, also where it looks like a name.
+    return _strict_refusal(f"[{host}]" if "[" in parts.netloc else host, port, own_host) if strict else None
 
 
 def _strict_refusal(host: str, port: int | None, own_host: str) -> str | None:
     if port not in ALLOWED_PORTS:
         return "The port must be 443 or 8443."
-    labels = host.lower().removesuffix(".").split(".")
-    if ":" in host or _NUMERIC.match(labels[-1]):
+    host = host.removesuffix(".")
+    labels = host.split(".")
+    if "[" in host or _NUMERIC.match(labels[-1]):
         return "The host must be a domain name, not an address."
-    if len(labels) < 2 or not all(_LABEL.match(label) for label in labels):  # noqa: PLR2004  (name and domain)
+    if len(host) > MAX_HOST or len(labels) < 2 or not all(_LABEL.match(label) for label in labels):  # noqa: PLR2004  (name and domain)
         return "The host must be a domain name of at least two parts."
     if labels[-1] in LOCAL_NAMES:
         return "The host must be a public domain name."
-    if ".".join(labels) == own_host.lower():
+    if host == own_host.lower().removesuffix("."):
         return "The host may not be this service's own."
     return None

@@ -38,7 +38,7 @@ T = TypeVar("T")
 SLOTS = 200
 PER_BUSINESS = 8
 SLOW_AFTER = 1.0  # seconds without an answer
-LEASE = timedelta(seconds=30)
+LEASE_MARGIN = 20.0  # seconds that a lease lasts longer than the exchange it covers
 BATCH = 100
 POLL = 0.05  # seconds between two looks while something is under way
 FINISH_PAUSE = 0.01  # seconds in which results gather
@@ -51,6 +51,7 @@ class Drain:
         self._clock = clock
         self._database = ThreadPoolExecutor(1, thread_name_prefix="drain-db")
         self._in_flight: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by business: started at
+        self._silent: set[UUID] = set()  # businesses whose endpoint has not answered when it was last asked
         self._results: list[Finished] = []
         self._running: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -71,6 +72,7 @@ class Drain:
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
+        await self._in_database(lambda: store.release_stragglers(at=self._clock()))
         async with Sender(timeout=settings.WEBHOOK_TIMEOUT, allowed=allowed) as sender:
             while True:
                 claimed = [] if self._stopping else await self._claim()
@@ -86,26 +88,32 @@ class Drain:
         if free <= 0:
             return []
         now = self._clock()
-        busy = self._busy()
+        held = self._held()
         return await self._in_database(
             lambda: store.claim(
                 at=now,
-                until=now + LEASE,
+                until=now + timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN),
                 token=uuid.uuid4(),
                 limit=free,
                 per_business=PER_BUSINESS,
-                without=busy,
+                held=held,
             )
         )
 
-    def _busy(self) -> list[UUID]:
-        """Return the businesses that get nothing more now: a full share under way, or a silent endpoint."""
+    def _held(self) -> dict[UUID, int]:
+        """Return how much of its share each business has in use: one whose endpoint is silent, all of it.
+
+        An endpoint that let its last request run out of time has one place until it answers again.
+        """
         silent_since = time.monotonic() - SLOW_AFTER
-        return [
-            business
+        held = {
+            business: PER_BUSINESS if min(started.values()) < silent_since else len(started)
             for business, started in self._in_flight.items()
-            if len(started) >= PER_BUSINESS or (started and min(started.values()) < silent_since)
-        ]
+            if started
+        }
+        for business in self._silent:
+            held[business] = PER_BUSINESS if business in held else PER_BUSINESS - 1
+        return held
 
     def _start(self, sender: Sender, delivery: Claimed) -> None:
         self._in_flight[delivery.business_id][delivery.id] = time.monotonic()
@@ -128,6 +136,7 @@ class Drain:
             },
         )
         self._in_flight[delivery.business_id].pop(delivery.id, None)
+        (self._silent.add if exchange.error == "timeout" else self._silent.discard)(delivery.business_id)
         self._results.append(self._judge(delivery, exchange, started_at))
         self.sent += 1
 

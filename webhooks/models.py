@@ -97,7 +97,12 @@ class Delivery(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["next_attempt_at"], condition=Q(state="waiting"), name="deliveries_due"),
             models.Index(fields=["business"], condition=Q(state="held"), name="deliveries_held"),
-            models.Index(fields=["business", "-id"], name="deliveries_newest_first"),
+            models.Index(
+                fields=["business", "next_attempt_at"],
+                condition=Q(state="waiting"),
+                name="deliveries_due_by_business",
+            ),
+            models.Index(fields=["business", "-created_at"], name="deliveries_newest_first"),
         ]
 
     def __str__(self) -> str:

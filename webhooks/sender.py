@@ -11,24 +11,25 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from functools import cache
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
+from aiohttp.connector import AddrInfoType, Connection
 
 from webhooks.addresses import Network, is_public
 
 USER_AGENT = "Sluice-Webhooks/1.0"
 EXCERPT = 2048  # bytes kept of an answer
 LOOKUPS_AT_ONCE = 16  # a look-up may hang longer than we wait: its thread lives on
-CONNECTIONS_PER_HOST = 16
-REMEMBERED_NAMES = 10_000
+LookUp = Callable[[str, int, int], list[Any]]  # host, port, family: what `socket.getaddrinfo` returns
 
 
 @dataclass(slots=True)
@@ -54,24 +55,44 @@ class BlockedAddress(OSError):
     """A name leads, also, to an address that may not be called."""
 
 
+def look_up(host: str, port: int, family: int) -> list[Any]:
+    """Ask the system's resolver."""
+    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+
+
+@cache
+def verifying_tls() -> ssl.SSLContext:
+    """Return what verifies certificates against the system's authorities: read once, they are many."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
 class Sender:
     """Sends bodies to endpoints. Use it as an async context manager; it keeps connections for reuse."""
 
-    def __init__(self, *, timeout: float, allowed: Sequence[Network] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        timeout: float,
+        allowed: Sequence[Network] = (),
+        look_up: LookUp = look_up,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._timeout = timeout
         self._allowed = allowed
+        self._look_up = look_up
+        self._tls = tls
         self._lookups = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="dns")
 
     async def __aenter__(self) -> Self:
-        context = ssl.create_default_context()
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        self._resolver = VettingResolver(self._lookups, self._allowed)
         connector = aiohttp.TCPConnector(
-            resolver=self._resolver,
+            resolver=VettingResolver(self._look_up, self._lookups, self._allowed),
+            socket_factory=self._open_socket,
             ttl_dns_cache=5,
             limit=0,
-            limit_per_host=CONNECTIONS_PER_HOST,
-            ssl=context,
+            limit_per_host=0,  # merchants share hosts: whose endpoint is slow is the drain's business
+            ssl=self._tls or verifying_tls(),
             keepalive_timeout=15,
         )
         self._session = aiohttp.ClientSession(
@@ -83,6 +104,7 @@ class Sender:
             headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"},
             skip_auto_headers={"Accept-Encoding"},
             trace_configs=[_tracing()],
+            response_class=Answer,
         )
         return self
 
@@ -95,25 +117,54 @@ class Sender:
     async def post(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
         """Send a body and tell what came of it; no peer's behaviour makes this raise."""
         marks = Marks()
+        _marks.set(marks)
         exchange = Exchange()
         try:
-            _require_callable(URL(url).host, self._allowed)
             async with asyncio.timeout(self._timeout):
-                response = await self._session.post(
-                    url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=marks
-                )
+                response = await self._request(url, body, headers, marks)
             marks.answered_at = time.perf_counter()
-            exchange.address = self._resolver.dialled(URL(url).host or "")
             _note_answer(exchange, response)
         except Exception as error:  # noqa: BLE001  (every failure is the peer's, and becomes a record)
             exchange.error, exchange.explanation = explain(error, self._timeout)
         marks.note(exchange)
         return exchange
 
+    async def _request(
+        self, url: str, body: bytes, headers: dict[str, str], marks: Marks
+    ) -> aiohttp.ClientResponse:
+        while True:
+            marks.reused = False
+            try:
+                return await self._session.post(
+                    url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=marks
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                # A kept connection that the peer closes while we write to it is no failure of the endpoint.
+                # Each round uses such a connection up, and a new one is never tried twice.
+                if not marks.reused:
+                    raise
+
+    def _open_socket(self, address: AddrInfoType) -> socket.socket:
+        """Open the socket for a dial: the last moment to refuse, whatever led to this address."""
+        family, kind, protocol, _, (host, *_) = address
+        _require_callable(str(host), self._allowed)
+        _note_address(str(host))
+        return socket.socket(family, kind, protocol)
+
+
+class Answer(aiohttp.ClientResponse):
+    """An answer that notes which peer it comes from, also on a connection that was kept."""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        peer = connection.transport and connection.transport.get_extra_info("peername")
+        if peer:
+            _note_address(peer[0])
+        return await super().start(connection)
+
 
 @dataclass(slots=True)
 class Marks:
-    """When the phases of an exchange began and ended, on the performance counter."""
+    """Where an exchange went, and when its phases began and ended, on the performance counter."""
 
     started_at: float = field(default_factory=time.perf_counter)
     lookup_started_at: float | None = None
@@ -121,8 +172,11 @@ class Marks:
     connect_started_at: float | None = None
     connected_at: float | None = None
     answered_at: float | None = None
+    address: str | None = None
+    reused: bool = False
 
     def note(self, exchange: Exchange) -> None:
+        exchange.address = self.address
         exchange.dns_ms = _between(self.lookup_started_at, self.lookup_ended_at)
         dialled_at = self.lookup_ended_at or self.connect_started_at
         exchange.connect_ms = _between(dialled_at, self.connected_at)
@@ -130,31 +184,28 @@ class Marks:
         exchange.total_ms = (time.perf_counter() - self.started_at) * 1000
 
 
+_marks: ContextVar[Marks] = ContextVar("marks")  # of the exchange that this task makes
+
+
+def _note_address(host: str) -> None:
+    _marks.get().address = host.partition("%")[0]
+
+
 class VettingResolver(AbstractResolver):
     """Looks names up in threads of its own and refuses those that lead where nobody may be called."""
 
-    def __init__(self, threads: ThreadPoolExecutor, allowed: Sequence[Network]) -> None:
+    def __init__(self, look_up: LookUp, threads: ThreadPoolExecutor, allowed: Sequence[Network]) -> None:
+        self._look_up = look_up
         self._threads = threads
         self._allowed = allowed
-        self._first: dict[str, str] = {}  # by name: the address that is dialled first
-
-    def dialled(self, host: str) -> str | None:
-        """Return the address a host was reached at: itself, or what its name led to."""
-        try:
-            return str(ip_address(host))
-        except ValueError:
-            return self._first.get(host)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, _look_up, host, port, family)
+        found = await loop.run_in_executor(self._threads, self._look_up, host, port, family)
         for _, _, _, _, address in found:
             _require_callable(str(address[0]), self._allowed)
-        if len(self._first) > REMEMBERED_NAMES:
-            self._first.clear()
-        self._first[host] = str(found[0][4][0])
         return [
             ResolveResult(
                 hostname=host,
@@ -171,23 +222,16 @@ class VettingResolver(AbstractResolver):
         """The threads are the sender's."""
 
 
-def _look_up(host: str, port: int, family: int) -> list[Any]:
-    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
-
-
-def _require_callable(host: str | None, allowed: Sequence[Network]) -> None:
-    """Refuse an address that is not public. A name passes: where it leads, the resolver asks."""
-    try:
-        address = ip_address((host or "").partition("%")[0])
-    except ValueError:
-        return
+def _require_callable(host: str, allowed: Sequence[Network]) -> None:
+    address = host.partition("%")[0]
     if not is_public(address, allowed=allowed):
         raise BlockedAddress(f"{address} is not a public address.")
 
 
 def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
     exchange.status = response.status
-    exchange.excerpt = response.content.read_nowait(EXCERPT)[:EXCERPT]
+    with suppress(aiohttp.ClientPayloadError):  # a broken body changes nothing: the headers have decided
+        exchange.excerpt = response.content.read_nowait(EXCERPT)[:EXCERPT]
     if response.content.at_eof():
         response.release()
     else:  # more is to come: the connection goes, nobody waits for it
@@ -219,10 +263,13 @@ _FAILURES: tuple[tuple[type[BaseException], str, str], ...] = (
     (socket.gaierror, "dns_error", "The name could not be looked up."),
     (ConnectionRefusedError, "connection_refused", "The connection was refused."),
     (ConnectionResetError, "connection_reset", "The connection was reset."),
+    (BrokenPipeError, "connection_reset", "The connection was reset."),
     (aiohttp.ServerDisconnectedError, "disconnected", "The connection was closed without an answer."),
     (aiohttp.ClientResponseError, "bad_answer", "The answer is not HTTP."),
     (aiohttp.ClientPayloadError, "bad_answer", "The answer is not HTTP."),
-    (aiohttp.InvalidURL, "invalid_url", "The address is not a URL."),
+    (UnicodeError, "dns_error", "The name could not be looked up."),
+    (aiohttp.NonHttpUrlClientError, "invalid_url", "The address is not a URL."),
+    (ValueError, "invalid_url", "The address is not a URL."),
 )  # fmt: skip
 
 
@@ -235,7 +282,12 @@ def _tracing() -> aiohttp.TraceConfig:
         (config.on_connection_create_end, "connected_at"),
     ):
         event.append(_marking(attribute))
+    config.on_connection_reuseconn.append(_mark_reuse)
     return config
+
+
+async def _mark_reuse(_session: Any, context: SimpleNamespace, _parameters: Any) -> None:
+    context.trace_request_ctx.reused = True
 
 
 def _marking(attribute: str) -> Any:

@@ -113,13 +113,13 @@ def prepare(
 
 
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
-    """Send a made-up event to see whether an endpoint hears, whatever it is subscribed to.
+    """Send a made-up event once to see whether an endpoint hears, subscribed and switched on or not.
 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
     endpoint = Endpoint.objects.get(business=business)
     delivery = _delivery(Event.PAYMENT_SUCCESS, endpoint, business=business, subject=None, data=data, now=now)
-    delivery.state = Delivery.State.WAITING
+    delivery.state, delivery.is_manual = Delivery.State.WAITING, True
     delivery.save(force_insert=True)
     transaction.on_commit(bell.ring, robust=True)
     return delivery
@@ -138,7 +138,7 @@ def replayable(
     for name, value in {"event": event, "created_at__gte": since, "created_at__lte": until}.items():
         if value is not None:
             wanted &= Q(**{name: value})
-    found: QuerySet[Delivery] = Delivery.objects.filter(wanted).order_by("id")
+    found: QuerySet[Delivery] = Delivery.objects.filter(wanted).order_by("created_at", "id")
     return found
 
 

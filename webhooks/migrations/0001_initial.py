@@ -138,7 +138,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="delivery",
-            index=models.Index(fields=["business", "-id"], name="deliveries_newest_first"),
+            index=models.Index(
+                condition=models.Q(("state", "waiting")),
+                fields=["business", "next_attempt_at"],
+                name="deliveries_due_by_business",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="delivery",
+            index=models.Index(fields=["business", "-created_at"], name="deliveries_newest_first"),
         ),
         migrations.AddConstraint(
             model_name="delivery",

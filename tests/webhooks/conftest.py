@@ -1,0 +1,13 @@
+"""Fixtures for webhooks: the doorbell is listened to, not rung."""
+
+import pytest
+
+from webhooks import bell
+
+
+@pytest.fixture(autouse=True)
+def rings(monkeypatch):
+    """Return a list that grows with each ring."""
+    heard = []
+    monkeypatch.setattr(bell, "ring", lambda: heard.append(True))
+    return heard

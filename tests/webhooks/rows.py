@@ -1,0 +1,80 @@
+"""Endpoints, deliveries and exchanges for tests, and a clock that is moved by hand."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+from merchants.audit import Actor
+from tests.factories import BusinessFactory
+from webhooks import services, store
+from webhooks.models import Delivery, Endpoint, Event
+from webhooks.sender import Exchange
+
+NOON = datetime(2026, 1, 1, 12, 0, 5, tzinfo=UTC)
+LEASE = timedelta(seconds=30)
+ADA = Actor(name="ada@example.com")
+KEY = "whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxK"
+DATA = {"reference": "VA-1", "status": "success", "amount": 5000, "currency": "NGN", "response_code": "10000"}
+
+DELIVERED = Exchange(status=204, address="127.0.0.1", wait_ms=1.5, total_ms=2.5)
+FAILED = Exchange(
+    status=500,
+    error="server_error",
+    explanation="The endpoint answered 500.",
+    total_ms=3.0,
+    excerpt=b"\x00\xffno",
+)
+
+
+def make_endpoint(
+    *, url="http://127.0.0.1:9/hook", enabled=True, events=("payment", "payout"), business=None
+):
+    return Endpoint.objects.create(
+        business=business or BusinessFactory(),
+        url=url,
+        subscribed_events=list(events),
+        enabled=enabled,
+        hash_key=KEY,
+        created_at=NOON,
+        key_made_at=NOON,
+    )
+
+
+def make_deliveries(endpoint, count=1, *, event=Event.PAYMENT_SUCCESS, at=NOON, **changes):
+    rows = []
+    for number in range(count):
+        (row,) = services.prepare(
+            event=event,
+            business=endpoint.business,
+            subject=uuid.uuid4(),
+            data=lambda: DATA,
+            now=at + timedelta(milliseconds=number),
+        )
+        rows.append(row)
+        for name, value in changes.items():
+            setattr(row, name, value)
+    return Delivery.objects.bulk_create(rows)
+
+
+def make_delivery(endpoint, **changes):
+    (row,) = make_deliveries(endpoint, **changes)
+    return row
+
+
+def claim(*, at=NOON, limit=100, per_business=8, held=None):
+    return store.claim(
+        at=at, until=at + LEASE, token=uuid.uuid4(), limit=limit, per_business=per_business, held=held
+    )
+
+
+def finish(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):
+    """Record the same result for claimed deliveries; return how many came too late."""
+    return store.finish(
+        [
+            store.Finished(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
+            for each in claimed
+        ]
+    )
+
+
+def replay(*deliveries, at=NOON):
+    return list(services.replay([each.pk for each in deliveries], actor=ADA, now=at))

@@ -1,0 +1,61 @@
+import threading
+import time
+
+import pytest
+
+from webhooks import bell
+
+
+@pytest.fixture(autouse=True)
+def rings(monkeypatch):
+    """Let the bell ring, in place of the fixture that only listens."""
+    monkeypatch.setattr(bell, "_is_heard_here", True)
+
+
+class TestRing:
+    def test_returns_at_once_and_many_become_few(self, monkeypatch):
+        sent, done = [], threading.Event()
+
+        def send_slowly(name, **options):
+            sent.append((name, options["retry"]))
+            done.wait(0.2)
+
+        monkeypatch.setattr(bell.current_app, "send_task", send_slowly)
+
+        started = time.monotonic()
+        for _ in range(1000):
+            bell.ring()
+        took = time.monotonic() - started
+        time.sleep(0.5)
+
+        assert took < 0.2
+        assert 1 <= len(sent) <= 3
+        assert set(sent) == {("webhooks.drain", False)}
+
+    def test_survives_a_broker_that_is_away(self, monkeypatch):
+        tried = []
+
+        def fail(name, **options):
+            tried.append(name)
+            raise ConnectionError
+
+        monkeypatch.setattr(bell.current_app, "send_task", fail)
+        monkeypatch.setattr(bell, "BROKEN_PAUSE", 0.01)
+
+        bell.ring()
+        time.sleep(0.2)
+        bell.ring()
+        time.sleep(0.2)
+
+        assert len(tried) == 2
+
+    def test_is_silent_where_nobody_hears(self, monkeypatch, settings):
+        settings.REDIS_URL = ""
+        monkeypatch.setattr(bell, "_is_heard_here", False)
+        tried = []
+        monkeypatch.setattr(bell.current_app, "send_task", lambda name, **options: tried.append(name))
+
+        bell.ring()
+        time.sleep(0.1)
+
+        assert tried == []

@@ -1,0 +1,203 @@
+import io
+import json
+import signal
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from tests.factories import BusinessFactory
+from tests.webhooks import zoo
+from tests.webhooks.rows import KEY, NOON, make_deliveries, make_endpoint
+from webhooks.models import Delivery, Endpoint
+
+STATES = Delivery.State
+URL = "https://hooks.shop.com/sluice"
+
+
+def run(*arguments):
+    printed = io.StringIO()
+    call_command(*arguments, stdout=printed, stderr=io.StringIO())
+    return printed.getvalue()
+
+
+def refused(*arguments):
+    """Return the exit code and the words with which a command refuses."""
+    with pytest.raises(CommandError) as refusal:
+        run(*arguments)
+    return refusal.value.returncode, str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "command", ["configure_webhook", "rotate_hash_key", "deliver_webhooks", "replay_webhooks"]
+)
+class TestHelp:
+    def test_has_an_example_and_ends_well(self, command, capsys):
+        with pytest.raises(SystemExit) as end:
+            call_command(command, "--help")
+
+        assert end.value.code == 0
+        assert f"Example: manage.py {command} " in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.django_db
+class TestConfigureWebhook:
+    def configure(self, *arguments, url=URL, events="payment,payout"):
+        return run(
+            "configure_webhook", "--business", "Ada Books", "--url", url, "--events", events, *arguments
+        )
+
+    def test_prints_the_key_the_first_time_only(self):
+        business = BusinessFactory(name="Ada Books")
+
+        first, second = (json.loads(self.configure("--json")) for _ in range(2))
+
+        assert first == {
+            "business": str(business.pk),
+            "url": URL,
+            "subscribed_events": ["payment", "payout"],
+            "enabled": True,
+            "hash_key": Endpoint.objects.get().hash_key,
+        }
+        assert "hash_key" not in second
+
+    def test_tells_people_the_same(self):
+        BusinessFactory(name="Ada Books")
+
+        first, second = self.configure(), self.configure("--disable", events="payment")
+
+        assert f"{URL} hears of payment and payout (enabled)." in first
+        assert "shown this once: whk_sandbox_" in first
+        assert second == f"{URL} hears of payment (disabled: deliveries are held).\n"
+        assert not Endpoint.objects.get().enabled
+
+    def test_fails_where_there_is_no_such_business(self):
+        with pytest.raises(CommandError, match="No business has the id or name 'Ada Books'") as refusal:
+            self.configure()
+
+        assert refusal.value.returncode == 1
+
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            ({"url": "ftp://hooks.shop.com"}, "must be an http"),
+            ({"events": "refund"}, "Subscribe to payment, payout, or both"),
+            ({"events": ","}, "Subscribe to payment, payout, or both"),
+        ],
+    )
+    def test_refuses_what_cannot_work(self, wrong, words):
+        BusinessFactory(name="Ada Books")
+
+        with pytest.raises(CommandError, match=words) as refusal:
+            self.configure(**wrong)
+
+        assert refusal.value.returncode == 2
+
+
+@pytest.mark.django_db
+class TestRotateHashKey:
+    def test_prints_the_new_key(self):
+        business = make_endpoint().business
+
+        document = json.loads(run("rotate_hash_key", "--business", str(business.pk), "--json"))
+        shown = run("rotate_hash_key", "--business", business.name)
+
+        assert document["business"] == str(business.pk)
+        assert document["hash_key"] not in {KEY, Endpoint.objects.get().hash_key}
+        assert shown == f"New signing key, shown this once: {Endpoint.objects.get().hash_key}\n"
+
+    def test_says_what_to_do_where_there_is_no_endpoint(self):
+        code, words = refused("rotate_hash_key", "--business", BusinessFactory().name)
+
+        assert code == 1
+        assert "see configure_webhook" in words
+
+
+@pytest.mark.django_db
+class TestReplayWebhooks:
+    def replay(self, *arguments, business):
+        return run("replay_webhooks", "--business", business.name, *arguments)
+
+    def test_replays_the_dead_of_one_business(self):
+        endpoint, other = make_endpoint(), make_endpoint()
+        make_deliveries(endpoint, 3, state=STATES.DEAD)
+        make_deliveries(other, 2, state=STATES.DEAD)
+
+        printed = self.replay(business=endpoint.business)
+
+        assert printed == "Replaying 3 deliveries.\n"
+        assert Delivery.objects.filter(state=STATES.WAITING, is_manual=True).count() == 3
+
+    def test_can_be_rehearsed(self):
+        endpoint = make_endpoint()
+        make_deliveries(endpoint, 3, state=STATES.DEAD)
+
+        assert self.replay("--dry-run", business=endpoint.business) == "Would replay 3 deliveries.\n"
+        assert Delivery.objects.filter(state=STATES.DEAD).count() == 3
+
+    def test_takes_a_range_a_state_and_an_event(self):
+        endpoint = make_endpoint()
+        for hour in range(5):
+            make_deliveries(endpoint, 1, state=STATES.HELD, at=NOON + timedelta(hours=hour))
+
+        printed = self.replay(
+            "--state=held",
+            "--event=payment.success",
+            "--since=2026-01-01T14:00:05+01:00",
+            "--until=2026-01-01T15:00:05Z",
+            business=endpoint.business,
+        )
+
+        assert printed == "Replaying 3 deliveries.\n"
+
+    @pytest.mark.parametrize(
+        "moment", ["yesterday", "2026-01-31", "2026-01-31T00:00:00", "2026-13-01T00:00:00Z"]
+    )
+    def test_refuses_a_moment_it_cannot_place(self, moment):
+        business = make_endpoint().business
+
+        code, words = refused("replay_webhooks", "--business", business.name, "--since", moment)
+
+        assert code == 2
+        assert "--since needs a moment with its offset, such as 2026-01-31T00:00:00Z." in words
+
+    def test_fails_where_there_is_no_such_business(self):
+        assert refused("replay_webhooks", "--business", "Nobody")[0] == 1
+
+
+@pytest.fixture
+def _same_signals():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_same_signals")
+class TestDeliverWebhooks:
+    def test_with_once_sends_what_is_due_and_ends(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_deliveries(make_endpoint(url=door.url), 3, at=timezone.now() - timedelta(seconds=1))
+
+            printed = run("deliver_webhooks", "--once")
+
+        assert printed == "Made 3 attempts.\n"
+        assert len(door.requests) == 3
+
+    def test_ends_at_a_signal_when_the_answer_under_way_has_come(self):
+        def receive(visit):
+            visit.read()
+            signal.raise_signal(signal.SIGTERM)
+            visit.closing.wait(0.2)
+            visit.send(zoo.NO_CONTENT)
+
+        with zoo.opened(receive) as door:
+            make_deliveries(make_endpoint(url=door.url), 1, at=timezone.now() - timedelta(seconds=1))
+
+            printed = run("deliver_webhooks")
+
+        assert printed == "Made 1 attempts.\n"
+        assert Delivery.objects.get().state == STATES.DELIVERED

@@ -1,0 +1,277 @@
+import hashlib
+import hmac
+import threading
+import time
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from tests.racing import racers
+from tests.webhooks import zoo
+from tests.webhooks.rows import ADA, DELIVERED, KEY, finish, make_deliveries, make_delivery, make_endpoint
+from webhooks import drain as drains
+from webhooks import services, store
+from webhooks.drain import Drain, drain_once
+from webhooks.models import Attempt, Delivery, Endpoint
+
+# Drains have a database connection of their own: they see only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+STATES = Delivery.State
+
+
+@pytest.fixture(autouse=True)
+def _impatient(settings):
+    settings.WEBHOOK_TIMEOUT = 0.6
+
+
+def now():
+    return timezone.now() - timedelta(seconds=1)
+
+
+def wait_until(condition, seconds=5):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def in_background(work):
+    def run():
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+class TestRequest:
+    def test_is_signed_and_named_as_the_contract_says(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            made = drain_once()
+
+        (request,) = door.requests
+        assert made == 1
+        assert request.line == "POST /hook HTTP/1.1"
+        assert request.body == delivery.body.encode()
+        assert request.header("Content-Type") == "application/json"
+        assert request.header("User-Agent") == "Sluice-Webhooks/1.0"
+        assert request.header("X-Service-Event") == "payment.success"
+        assert request.header("X-Service-Attempt") == "1"
+        assert request.header("X-Service-Idempotency-Key") == str(delivery.pk)
+        signature = hmac.new(KEY.encode(), request.body, hashlib.sha256).hexdigest()
+        assert request.header("X-Service-Signature") == signature
+
+    def test_has_the_same_id_and_bytes_in_every_attempt_and_the_key_of_the_day(self, settings):
+        settings.WEBHOOK_RETRY_DELAYS = [0, 0]
+        with zoo.opened(zoo.answering(zoo.status(503))) as door:
+            endpoint = make_endpoint(url=door.url)
+            make_delivery(endpoint, at=now())
+            clock = iter([now()] + [now() + timedelta(days=1)] * 1000)
+            Drain(clock=lambda: next(clock)).run()
+            rotated = services.rotate_hash_key(business=endpoint.business, actor=ADA, now=now())
+            list(services.replay(Delivery.objects.values_list("pk", flat=True), actor=ADA, now=now()))
+            drain_once()
+
+        first, *_, last = door.requests
+        assert [request.header("X-Service-Attempt") for request in door.requests] == ["1", "2", "3"]
+        assert len({request.body for request in door.requests}) == 1
+        assert len({request.header("X-Service-Idempotency-Key") for request in door.requests}) == 1
+        new = hmac.new(rotated.new_hash_key.encode(), last.body, hashlib.sha256).hexdigest()
+        assert first.header("X-Service-Signature") != last.header("X-Service-Signature") == new
+
+    def test_is_recorded_with_the_answer(self):
+        with zoo.opened(zoo.answering(zoo.status(422, body=b"not like this"))) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            drain_once()
+
+        attempt = Attempt.objects.get()
+        assert (attempt.delivery_id, attempt.number, attempt.status) == (delivery.pk, 1, 422)
+        assert (attempt.error, attempt.address) == ("client_error", "127.0.0.1")
+        assert bytes(attempt.excerpt) == b"not like this"
+        assert attempt.wait_ms > 0
+
+    def test_is_not_made_to_a_private_address(self):
+        make_delivery(make_endpoint(url="http://10.0.0.1/hook"), at=now())
+
+        drain_once()
+
+        assert Attempt.objects.get().error == "blocked_address"
+
+    def test_is_not_made_at_home_where_no_network_is_allowed(self, settings):
+        settings.WEBHOOK_ALLOW_CIDRS = []
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            drain_once()
+
+        assert Attempt.objects.get().error == "blocked_address"
+        assert door.connections == 0
+
+
+class TestDrain:
+    def test_with_nothing_due_ends_at_once(self):
+        assert drain_once() == 0
+
+    def test_sends_what_was_held_while_somebody_switched_the_endpoint_on(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now(), state=STATES.HELD)
+            drain_once()
+
+        assert len(door.requests) == 1
+
+    def test_sends_each_once_where_two_run_at_once(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            for _ in range(10):
+                make_deliveries(make_endpoint(url=door.url), 20, at=now())
+            with racers(2) as two:
+                made = two.race(Drain().run, Drain().run)
+
+        sent = Counter(request.header("X-Service-Idempotency-Key") for request in door.requests)
+        assert sum(made) == 200
+        assert set(sent.values()) == {1}
+        assert len(sent) == Attempt.objects.count() == 200
+        assert not Delivery.objects.exclude(state=STATES.DELIVERED).exists()
+
+    def test_gives_no_business_more_than_its_share(self):
+        most = Gauge()
+        with zoo.opened(most.slowly(0.05)) as door:
+            make_deliveries(make_endpoint(url=door.url), 30, at=now())
+            drain_once()
+
+        assert len(door.requests) == 30
+        assert most.highest <= drains.PER_BUSINESS
+
+    def test_asks_a_silent_endpoint_nothing_until_it_has_answered(self, monkeypatch, settings):
+        settings.WEBHOOK_TIMEOUT = 1.5
+        monkeypatch.setattr(drains, "SLOW_AFTER", 0.2)
+        monkeypatch.setattr(drains, "PER_BUSINESS", 2)
+        with zoo.opened(zoo.slow(0.8)) as door:
+            endpoint = make_endpoint(url=door.url)
+            make_delivery(endpoint, at=now())
+            running = in_background(Drain().run)
+            wait_until(lambda: door.requests)
+            time.sleep(0.3)
+            make_delivery(endpoint, at=now())
+            running.join()
+
+        first, second = door.requests
+        assert second.at - first.at > 0.75
+        assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 2
+
+    def test_asks_an_endpoint_that_ran_out_of_time_one_thing_at_a_time(self):
+        most = Gauge()
+        with zoo.opened(most.silently) as door:
+            make_deliveries(make_endpoint(url=door.url), 10, at=now())
+            drain_once()
+
+        assert [most.after(number) for number in (8, 9, 10)] == [8, 1, 1]
+        assert Attempt.objects.filter(error="timeout").count() == 10
+
+    def test_keeps_nobody_waiting_for_a_silent_endpoint(self):
+        with zoo.opened(zoo.silent) as deaf, zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_deliveries(make_endpoint(url=deaf.url), 8, at=now() - timedelta(minutes=1))
+            make_deliveries(make_endpoint(url=door.url), 20, at=now())
+            drain_once()
+
+        assert len(door.requests) == 20
+        assert max(request.at for request in door.requests) < min(r.at for r in deaf.requests) + 0.4
+
+    def test_that_is_stopped_finishes_what_is_under_way_and_claims_nothing_more(self):
+        with zoo.opened(zoo.slow(0.3)) as door:
+            make_deliveries(make_endpoint(url=door.url), 12, at=now())
+            running = in_background(drain_once)
+            wait_until(lambda: len(door.requests) == 8)
+            drains.stop_gracefully()
+            running.join()
+
+        assert len(door.requests) == 8
+        assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 8
+        waiting = Delivery.objects.filter(state=STATES.WAITING)
+        assert {row.lease_token for row in waiting} == {None}
+
+    def test_runs_once_in_a_process(self):
+        with zoo.opened(zoo.slow(0.3)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            running = in_background(drain_once)
+            wait_until(lambda: door.requests)
+            second = drain_once()
+            running.join()
+
+        assert second == 0
+        assert len(door.requests) == 1
+
+    def test_counts_results_that_come_after_the_lease_as_lost(self):
+        with zoo.opened(zoo.slow(0.3)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            running = in_background(drain_once)
+            wait_until(lambda: door.requests)
+            taken_over = store.claim(
+                at=timezone.now() + timedelta(minutes=5),
+                until=timezone.now() + timedelta(minutes=6),
+                token=Endpoint.objects.get().business_id,
+                limit=1,
+                per_business=1,
+            )
+            running.join()
+
+        assert [each.number for each in taken_over] == [1]
+        assert not Attempt.objects.exists()
+        assert finish(taken_over, DELIVERED) == 0
+        assert Attempt.objects.get().number == 1
+
+    def test_leases_longer_than_any_exchange_can_last(self, settings):
+        settings.WEBHOOK_TIMEOUT = 60
+        with zoo.opened(zoo.slow(0.2)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            running = in_background(drain_once)
+            wait_until(lambda: door.requests)
+            lease_ends_at = Delivery.objects.get().next_attempt_at
+            running.join()
+
+        assert lease_ends_at > timezone.now() + timedelta(seconds=70)
+
+
+class Gauge:
+    """Receivers that measure how many visitors are in at once."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._inside = 0
+        self.seen = []
+
+    @property
+    def highest(self):
+        return max(self.seen)
+
+    def after(self, number):
+        """Return how many were in when that visitor had come."""
+        return self.seen[number - 1]
+
+    def slowly(self, seconds):
+        def receive(visit):
+            while True:
+                visit.read()
+                self._count(1)
+                time.sleep(seconds)
+                self._count(-1)
+                visit.send(zoo.NO_CONTENT)
+
+        return receive
+
+    def silently(self, visit):
+        visit.read()
+        self._count(1)
+        visit.socket.recv(1)  # until the visitor has gone
+        self._count(-1)
+
+    def _count(self, change):
+        with self._lock:
+            self._inside += change
+            if change > 0:
+                self.seen.append(self._inside)

@@ -1,0 +1,463 @@
+import asyncio
+import os
+import resource
+import socket
+import ssl
+import threading
+import time
+from ipaddress import ip_network
+
+import pytest
+
+from tests.webhooks import zoo
+from webhooks import sender as senders
+from webhooks.sender import EXCERPT, Sender
+
+TIMEOUT = 0.6
+SLACK = 0.5
+LOOPBACK = [ip_network("127.0.0.0/8")]
+BODY = b'{"id":"0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21"}'
+PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.8"
+
+
+def leading_to(*addresses):
+    """Return a look-up that finds these addresses for every name."""
+
+    def look_up(host, port, family):
+        return [
+            (
+                socket.AF_INET6 if ":" in address else socket.AF_INET,
+                socket.SOCK_STREAM,
+                6,
+                "",
+                (address, port),
+            )
+            for address in addresses
+        ]
+
+    return look_up
+
+
+def post_all(urls, *, allowed=LOOPBACK, timeout=TIMEOUT, at_once=False, headers=None, **options):
+    """Post to each address with one sender, one after the other or all at once."""
+
+    async def run():
+        async with Sender(timeout=timeout, allowed=allowed, **options) as sender:
+            posts = (sender.post(url, body=BODY, headers=headers or {}) for url in urls)
+            return await asyncio.gather(*posts) if at_once else [await post for post in posts]
+
+    return asyncio.run(run())
+
+
+def post(url, **options):
+    started = time.monotonic()
+    (exchange,) = post_all([url], **options)
+    assert time.monotonic() - started < TIMEOUT + SLACK
+    return exchange
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return zoo.Authority(tmp_path_factory.mktemp("certificates"))
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("code", [200, 201, 202, 204, 299])
+    def test_of_2xx_are_success(self, code):
+        with zoo.opened(zoo.answering(zoo.status(code))) as door:
+            exchange = post(door.url)
+
+        assert exchange.succeeded
+        assert (exchange.status, exchange.error, exchange.explanation) == (code, "", "")
+
+    @pytest.mark.parametrize(
+        ("code", "error", "explanation"),
+        [
+            (300, "redirect", "The answer is a redirect, which is not followed."),
+            (304, "redirect", "The answer is a redirect, which is not followed."),
+            (400, "client_error", "The endpoint answered 400."),
+            (410, "client_error", "The endpoint answered 410."),
+            (429, "client_error", "The endpoint answered 429."),
+            (500, "server_error", "The endpoint answered 500."),
+            (503, "server_error", "The endpoint answered 503."),
+        ],
+    )
+    def test_of_any_other_status_are_failures_with_a_reason(self, code, error, explanation):
+        with zoo.opened(zoo.answering(zoo.status(code))) as door:
+            exchange = post(door.url)
+
+        assert not exchange.succeeded
+        assert (exchange.status, exchange.error, exchange.explanation) == (code, error, explanation)
+
+    @pytest.mark.parametrize("receiver", [zoo.body_drip, zoo.endless_body, zoo.endless_chunks])
+    def test_are_judged_before_their_body_has_come(self, receiver):
+        with zoo.opened(receiver) as door:
+            exchange = post(door.url)
+
+        assert exchange.succeeded
+        assert len(exchange.excerpt) <= EXCERPT
+        assert exchange.total_ms < TIMEOUT * 1000 / 2
+
+    @pytest.mark.parametrize("receiver", [zoo.garbage_in_the_body, zoo.closing_within_the_body])
+    def test_stay_a_success_when_the_body_is_broken(self, receiver):
+        with zoo.opened(receiver) as door:
+            exchange = post(door.url)
+
+        assert exchange.succeeded
+        assert exchange.error == ""
+
+    def test_leave_an_excerpt_of_what_came_with_the_headers(self):
+        with zoo.opened(zoo.answering(zoo.status(500, body=b"no such hook"))) as door:
+            exchange = post(door.url)
+
+        assert exchange.excerpt == b"no such hook"
+
+    @pytest.mark.parametrize("size", [2047, 2048, 2049, 60_000])
+    def test_leave_no_more_than_2_kib(self, size):
+        with zoo.opened(zoo.answering(zoo.status(200, body=b"x" * size))) as door:
+            exchange = post(door.url)
+
+        assert EXCERPT == 2048
+        assert len(exchange.excerpt) == min(size, 2048)
+
+    def test_are_not_unpacked(self):
+        with zoo.opened(zoo.gzip_bomb) as door:
+            exchange = post(door.url)
+
+        assert exchange.succeeded
+        assert exchange.excerpt == zoo.BOMB[:2048]
+
+
+class TestRedirects:
+    @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+    def test_are_not_followed(self, code):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as inside:
+            answer = zoo.status(code, f"Location: {inside.url}")
+            with zoo.opened(zoo.answering(answer)) as door:
+                exchange = post(door.url)
+
+        assert exchange.status == code
+        assert exchange.error == "redirect"
+        assert inside.connections == 0
+
+
+class TestBadPeers:
+    @pytest.mark.parametrize(
+        ("receiver", "error", "explanation"),
+        [
+            (zoo.silent, "timeout", "No answer within 0.6 seconds."),
+            (zoo.header_drip, "timeout", "No answer within 0.6 seconds."),
+            (zoo.continue_flood, "timeout", "No answer within 0.6 seconds."),
+            (zoo.reset, "connection_reset", "The connection was reset."),
+            (zoo.garbage, "bad_answer", "The answer is not HTTP."),
+            (zoo.header_flood, "bad_answer", "The answer is not HTTP."),
+            (zoo.long_header, "bad_answer", "The answer is not HTTP."),
+            (zoo.closing_without_answer, "disconnected", "The connection was closed without an answer."),
+        ],
+    )
+    def test_end_in_time_with_a_reason(self, receiver, error, explanation):
+        with zoo.opened(receiver) as door:
+            exchange = post(door.url)
+
+        assert (exchange.status, exchange.error, exchange.explanation) == (None, error, explanation)
+        assert exchange.address == "127.0.0.1"
+        assert len(door.requests) == 1
+
+    def test_that_refuse_the_connection_are_named(self):
+        exchange = post(f"http://127.0.0.1:{zoo.refused_port()}/hook")
+
+        assert (exchange.error, exchange.explanation) == (
+            "connection_refused",
+            "The connection was refused.",
+        )
+        assert exchange.address == "127.0.0.1"
+        assert exchange.connect_ms is None
+
+    @pytest.mark.parametrize(
+        "receiver",
+        [
+            zoo.endless_body,
+            zoo.endless_chunks,
+            zoo.gzip_bomb,
+            zoo.continue_flood,
+            zoo.header_flood,
+            zoo.long_header,
+        ],
+    )
+    def test_do_not_fill_our_memory(self, receiver):
+        with zoo.opened(receiver) as door:
+            before = peak_memory()
+            exchanges = post_all([door.url] * 3, at_once=True)
+
+        assert peak_memory() - before < 50 * 1024 * 1024
+        assert all(len(exchange.excerpt) <= EXCERPT for exchange in exchanges)
+
+    def test_on_a_shared_host_do_not_keep_others_waiting(self):
+        with zoo.opened(zoo.slow(0.3)) as door:
+            exchanges = post_all([door.url] * 40, at_once=True)
+
+        assert all(exchange.succeeded for exchange in exchanges)
+
+
+def peak_memory():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class TestTls:
+    def post(self, authority, door, name=zoo.NAME):
+        return post(door.named(name), look_up=leading_to("127.0.0.1"), tls=authority.trusting())
+
+    def test_verifies_the_name_that_was_looked_up(self, authority):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door:
+            exchange = self.post(authority, door)
+
+        assert exchange.succeeded
+        assert exchange.address == "127.0.0.1"
+
+    @pytest.mark.parametrize(
+        "certificate",
+        [{"name": "other.shop.example"}, {"expired": True}, {"self_signed": True}],
+        ids=["wrong host", "expired", "self-signed"],
+    )
+    def test_refuses_a_certificate_that_is_not_valid(self, authority, certificate):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving(**certificate)) as door:
+            exchange = self.post(authority, door)
+
+        assert (exchange.error, exchange.explanation) == (
+            "tls_certificate",
+            "The certificate is not valid for this address.",
+        )
+        assert door.requests == []
+
+    def test_trusts_nobody_but_the_authorities(self, authority):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door:
+            exchange = post(door.url)
+
+        assert exchange.error == "tls_certificate"
+
+    def test_ends_when_the_handshake_stalls(self):
+        with zoo.opened(lambda visit: visit.stay()) as door:
+            exchange = post(f"https://127.0.0.1:{door.port}/hook")
+
+        assert exchange.error == "timeout"
+        assert exchange.address == "127.0.0.1"
+
+    def test_names_a_peer_that_does_not_speak_it(self):
+        with zoo.opened(lambda visit: visit.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as door:
+            exchange = post(f"https://127.0.0.1:{door.port}/hook")
+
+        assert (exchange.error, exchange.explanation) == ("tls_error", "The TLS handshake failed.")
+
+    def test_is_of_version_1_2_or_later(self):
+        context = senders.verifying_tls()
+
+        assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+        assert context.verify_mode == ssl.CERT_REQUIRED
+        assert context.check_hostname
+
+
+class TestLookUps:
+    def test_that_hang_end_in_time(self):
+        woken = threading.Event()
+
+        exchange = post("http://hooks.shop.example/", look_up=lambda *_: woken.wait(5) and [])
+        woken.set()
+
+        assert exchange.error == "timeout"
+        assert exchange.address is None
+
+    def test_that_find_nothing_are_named(self):
+        def fail(*_):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+        exchange = post("http://hooks.shop.example/", look_up=fail)
+
+        assert (exchange.error, exchange.explanation) == ("dns_error", "The name could not be looked up.")
+
+    @pytest.mark.parametrize(
+        "addresses",
+        [
+            (PRIVATE,),
+            (PUBLIC, PRIVATE),
+            (PRIVATE, PUBLIC),
+            (PUBLIC, "::1"),
+            (PUBLIC, "fe80::1%lo"),
+            ("::ffff:127.0.0.1",),
+            ("64:ff9b::7f00:1",),
+            ("2002:7f00:1::",),
+        ],
+    )
+    def test_that_lead_also_inside_are_blocked(self, addresses):
+        exchange = post("http://hooks.shop.example/", look_up=leading_to(*addresses), allowed=())
+
+        assert (exchange.error, exchange.explanation) == (
+            "blocked_address",
+            "The address is not a public one.",
+        )
+        assert exchange.address is None
+
+    def test_are_made_once_so_that_a_changed_answer_leads_nowhere_else(self):
+        answers = iter([leading_to("127.0.0.1"), leading_to("127.0.0.2")])
+        asked = []
+
+        def rebinding(host, port, family):
+            asked.append(host)
+            return next(answers)(host, port, family)
+
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            exchange = post(door.named("rebind.example"), look_up=rebinding)
+
+        assert exchange.succeeded
+        assert exchange.address == "127.0.0.1"
+        assert asked == ["rebind.example"]
+
+    def test_are_checked_again_on_the_address_that_is_dialled(self, monkeypatch):
+        async def unvetted(self, host, port=0, family=0):
+            return [
+                {
+                    "hostname": host,
+                    "host": "127.0.0.1",
+                    "port": port,
+                    "family": family,
+                    "proto": 0,
+                    "flags": 0,
+                }
+            ]
+
+        monkeypatch.setattr(senders.VettingResolver, "resolve", unvetted)
+
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            exchange = post(door.named("rebind.example"), allowed=())
+
+        assert exchange.error == "blocked_address"
+        assert door.connections == 0
+
+    def test_note_the_address_that_was_dialled_and_not_the_first_one(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            exchange = post(door.named("two.example"), look_up=leading_to("127.0.0.9", "127.0.0.1"))
+
+        assert exchange.succeeded
+        assert exchange.address == "127.0.0.1"
+
+    @pytest.mark.parametrize(
+        "host",
+        [
+            "127.0.0.1",
+            "2130706433",
+            "0x7f000001",
+            "0x7f.1",
+            "127.1",
+            "0177.0.0.1",
+            "[::1]",
+            "[::ffff:7f00:1]",
+            "127.0.0.1.",
+            "localhost",
+        ],
+    )
+    def test_let_no_spelling_of_an_address_slip_by(self, host):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            exchange = post(door.named(host), allowed=())
+
+        assert exchange.error in {"blocked_address", "invalid_url", "dns_error"}
+        assert door.connections == 0
+
+    @pytest.mark.parametrize(
+        "url", ["http://", "http:///hook", "nonsense", "http://[::1/", "ftp://a.example/"]
+    )
+    def test_are_not_made_for_what_is_no_address(self, url):
+        exchange = post(url)
+
+        assert (exchange.error, exchange.explanation) == ("invalid_url", "The address is not a URL.")
+
+
+class TestPhases:
+    def test_are_recorded(self):
+        def look_up(host, port, family):
+            time.sleep(0.1)
+            return leading_to("127.0.0.1")(host, port, family)
+
+        with zoo.opened(zoo.slow(0.2)) as door:
+            exchange = post(door.named("hooks.shop.example"), look_up=look_up)
+
+        assert 90 < exchange.dns_ms < 300
+        assert 0 < exchange.connect_ms < 100
+        assert 190 < exchange.wait_ms < 400
+        assert exchange.total_ms >= exchange.dns_ms + exchange.connect_ms + exchange.wait_ms - 1
+
+    def test_that_did_not_happen_are_empty(self):
+        with zoo.opened(zoo.silent) as door:
+            exchange = post(door.url)
+
+        assert exchange.dns_ms is None
+        assert exchange.connect_ms is not None
+        assert exchange.wait_ms is None
+        assert TIMEOUT * 1000 <= exchange.total_ms < (TIMEOUT + SLACK) * 1000
+
+
+class TestKeptConnections:
+    def test_are_used_again(self):
+        with zoo.opened(zoo.answering(zoo.status(200, body=b"ok"))) as door:
+            exchanges = post_all([door.url] * 5)
+
+        assert all(exchange.succeeded for exchange in exchanges)
+        assert [exchange.address for exchange in exchanges] == ["127.0.0.1"] * 5
+        assert exchanges[-1].connect_ms is None
+        assert door.connections == 1
+
+    def test_that_the_peer_closes_are_no_failure_of_the_endpoint(self):
+        with zoo.opened(zoo.closing_kept_connections) as door:
+            exchanges = post_all([door.url] * 3)
+
+        assert [exchange.error for exchange in exchanges] == [""] * 3
+        assert door.connections == 3
+        assert len(door.requests) == 3
+
+    def test_are_given_up_with_a_body_that_is_still_coming(self):
+        with zoo.opened(zoo.body_drip) as door:
+            exchanges = post_all([door.url] * 2)
+
+        assert all(exchange.succeeded for exchange in exchanges)
+        assert door.connections == 2
+
+
+class TestRequest:
+    def test_is_a_post_of_the_bytes_with_our_headers_and_no_others(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            post(door.url, headers={"Content-Type": "application/json", "X-Service-Event": "payment.success"})
+
+        (request,) = door.requests
+        assert request.line == "POST /hook HTTP/1.1"
+        assert request.body == BODY
+        assert sorted((name.lower(), value) for name, value in request.headers) == [
+            ("accept", "*/*"),
+            ("accept-encoding", "identity"),
+            ("content-length", str(len(BODY))),
+            ("content-type", "application/json"),
+            ("host", f"127.0.0.1:{door.port}"),
+            ("user-agent", "Sluice-Webhooks/1.0"),
+            ("x-service-event", "payment.success"),
+        ]
+
+    def test_carries_no_cookie_that_was_set_before(self):
+        answer = zoo.status(200, "Set-Cookie: session=1; Path=/")
+        with zoo.opened(zoo.answering(answer)) as door:
+            post_all([door.url] * 2)
+
+        assert [request.header("Cookie") for request in door.requests] == [None, None]
+
+    def test_ignores_proxies_and_netrc_of_the_environment(self, monkeypatch, tmp_path):
+        netrc = tmp_path / "netrc"
+        netrc.write_text("machine 127.0.0.1 login ada password secret\n")
+        netrc.chmod(0o600)
+        monkeypatch.setenv("NETRC", str(netrc))
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as proxy:
+            for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+                monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+            monkeypatch.delenv("no_proxy", raising=False)
+            with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+                exchange = post(door.url)
+
+        assert exchange.succeeded
+        assert proxy.connections == 0
+        assert door.requests[0].header("Authorization") is None
+        assert os.environ["http_proxy"]

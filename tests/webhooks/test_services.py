@@ -1,0 +1,222 @@
+import json
+import re
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from merchants.models import AuditEntry
+from tests.factories import BusinessFactory
+from tests.webhooks.rows import ADA, DATA, NOON, make_deliveries, make_delivery, make_endpoint, replay
+from webhooks import services
+from webhooks.models import Delivery, Endpoint, Event
+from webhooks.services import UnusableEndpoint, configure, prepare, replayable, rotate_hash_key
+from webhooks.signing import sign
+
+VECTORS = json.loads((Path(__file__).parents[1] / "data" / "signing_vectors.json").read_text())["webhook"]
+STATES = Delivery.State
+
+
+def configured(business, **changes):
+    wanted = {"url": "https://hooks.shop.com/sluice", "subscribed_events": ["payment"], "enabled": True}
+    return configure(business=business, actor=ADA, now=NOON, **(wanted | changes))
+
+
+def prepared(business, event=Event.PAYMENT_SUCCESS, **changes):
+    return prepare(
+        event=event,
+        business=business,
+        now=NOON,
+        **({"subject": uuid.uuid4(), "data": lambda: DATA} | changes),
+    )
+
+
+class TestSigning:
+    def test_fits_the_vectors(self):
+        assert sign(VECTORS["hash_key"], VECTORS["body"].encode()) == VECTORS["signature"]
+        assert sign(VECTORS["hash_key"], b"") == VECTORS["empty_body_signature"]
+
+
+@pytest.mark.django_db
+class TestConfigure:
+    def test_makes_a_key_once(self):
+        business = BusinessFactory()
+
+        first, second = configured(business), configured(business, url="https://hooks.shop.com/other")
+
+        assert re.fullmatch(r"whk_sandbox_[A-Za-z0-9]{43}", first.new_hash_key)
+        assert second.new_hash_key is None
+        endpoint = Endpoint.objects.get()
+        assert (endpoint.url, endpoint.hash_key) == ("https://hooks.shop.com/other", first.new_hash_key)
+
+    def test_stores_the_key_encrypted(self):
+        key = configured(BusinessFactory()).new_hash_key
+
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM webhooks_endpoint")
+            stored = str(cursor.fetchall())
+
+        assert key not in stored
+        assert "gAAAA" in stored
+
+    def test_is_in_the_audit_trail_with_before_and_after_and_without_the_key(self):
+        business = BusinessFactory()
+        key = configured(business).new_hash_key
+        configured(business, subscribed_events=["payout", "payment"], enabled=False)
+
+        first, second = AuditEntry.objects.filter(action="webhook.configured").order_by("pk")
+        assert first.before == {}
+        assert (second.before["enabled"], second.after["enabled"]) == (True, False)
+        assert second.before["subscribed_events"] == ["payment"]
+        assert second.after["subscribed_events"] == ["payment", "payout"]
+        assert (second.actor, second.business_id) == ("ada@example.com", business.pk)
+        assert key not in str(list(AuditEntry.objects.values()))
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"url": ""},
+            {"url": "ftp://hooks.shop.com"},
+            {"url": "https://ada@hooks.shop.com"},
+            {"subscribed_events": []},
+            {"subscribed_events": ["refund"]},
+            {"subscribed_events": ["payment", "payment.success"]},
+        ],
+    )
+    def test_refuses_what_cannot_work_and_says_why(self, wrong):
+        with pytest.raises(UnusableEndpoint) as refusal:
+            configured(BusinessFactory(), **wrong)
+
+        assert len(str(refusal.value.detail)) > 20
+        assert not Endpoint.objects.exists()
+
+    @pytest.mark.parametrize(
+        "url", ["http://hooks.shop.com/", "https://127.0.0.1/", "https://pay.sluice.shop/hook", "https://a/"]
+    )
+    def test_is_stricter_in_production(self, url, settings):
+        settings.SANDBOX, settings.PUBLIC_URL = False, "https://pay.sluice.shop"
+
+        with pytest.raises(UnusableEndpoint):
+            configured(BusinessFactory(), url=url)
+
+    def test_makes_a_live_key_in_production(self, settings):
+        settings.SANDBOX = False
+
+        assert configured(BusinessFactory()).new_hash_key.startswith("whk_live_")
+
+
+@pytest.mark.django_db
+class TestRotateHashKey:
+    def test_replaces_the_key_and_tells_the_audit_trail(self):
+        business = BusinessFactory()
+        old = configured(business).new_hash_key
+
+        new = rotate_hash_key(business=business, actor=ADA, now=NOON + timedelta(days=1)).new_hash_key
+
+        endpoint = Endpoint.objects.get()
+        assert endpoint.hash_key == new != old
+        assert endpoint.key_made_at == NOON + timedelta(days=1)
+        told = str(list(AuditEntry.objects.values()))
+        assert "webhook.key_rotated" in told
+        assert new not in told
+
+    def test_needs_an_endpoint(self):
+        with pytest.raises(Endpoint.DoesNotExist):
+            rotate_hash_key(business=BusinessFactory(), actor=ADA, now=NOON)
+
+
+@pytest.mark.django_db
+class TestPrepare:
+    def test_returns_nothing_without_an_endpoint(self):
+        assert prepared(BusinessFactory(), data=pytest.fail) == []
+
+    @pytest.mark.parametrize("event", Event)
+    @pytest.mark.parametrize("category", ["payment", "payout"])
+    def test_returns_only_what_is_subscribed(self, event, category):
+        endpoint = make_endpoint(events=[category])
+
+        rows = prepared(endpoint.business, event)
+
+        assert len(rows) == (event.value.split(".")[0] == category)
+
+    @pytest.mark.parametrize(("enabled", "state"), [(True, STATES.WAITING), (False, STATES.HELD)])
+    def test_holds_where_the_endpoint_is_off(self, enabled, state):
+        (row,) = prepared(make_endpoint(enabled=enabled).business)
+
+        row.save(force_insert=True)
+        assert Delivery.objects.get().state == state
+
+    def test_renders_the_envelope_to_the_letter(self):
+        (row,) = prepared(make_endpoint().business, data=lambda: {"reference": "ọ̀rẹ́ ✓", "amount": 5000})
+
+        envelope = json.loads(row.body)
+        assert list(envelope) == ["id", "event_id", "event", "created_at", "data"]
+        assert envelope == {
+            "id": str(row.pk),
+            "event_id": str(row.pk),
+            "event": "payment.success",
+            "created_at": "2026-01-01T12:00:05.000Z",
+            "data": {"reference": "ọ̀rẹ́ ✓", "amount": 5000},
+        }
+        assert row.body.isascii()
+        assert ": " not in row.body
+
+    def test_renders_bytes_that_the_database_does_not_change(self):
+        (row,) = prepared(
+            make_endpoint().business, data=lambda: {"narration": "a\x00b \u2028 \U0001f600 \\ \" '%s"}
+        )
+
+        row.save(force_insert=True)
+
+        assert Delivery.objects.get().body.encode() == row.body.encode()
+
+    def test_tells_of_a_transaction_once(self):
+        endpoint, subject = make_endpoint(), uuid.uuid4()
+        (first,), (second,) = (prepared(endpoint.business, subject=subject) for _ in range(2))
+        first.save(force_insert=True)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            second.save(force_insert=True)
+
+
+@pytest.mark.django_db
+class TestReplayable:
+    def test_chooses_by_state_event_and_time_oldest_first(self):
+        endpoint = make_endpoint()
+        rows = make_deliveries(endpoint, 9, state=STATES.DEAD)
+        delivered = make_delivery(endpoint, state=STATES.DELIVERED, delivered_at=NOON)
+        held = make_delivery(endpoint, state=STATES.HELD, event=Event.PAYOUT_FAILED)
+        make_delivery(endpoint, state=STATES.SKIPPED)
+        make_delivery(endpoint)
+        make_delivery(make_endpoint(), state=STATES.DEAD)
+        business = endpoint.business
+
+        assert list(replayable(business=business)) == rows
+        assert list(replayable(business=business, states=[STATES.DELIVERED])) == [delivered]
+        assert list(replayable(business=business, states=[STATES.HELD, STATES.WAITING])) == [held]
+        assert list(replayable(business=business, states=STATES, event=Event.PAYOUT_FAILED)) == [held]
+        between = replayable(business=business, since=rows[2].created_at, until=rows[4].created_at)
+        assert list(between) == rows[2:5]
+
+    def test_is_told_to_the_audit_trail_and_to_the_bell(self, rings):
+        dead = make_delivery(make_endpoint(), state=STATES.DEAD)
+
+        replay(dead)
+
+        entry = AuditEntry.objects.get(action="webhook.replayed")
+        assert (entry.target, entry.business_id) == (str(dead.pk), dead.business_id)
+        assert rings == [True]
+
+
+@pytest.mark.django_db
+class TestSendTestEvent:
+    def test_makes_a_delivery_of_no_transaction(self, django_capture_on_commit_callbacks, rings):
+        endpoint = make_endpoint(events=["payout"])
+
+        with django_capture_on_commit_callbacks(execute=True):
+            delivery = services.send_test_event(business=endpoint.business, data=DATA, now=NOON)
+
+        assert (delivery.subject, delivery.state, delivery.is_manual) == (None, STATES.WAITING, True)
+        assert rings == [True]
