@@ -56,7 +56,7 @@ lint: install ## check style, types, import contracts, migrations and the API de
 format: install ## let ruff format and fix what it can
 	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
 
-bench: install ## measure the API against its yardsticks (needs PostgreSQL, pgbench and wrk)
+bench: install ## measure the API against its yardsticks (needs PostgreSQL and pgbench)
 	@$(RUN) benchmarks/api.py $(ARGS)
 
 openapi: install ## print the OpenAPI document
