@@ -9,6 +9,7 @@ second request until it has answered the first.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
 import time
@@ -40,15 +41,21 @@ PER_BUSINESS = 8
 SLOW_AFTER = 1.0  # seconds without an answer
 LEASE_MARGIN = 20.0  # seconds that a lease lasts longer than the exchange it covers
 BATCH = 100
-POLL = 0.05  # seconds between two looks while something is under way
-FINISH_PAUSE = 0.01  # seconds in which results gather
+POLL = 0.05  # seconds between two looks that no news prompted, while something is under way
+IDLE_POLL = 0.5  # the same, while it lingers
+FINISH_PAUSE = 0.005  # seconds in which results gather
+LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
+LIFE = 30.0  # seconds after which it claims nothing more, so that its worker can be stopped at any load
 
 
 class Drain:
-    """One run over what is due, and over what becomes due meanwhile."""
+    """One run over what is due, and over what becomes due meanwhile. `linger` in seconds."""
 
-    def __init__(self, *, clock: Callable[[], datetime] = timezone.now) -> None:
+    def __init__(self, *, clock: Callable[[], datetime] = timezone.now, linger: float = 0) -> None:
         self._clock = clock
+        self._linger = linger
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()  # something was finished, or somebody rang
         self._database = ThreadPoolExecutor(1, thread_name_prefix="drain-db")
         self._in_flight: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by business: started at
         self._silent: set[UUID] = set()  # businesses whose endpoint has not answered when it was last asked
@@ -69,19 +76,46 @@ class Drain:
     def stop(self) -> None:
         """Claim nothing more, and finish what is under way."""
         self._stopping = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look now, from whatever thread this is called."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has just ended: nobody needs to be woken
+                self._loop.call_soon_threadsafe(self._news.set)
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
         await self._in_database(lambda: store.release_stragglers(at=self._clock()))
+        self._loop = asyncio.get_running_loop()
+        ends_at = time.monotonic() + LIFE
+        idle_until = time.monotonic() + self._linger
         async with Sender(timeout=settings.WEBHOOK_TIMEOUT, allowed=allowed) as sender:
             while True:
+                self._news.clear()
                 claimed = [] if self._stopping else await self._claim()
                 for delivery in claimed:
                     self._start(sender, delivery)
-                if not claimed and not self._running and not self._results:
+                if claimed or self._running or self._results:
+                    idle_until = time.monotonic() + self._linger
+                elif self._stopping or self._is_over(min(idle_until, ends_at)):
                     return
                 await self._finish()
-                await asyncio.sleep(0 if claimed else FINISH_PAUSE if self._results else POLL)
+                if not claimed:
+                    await self._wait_for_news()
+                if self._linger and time.monotonic() >= ends_at:
+                    self._stopping = True
+
+    def _is_over(self, moment: float) -> bool:
+        """Tell whether it is time to end: not when somebody rang after the last look."""
+        return time.monotonic() >= moment and not self._news.is_set()
+
+    async def _wait_for_news(self) -> None:
+        busy = self._running or self._results
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), POLL if busy else IDLE_POLL)
+        if self._results:
+            await asyncio.sleep(FINISH_PAUSE)
 
     async def _claim(self) -> list[Claimed]:
         free = min(SLOTS - len(self._running), BATCH)
@@ -139,6 +173,7 @@ class Drain:
         (self._silent.add if exchange.error == "timeout" else self._silent.discard)(delivery.business_id)
         self._results.append(self._judge(delivery, exchange, started_at))
         self.sent += 1
+        self._news.set()
 
     def _judge(self, delivery: Claimed, exchange: Exchange, started_at: datetime) -> Finished:
         return Finished(
@@ -165,11 +200,13 @@ _current = threading.Lock()
 _drains: set[Drain] = set()
 
 
-def drain_once() -> int:
-    """Run a drain, unless one runs in this process already: it looks again by itself."""
+def drain_once(*, linger: float = 0) -> int:
+    """Run a drain; where one runs in this process already, wake it instead."""
     if not _current.acquire(blocking=False):
+        for running in list(_drains):
+            running.wake()
         return 0
-    drain = Drain()
+    drain = Drain(linger=linger)
     _drains.add(drain)
     try:
         return drain.run()

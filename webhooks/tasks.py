@@ -11,7 +11,7 @@ from webhooks import services
 @shared_task(name="webhooks.drain")
 def drain() -> None:
     """Send what is due. Rung after each event, and swept every second."""
-    drains.drain_once()
+    drains.drain_once(linger=drains.LINGER)
 
 
 @shared_task(name="webhooks.drop_long_held")

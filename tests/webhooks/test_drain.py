@@ -206,6 +206,29 @@ class TestDrain:
         assert second == 0
         assert len(door.requests) == 1
 
+    def test_that_lingers_is_woken_by_the_next_ring(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            endpoint = make_endpoint(url=door.url)
+            lingering = in_background(lambda: drain_once(linger=3))
+            time.sleep(0.3)  # it has looked, found nothing, and waits
+
+            make_delivery(endpoint, at=now())
+            made_here = drain_once()
+            wait_until(lambda: Delivery.objects.filter(state=STATES.DELIVERED).exists(), seconds=1)
+            drains.stop_gracefully()
+            lingering.join()
+
+        assert made_here == 0
+        assert len(door.requests) == 1
+
+    def test_that_lingers_ends_after_its_life_at_any_load(self, monkeypatch):
+        monkeypatch.setattr(drains, "LIFE", 0.2)
+
+        started = time.monotonic()
+        drain_once(linger=60)
+
+        assert time.monotonic() - started < 5
+
     def test_counts_results_that_come_after_the_lease_as_lost(self):
         with zoo.opened(zoo.slow(0.3)) as door:
             make_delivery(make_endpoint(url=door.url), at=now())

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from merchants.audit import Actor
-from merchants.businesses import NoSuchBusiness, find_business
+from merchants.commands import add_business_argument, chosen_business
 from merchants.progress import show_progress
 from webhooks import services
 from webhooks.models import Event
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--business", required=True, metavar="ID_OR_NAME")
+        add_business_argument(parser)
         parser.add_argument("--since", help="created at or after this moment, with its offset")
         parser.add_argument("--until", help="created at or before this moment, with its offset")
         parser.add_argument(
@@ -33,12 +33,8 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="count, send nothing")
 
     def handle(self, *, business: str, state: str, dry_run: bool, **options: Any) -> None:
-        try:
-            owner = find_business(business)
-        except NoSuchBusiness as problem:
-            raise CommandError(str(problem)) from None
         chosen = services.replayable(
-            business=owner,
+            business=chosen_business(business),
             states=[state],
             event=options["event"],
             since=_moment("--since", options["since"]),
