@@ -1,17 +1,18 @@
-import json
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.core.validators import validate_email
 from django.utils import timezone
 
 from merchants.audit import Actor
 from merchants.businesses import open_business
+from merchants.commands import Document, DocumentCommand
 
 
-class Command(BaseCommand):
+class Command(DocumentCommand):
     help = (
         "Create a business with its owner and first key pair. The secret key and the password are shown "
         "this once. Example: manage.py create_business --name 'Ada Books' --email ada@example.com --json"
@@ -20,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--name", required=True, help="the business's name, 1 to 200 characters")
         parser.add_argument("--email", required=True, help="the owner's e-mail address, used to sign in")
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        super().add_arguments(parser)
 
     def handle(self, *, name: str, email: str, json: bool, **options: Any) -> None:
         name = name.strip()
@@ -35,13 +36,10 @@ class Command(BaseCommand):
         opened = open_business(
             name=name, email=email, actor=Actor(name="create_business"), now=timezone.now()
         )
-        self._show(opened.credentials(), as_json=json)
+        self.show(opened.credentials(), as_json=json)
 
-    def _show(self, document: dict[str, Any], *, as_json: bool) -> None:
-        if as_json:
-            self.stdout.write(json.dumps(document, indent=2))
-            return
+    def lines(self, document: Document) -> Iterable[str]:
         for label, value in document.items():
             if value is not None:
-                self.stdout.write(f"{label.replace('_', ' '):>15}  {value}")
-        self.stdout.write("Keep the secret key and the password now: they are not shown again.")
+                yield f"{label.replace('_', ' '):>15}  {value}"
+        yield "Keep the secret key and the password now: they are not shown again."

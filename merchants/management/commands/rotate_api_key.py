@@ -1,24 +1,24 @@
-import json
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from merchants.audit import Actor
-from merchants.businesses import NoSuchBusiness, find_business
+from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from merchants.keys import rotate_keys
 
 
-class Command(BaseCommand):
+class Command(DocumentCommand):
     help = (
         "Make a new key pair; the older ones go on for the overlap, then end. "
         "Example: manage.py rotate_api_key --business 'Ada Books' --overlap 24"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--business", required=True, metavar="ID_OR_NAME")
+        add_business_argument(parser)
         parser.add_argument(
             "--overlap",
             type=float,
@@ -26,21 +26,18 @@ class Command(BaseCommand):
             metavar="HOURS",
             help="how long the older keys go on (default 24; 0 ends them now)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        super().add_arguments(parser)
 
     def handle(self, *, business: str, overlap: float, json: bool, **options: Any) -> None:
         if not 0 <= overlap <= 24 * 365:
             raise CommandError("--overlap must be 0 to 8760 hours.", returncode=2)
-        try:
-            owner = find_business(business)
-        except NoSuchBusiness as problem:
-            raise CommandError(str(problem)) from None
+        owner = chosen_business(business)
         now = timezone.now()
         key = rotate_keys(
             business=owner, overlap=timedelta(hours=overlap), actor=Actor(name="rotate_api_key"), now=now
         )
         ends_at = (now + timedelta(hours=overlap)).isoformat(timespec="seconds").replace("+00:00", "Z")
-        self._show(
+        self.show(
             {
                 "business": str(owner.pk),
                 "api_key": key.public_id,
@@ -50,10 +47,7 @@ class Command(BaseCommand):
             as_json=json,
         )
 
-    def _show(self, document: dict[str, str], *, as_json: bool) -> None:
-        if as_json:
-            self.stdout.write(json.dumps(document, indent=2))
-            return
-        self.stdout.write(f"api key     {document['api_key']}")
-        self.stdout.write(f"secret key  {document['secret_key']}  (shown this once)")
-        self.stdout.write(f"Older keys end at {document['older_keys_end_at']}.")
+    def lines(self, document: Document) -> Iterable[str]:
+        yield f"api key     {document['api_key']}"
+        yield f"secret key  {document['secret_key']}  (shown this once)"
+        yield f"Older keys end at {document['older_keys_end_at']}."

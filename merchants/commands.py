@@ -1,0 +1,40 @@
+"""What management commands share: how they name a business, and how they answer."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from merchants.businesses import NoSuchBusiness, find_business
+from merchants.models import Business
+
+Document = dict[str, Any]
+
+
+class DocumentCommand(BaseCommand):
+    """A command that answers with one document: as lines for a person, as JSON with --json."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def lines(self, document: Document) -> Iterable[str]:
+        """Return what a person reads of the document."""
+        raise NotImplementedError
+
+    def show(self, document: Document, *, as_json: bool) -> None:
+        for line in [json.dumps(document, indent=2)] if as_json else self.lines(document):
+            self.stdout.write(line)
+
+
+def add_business_argument(parser: ArgumentParser) -> None:
+    parser.add_argument("--business", required=True, metavar="ID_OR_NAME")
+
+
+def chosen_business(id_or_name: str) -> Business:
+    """Return the business that --business names, or end the command with what is wrong with the name."""
+    try:
+        return find_business(id_or_name)
+    except NoSuchBusiness as problem:
+        raise CommandError(str(problem)) from None
