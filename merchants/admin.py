@@ -7,10 +7,10 @@ from django.http import HttpRequest
 from merchants.models import ApiKey, AuditEntry, Business, Member, User
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
+class ReadOnly:
     """Rows to look at: nothing is added, changed or deleted here."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
@@ -18,6 +18,16 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
+
+
+class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):
+    """A model's rows, read-only."""
+
+
+class ReadOnlyInline(ReadOnly, admin.TabularInline):
+    """The rows that belong to another one, read-only, on its page."""
+
+    extra = 0
 
 
 class MemberInline(admin.TabularInline):

@@ -1,23 +1,13 @@
 """Transactions as our own staff see them: everything to look at, nothing to change."""
 
-from typing import Any
-
 from django.contrib import admin
 
-from merchants.admin import ReadOnlyAdmin
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
 from payments.models import CardOperation, Transaction, Transition
 
 
-class TransitionInline(admin.TabularInline):
+class TransitionInline(ReadOnlyInline):
     model = Transition
-    extra = 0
-    can_delete = False
-
-    def has_add_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002
-        return False
-
-    def has_change_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002
-        return False
 
 
 @admin.register(Transaction)

@@ -1,24 +1,14 @@
 """Endpoints and deliveries as our own staff see them."""
 
-from typing import Any
-
 from django.contrib import admin
 
-from merchants.admin import ReadOnlyAdmin
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
 from webhooks.models import Attempt, Delivery, Endpoint
 
 
-class AttemptInline(admin.TabularInline):
+class AttemptInline(ReadOnlyInline):
     model = Attempt
-    extra = 0
-    can_delete = False
     exclude = ("excerpt",)
-
-    def has_add_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002
-        return False
-
-    def has_change_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002
-        return False
 
 
 @admin.register(Endpoint)
