@@ -9,9 +9,12 @@ table makes it anew, and the triggers of the old one would be gone.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from django.apps import AppConfig
+from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.signals import post_migrate
 
 
 class Guard(Protocol):
@@ -64,6 +67,15 @@ class Final:
     @property
     def refusal(self) -> str:
         return f"{self.table}.{self.column} is final"
+
+
+def put_up_after_migrate(app: AppConfig, guards: Iterable[Guard]) -> None:
+    """Have an app's guards put up whenever its migrations have run."""
+
+    def put_up_missing(using: str, **_: Any) -> None:
+        put_up(guards, connections[using])
+
+    post_migrate.connect(put_up_missing, sender=app, weak=False)  # weak: it would be gone at once
 
 
 def put_up(guards: Iterable[Guard], connection: BaseDatabaseWrapper) -> None:
