@@ -19,11 +19,10 @@ def create_key(
     *, business: Business, actor: Actor, now: datetime, name: str = "", access: str = ApiKey.Access.FULL
 ) -> ApiKey:
     """Make a key pair. Its `secret` is readable on the returned object; show it now, never again."""
-    kind = "sandbox" if settings.SANDBOX else "live"
     key: ApiKey = ApiKey.objects.create(
         business=business,
-        public_id=f"pk_{kind}_{_random_text(16)}",
-        secret=f"sk_{kind}_{_random_text(43)}",
+        public_id=random_key("pk", length=16),
+        secret=random_key("sk", length=43),
         name=name,
         access=access,
     )
@@ -78,5 +77,7 @@ def _end(key: ApiKey, *, at: datetime, actor: Actor, now: datetime) -> None:
     )
 
 
-def _random_text(length: int) -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+def random_key(prefix: str, *, length: int) -> str:
+    """Return `prefix_sandbox_…` or `prefix_live_…` with so many random letters and digits at its end."""
+    kind = "sandbox" if settings.SANDBOX else "live"
+    return f"{prefix}_{kind}_" + "".join(secrets.choice(_ALPHABET) for _ in range(length))

@@ -1,8 +1,6 @@
 """Endpoints set up, events published, deliveries sent again."""
 
 import json
-import secrets
-import string
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from rest_framework import status
 from merchants import audit
 from merchants.audit import Actor
 from merchants.errors import Problem
+from merchants.keys import random_key
 from merchants.models import Business
 from merchants.rows import Lookup
 from webhooks import bell, destinations
@@ -28,7 +27,6 @@ HELD_FOR = timedelta(days=7)  # then a held delivery is dropped
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
 _ENDPOINT = Lookup(Endpoint, "business")
-_ALPHABET = string.ascii_letters + string.digits
 
 
 class UnusableEndpoint(Problem):
@@ -64,24 +62,29 @@ def configure(
     Business.objects.select_for_update().get(pk=business.pk)  # one configuration at a time
     endpoint = Endpoint.objects.filter(business=business).first()
     wanted = {"url": url, "subscribed_events": sorted(set(subscribed_events)), "enabled": enabled}
-    if endpoint is None:
-        key = _new_hash_key()
-        endpoint = Endpoint.objects.create(
-            business=business, hash_key=key, created_at=now, key_made_at=now, **wanted
-        )
-        before: dict[str, Any] = {}
-    else:
-        key = None
-        before = {name: getattr(endpoint, name) for name in wanted}
-        for name, value in wanted.items():
-            setattr(endpoint, name, value)
-        endpoint.save(update_fields=list(wanted))
+    before = {} if endpoint is None else {name: getattr(endpoint, name) for name in wanted}
+    configured = _create(business, wanted, now=now) if endpoint is None else _change(endpoint, wanted)
     if enabled:
         release(business=business, now=now)
     audit.record(
         action="webhook.configured", actor=actor, business=business, before=before, after=wanted, now=now
     )
+    return configured
+
+
+def _create(business: Business, wanted: dict[str, Any], *, now: datetime) -> Configured:
+    key = _new_hash_key()
+    endpoint = Endpoint.objects.create(
+        business=business, hash_key=key, created_at=now, key_made_at=now, **wanted
+    )
     return Configured(endpoint, key)
+
+
+def _change(endpoint: Endpoint, wanted: dict[str, Any]) -> Configured:
+    for name, value in wanted.items():
+        setattr(endpoint, name, value)
+    endpoint.save(update_fields=list(wanted))
+    return Configured(endpoint, None)
 
 
 @transaction.atomic
@@ -103,8 +106,8 @@ def prepare(
 ) -> list[Delivery]:
     """Return the row that tells a business of an event, to be inserted with the outcome itself.
 
-    None where there is no endpoint, or it is not subscribed: then `data`, which makes the event's data, is
-    not called. Call `bell.ring` after the commit.
+    Nothing where there is no endpoint, or it is not subscribed: then `data`, which makes the event's data,
+    is not called. Call `bell.ring` after the commit.
     """
     endpoint = _ENDPOINT.find(business.pk)
     if endpoint is None or not endpoint.is_subscribed_to(event):
@@ -228,5 +231,4 @@ def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime) -
 
 
 def _new_hash_key() -> str:
-    kind = "sandbox" if settings.SANDBOX else "live"
-    return f"whk_{kind}_" + "".join(secrets.choice(_ALPHABET) for _ in range(43))
+    return random_key("whk", length=43)
