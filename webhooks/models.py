@@ -108,11 +108,6 @@ class Delivery(models.Model):
     def __str__(self) -> str:
         return f"{self.event} {self.pk}"
 
-    @property
-    def attempt_number(self) -> int:
-        """Return the number of the attempt that comes next or is under way, counted from 1."""
-        return self.attempts_made + self.manual_attempts + 1
-
 
 class Attempt(models.Model):
     """One try at a delivery: when, where, how long each phase took, and what came of it."""
@@ -138,7 +133,3 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
-
-    @property
-    def succeeded(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004  (the 2xx)
