@@ -6,11 +6,10 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from payments.models import CardOperation, Transaction
+from payments.models import Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED
-from payments.services import settlement
+from payments.services import operations, settlement
 from payments.services.intents import lock
-from payments.services.operations import Kind
 from payments.services.settlement import Cause
 
 OUTCOMES = {
@@ -36,9 +35,7 @@ def expire_one(transaction_id: UUID, *, now: datetime) -> bool:
     transaction = lock(transaction_id)
     if transaction.expires_at is None or transaction.expires_at > now:
         return False
-    if transaction.operations.filter(
-        kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
-    ).exists():
+    if operations.is_capture_or_void_under_way(transaction):
         return False  # the acquirer may have captured: its answer decides
     outcome = OUTCOMES[Transaction.Awaiting(transaction.awaiting)]
     settlement.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)

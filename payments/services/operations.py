@@ -14,7 +14,7 @@ from rest_framework import status
 
 from merchants.errors import Problem
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.outcomes import COMPLETED, VOIDED
+from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
 from payments.services import settlement
 from payments.services.intents import lock
@@ -54,7 +54,7 @@ def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: d
     if not answer.is_definite:
         return operation  # `requery` asks again
     operation.finish(answer.outcome, now=now)
-    _APPLY[Kind(operation.kind)](transaction, operation, answer, cause, now)
+    _apply(operation, answer.outcome, cause=cause, now=now)
     return operation
 
 
@@ -67,39 +67,23 @@ def require_capturable(transaction: Transaction, *, now: datetime) -> None:
         raise InvalidState("Only an authorised payment that was not captured or voided allows this.")
     if transaction.expires_at is None or transaction.expires_at <= now:
         raise InvalidState("The authorisation has expired.")
-    under_way = transaction.operations.filter(
-        kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
-    )
-    if under_way.exists():
+    if is_capture_or_void_under_way(transaction):
         raise InvalidState("A capture or void of this payment is under way.")
 
 
-def _apply_capture(
-    transaction: Transaction, operation: CardOperation, answer: RailAnswer, cause: Cause, now: datetime
-) -> None:
-    if answer.outcome.is_success:
+def is_capture_or_void_under_way(transaction: Transaction) -> bool:
+    """Tell whether the acquirer was asked to end the authorisation and has not answered yet."""
+    return transaction.operations.filter(
+        kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
+    ).exists()
+
+
+def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
+    """Do to the transaction what the acquirer did. A refused capture or void leaves it as it was."""
+    transaction = operation.transaction
+    if operation.kind == Kind.REFUND:
+        transaction.settle_refund(operation.amount, succeeded=outcome.is_success, cause=cause, now=now)
+    elif operation.kind == Kind.CAPTURE and outcome.is_success:
         settlement.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
-
-
-def _apply_void(
-    transaction: Transaction,
-    operation: CardOperation,  # noqa: ARG001
-    answer: RailAnswer,
-    cause: Cause,
-    now: datetime,
-) -> None:
-    if answer.outcome.is_success:
+    elif operation.kind == Kind.VOID and outcome.is_success:
         settlement.finish(transaction, VOIDED, cause=cause, now=now)
-
-
-def _apply_refund(
-    transaction: Transaction, operation: CardOperation, answer: RailAnswer, cause: Cause, now: datetime
-) -> None:
-    transaction.settle_refund(operation.amount, succeeded=answer.outcome.is_success, cause=cause, now=now)
-
-
-_APPLY: dict[Kind, Callable[[Transaction, CardOperation, RailAnswer, Cause, datetime], None]] = {
-    Kind.CAPTURE: _apply_capture,
-    Kind.VOID: _apply_void,
-    Kind.REFUND: _apply_refund,
-}
