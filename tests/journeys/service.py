@@ -75,7 +75,7 @@ def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
     for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "FINGERPRINT_KEY"):
         environment.pop(name, None)  # the folder's own
     if environment.get("DATABASE_URL"):
-        with _postgresql_database(environment["DATABASE_URL"]) as url:
+        with postgresql_database(environment["DATABASE_URL"]) as url:
             environment["DATABASE_URL"] = url
             with _gunicorn(folder, port, environment) as running:
                 yield running
@@ -124,7 +124,7 @@ def _process(command: list[str], folder: Path, port: int, environment: dict[str,
 
 
 @contextmanager
-def _postgresql_database(url: str) -> Iterator[str]:
+def postgresql_database(url: str) -> Iterator[str]:
     """Make a database for one service beside the one that DATABASE_URL names."""
     name = f"sluice_journey_{secrets.token_hex(4)}"
     with psycopg.connect(url, autocommit=True) as connection:
