@@ -1,7 +1,6 @@
 """Card checks: is this card alive? No money moves and no event is sent."""
 
 import secrets
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +9,7 @@ from payments.models import Transaction
 from payments.rails import card_acquirer
 from payments.services.intents import Intent, card_fields, open_intent
 from payments.services.orders import card_order
-from payments.services.settlement import Cause, ask
+from payments.services.settlement import ask_if_new
 
 
 def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
@@ -31,10 +30,4 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         currency=request["currency"],
         **card_fields(card, now=now),
     )
-    if intent.is_new:
-        order = card_order(intent.transaction)
-        return replace(
-            intent,
-            transaction=ask(intent.transaction, lambda: acquirer.verify(order, card=card), cause=Cause.RAIL),
-        )
-    return intent
+    return ask_if_new(intent, lambda new: acquirer.verify(card_order(new), card=card))

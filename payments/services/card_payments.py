@@ -1,6 +1,5 @@
 """Card payments: authorised, and captured at once unless the merchant asks otherwise."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -8,9 +7,9 @@ from merchants.models import Business
 from payments.models import Transaction
 from payments.rails import card_acquirer
 from payments.rails.protocol import ThreeDSecure
-from payments.services.intents import Intent, card_fields, open_intent
+from payments.services.intents import Intent, card_fields, open_intent, order_fields
 from payments.services.orders import card_order
-from payments.services.settlement import Cause, ask
+from payments.services.settlement import ask_if_new
 
 
 def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
@@ -21,32 +20,16 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     """
     acquirer = card_acquirer()
     card = request["source"]
-    customer = request.get("customer", {})
     three_ds = request.get("three_ds", ThreeDSecure())
     intent = open_intent(
         business=business,
-        reference=request["reference"],
         fingerprint=fingerprint,
         now=now,
         request_type=Transaction.RequestType.PAYMENT,
-        amount=request["amount"],
-        currency=request["currency"],
         captures_at_once=request["capture"],
         challenge_preference=three_ds.challenge_preference if three_ds.enabled else "",
-        narration=request.get("narration", ""),
-        payment_ip=request.get("payment_ip"),
         redirect_url=request["redirect_url"],
-        customer_name=customer.get("name", ""),
-        customer_email=customer.get("email", ""),
-        customer_reference=customer.get("reference", ""),
+        **order_fields(request),
         **card_fields(card, now=now),
     )
-    if intent.is_new:
-        order = card_order(intent.transaction)
-        return replace(
-            intent,
-            transaction=ask(
-                intent.transaction, lambda: acquirer.authorise(order, card=card), cause=Cause.RAIL
-            ),
-        )
-    return intent
+    return ask_if_new(intent, lambda new: acquirer.authorise(card_order(new), card=card))

@@ -54,6 +54,21 @@ def open_intent(
     return Intent(existing, is_new=False)
 
 
+def order_fields(request: dict[str, Any]) -> dict[str, Any]:
+    """Return what is stored of every order, be it a payment or a payout."""
+    customer = request.get("customer", {})
+    return {
+        "reference": request["reference"],
+        "amount": request["amount"],
+        "currency": request["currency"],
+        "narration": request.get("narration", ""),
+        "payment_ip": request.get("payment_ip"),
+        "customer_name": customer.get("name", ""),
+        "customer_email": customer.get("email", ""),
+        "customer_reference": customer.get("reference", ""),
+    }
+
+
 def card_fields(card: Card, *, now: datetime) -> dict[str, str]:
     """Return what is stored of a card, and the ISO 8583 numbers of its transaction."""
     stan = trace_numbers.take()

@@ -11,7 +11,7 @@ def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) 
         amount=transaction.amount,
         currency=transaction.currency,
         captures_at_once=transaction.captures_at_once,
-        three_ds=three_ds_of(transaction),
+        three_ds=_three_ds(transaction),
         has_passed_challenge=has_passed_challenge,
         card_bin=transaction.card_bin,
         card_last4=transaction.card_last4,
@@ -24,7 +24,7 @@ def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) 
     )
 
 
-def three_ds_of(transaction: Transaction) -> ThreeDSecure:
+def _three_ds(transaction: Transaction) -> ThreeDSecure:
     preference = transaction.challenge_preference
     return ThreeDSecure(enabled=True, challenge_preference=preference) if preference else ThreeDSecure()
 

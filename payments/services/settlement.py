@@ -5,6 +5,7 @@ before, outside of it.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction as database
@@ -16,12 +17,20 @@ from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.outcomes import Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
 from payments.representation import represent
-from payments.services.intents import authorisation_ends, challenge_ends, find
+from payments.services.intents import Intent, authorisation_ends, challenge_ends, find
 from webhooks import bell
 from webhooks import services as webhooks
 from webhooks.models import Delivery, Event
 
 Cause = Transition.Cause
+
+
+def ask_if_new(intent: Intent, question: Callable[[Transaction], RailAnswer]) -> Intent:
+    """Ask the rail about an intent that this request has written; about any other it was asked before."""
+    if not intent.is_new:
+        return intent
+    transaction = intent.transaction
+    return replace(intent, transaction=ask(transaction, lambda: question(transaction), cause=Cause.RAIL))
 
 
 def ask(transaction: Transaction, question: Callable[[], RailAnswer], *, cause: Cause) -> Transaction:
