@@ -173,12 +173,10 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
     "DEFAULT_PARSER_CLASSES": ["merchants.strict_json.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "merchants.pagination.NewestFirst",
     "DEFAULT_SCHEMA_CLASS": "config.openapi.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter like any other
-    "UNICODE_JSON": True,
 }
 
 SPECTACULAR_SETTINGS = {

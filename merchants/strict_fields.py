@@ -27,7 +27,6 @@ from merchants.models import Business
 Errors: TypeAlias = dict[str, Any]
 
 MAX_AMOUNT = 10**12  # minor units
-REFERENCE = re.compile(r"[A-Za-z0-9._:-]{1,100}\Z")
 HOST = re.compile(r"([a-z0-9_][a-z0-9._-]*|[0-9a-f:.]+)\Z")  # a name, or an address as `urlsplit` gives it
 CURRENCIES = frozenset(currency.code for currency in ISO4217Currency)
 

@@ -39,7 +39,7 @@ class AlreadyMoved(InvalidState):
 
 class TransactionQuerySet(models.QuerySet["Transaction"]):
     def of(self, business: Business) -> TransactionQuerySet:
-        """The only way to a business's transactions: another's look as if they did not exist."""
+        """A business's own: another's look as if they did not exist."""
         return self.filter(business=business)
 
     def unanswered(self) -> TransactionQuerySet:
