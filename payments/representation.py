@@ -3,11 +3,11 @@
 Fields that do not belong to the flow, or are not known yet, are left out.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 
+from merchants.timestamps import timestamp
 from payments import banks
 from payments.models import CardOperation, Transaction
 
@@ -116,12 +116,3 @@ def represent_refund(refund: CardOperation) -> dict[str, Any]:
 
 def challenge_address(token: str) -> str:
     return f"{settings.PUBLIC_URL}/3ds/{token}"
-
-
-def timestamp(moment: datetime) -> str:
-    """Return a moment in RFC 3339, UTC, to the millisecond.
-
-    >>> timestamp(datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC))
-    '2026-01-01T00:00:05.000Z'
-    """
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -20,6 +20,7 @@ from merchants.errors import Problem
 from merchants.keys import random_key
 from merchants.models import Business
 from merchants.rows import Lookup
+from merchants.timestamps import timestamp
 from webhooks import bell, destinations
 from webhooks.models import Category, Delivery, Endpoint, Event
 
@@ -219,12 +220,11 @@ def _delivery(
 
 def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime) -> str:
     """Return the body of an event, once and for all its attempts."""
-    created_at = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     envelope = {
         "id": str(event_id),
         "event_id": str(event_id),
         "event": str(event),
-        "created_at": created_at,
+        "created_at": timestamp(now),
         "data": data,
     }
     return json.dumps(envelope, separators=(",", ":"), ensure_ascii=True)
