@@ -45,29 +45,31 @@ def configure(*, level: str, as_json: bool) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    logging.config.dictConfig(
-        {
-            "version": 1,
-            "disable_existing_loggers": False,
-            "formatters": {
-                "chain": {
-                    "()": structlog.stdlib.ProcessorFormatter,
-                    "foreign_pre_chain": [structlog.stdlib.ExtraAdder(allow=()), *shared],
-                    "processors": [
-                        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                        # Plain tracebacks: structlog's rich ones would show local variables.
-                        structlog.processors.format_exc_info,
-                        _mask,
-                        renderer,
-                    ],
-                },
-            },
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "chain"}},
-            "root": {"handlers": ["stderr"], "level": level},
-            "loggers": {
-                "django.request": {"level": "ERROR"},  # answers of 4xx are the caller's, not ours
-                "celery": {"level": "WARNING"},
-                "kombu": {"level": "WARNING"},
-            },
+    chain = {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": [structlog.stdlib.ExtraAdder(allow=()), *shared],
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            # Plain tracebacks: structlog's rich ones would show local variables.
+            structlog.processors.format_exc_info,
+            _mask,
+            renderer,
+        ],
+    }
+    logging.config.dictConfig(_standard_library(chain, level=level))
+
+
+def _standard_library(chain: dict[str, Any], *, level: str) -> dict[str, Any]:
+    """Return the configuration of `logging`: everything through that formatter, to standard error."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"chain": chain},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "chain"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            "django.request": {"level": "ERROR"},  # answers of 4xx are the caller's, not ours
+            "celery": {"level": "WARNING"},
+            "kombu": {"level": "WARNING"},
         },
-    )
+    }

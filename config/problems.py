@@ -111,12 +111,10 @@ def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") ->
     }
 
 
-def problem_response(request: HttpRequest, code: str, **headers: str) -> HttpResponse:
+def problem_response(request: HttpRequest, code: str) -> HttpResponse:
     """Answer with a problem outside of DRF's views."""
     body = problem(code, request_id=getattr(request, "id", ""))
-    return HttpResponse(
-        json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE, headers=headers
-    )
+    return HttpResponse(json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE)
 
 
 class TemporarilyUnavailable(Problem):
