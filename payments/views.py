@@ -1,7 +1,9 @@
 """The payment API: parse, one call, answer. `request.user` is the business that signed."""
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 from rest_framework import status
 from rest_framework.exceptions import NotFound
@@ -20,6 +22,8 @@ from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerial
 from payments.services import captures, refunds
 from payments.services.intents import find_of
 
+M = TypeVar("M", bound=Model)
+
 CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
 
 
@@ -36,9 +40,7 @@ class PaymentsView(APIView):
 
     def get(self, request: Request) -> Response:
         transactions = Transaction.objects.of(_business(request)).select_related("challenge")
-        paginator = NewestFirst()
-        page = paginator.paginate_queryset(filtered(transactions, request.query_params), request, self)
-        return paginator.get_paginated_response([represent(transaction) for transaction in page or []])
+        return _page(self, filtered(transactions, request.query_params), represent)
 
 
 class PaymentView(APIView):
@@ -80,9 +82,7 @@ class RefundsView(APIView):
         made = CardOperation.objects.filter(
             transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
         ).select_related("transaction")
-        paginator = NewestFirst()
-        page = paginator.paginate_queryset(made, request, self)
-        return paginator.get_paginated_response([represent_refund(refund) for refund in page or []])
+        return _page(self, made, represent_refund)
 
 
 class BanksView(APIView):
@@ -111,6 +111,13 @@ def _find(request: Request, reference: str) -> Transaction:
     if transaction is None:
         raise NotFound
     return transaction
+
+
+def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:
+    """Answer with the page of a list that the request asks for."""
+    paginator = NewestFirst()
+    page = paginator.paginate_queryset(rows, view.request, view)
+    return paginator.get_paginated_response([show(row) for row in page or []])
 
 
 def _created_or_replayed(shown: dict[str, Any], *, is_new: bool, location: str | None = None) -> Response:
