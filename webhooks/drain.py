@@ -28,6 +28,7 @@ from django.db import connection
 from django.utils import timezone
 
 from webhooks import store
+from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
 from webhooks.store import Claimed, Finished
@@ -181,7 +182,7 @@ class Drain:
             exchange=exchange,
             started_at=started_at,
             ended_at=self._clock(),
-            jitter=random.uniform(-0.5, 0.5),  # noqa: S311  (spreads load; guards nothing)
+            jitter=random.uniform(-JITTER, JITTER),  # noqa: S311  (spreads load; guards nothing)
         )
 
     async def _finish(self) -> None:

@@ -24,7 +24,7 @@ from merchants.timestamps import timestamp
 from webhooks import bell, destinations
 from webhooks.models import Category, Delivery, Endpoint, Event
 
-HELD_FOR = timedelta(days=7)  # then a held delivery is dropped
+HELD_FOR = timedelta(days=7)  # from the event on; then a held delivery is dropped
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
 _ENDPOINT = Lookup(Endpoint, "business")
@@ -180,7 +180,7 @@ def release(*, business: Business, now: datetime) -> int:
 
 
 def drop_long_held(*, now: datetime) -> int:
-    """Give up deliveries that were held for seven days; return how many there were."""
+    """Give up held deliveries whose event is seven days old; return how many there were."""
     dropped: int = Delivery.objects.filter(state=Delivery.State.HELD, created_at__lt=now - HELD_FOR).update(
         state=Delivery.State.SKIPPED, next_attempt_at=None
     )

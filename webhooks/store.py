@@ -48,7 +48,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """An attempt that has ended. `jitter` (-0.5 to 0.5) decides when the next one is due."""
+    """An attempt that has ended. `jitter`, drawn beforehand, decides when the next one is due."""
 
     delivery: Claimed
     exchange: Exchange
