@@ -55,6 +55,11 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
     return _failure_page(request, HTTPStatus.FORBIDDEN)
 
 
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
+    """Refuse a form that no page of ours has sent, or one that is too old."""
+    return _failure_page(request, HTTPStatus.FORBIDDEN)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     if request.path.startswith("/api/"):
         return problem_response(request, "not_found")

@@ -48,6 +48,7 @@ APPEND_SLASH = False  # an unsigned redirect would only break a signed request
 
 INSTALLED_APPS = [
     "config",
+    "dashboard",
     "payments",
     "webhooks",
     "merchants",
@@ -102,7 +103,11 @@ AUTH_PASSWORD_VALIDATORS = [
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
+CSRF_FAILURE_VIEW = "config.docs.forged"
 SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
+# So many entries at the end of X-Forwarded-For are true; any further ones are what the caller claims.
+PROXIES_IN_FRONT = env.number("PROXIES_IN_FRONT", default=0 if SANDBOX else 1, minimum=0)
 
 MAX_BODY_BYTES = 64 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES

@@ -2,8 +2,10 @@
 
 from django.contrib import admin
 from django.urls import path, re_path
+from django.views.generic import RedirectView
 
 from config import api_docs, docs, health
+from dashboard import views as dashboard
 from payments import pages, views
 
 urlpatterns = [
@@ -24,6 +26,13 @@ urlpatterns = [
     path("docs/test-data", docs.data_page, name="test-data"),
     path("docs/errors/", docs.errors_page, name="errors"),
     path("docs/errors/<str:code>", docs.error_page, name="error-page"),
+    # The dashboard: what a business's own people see
+    path("dashboard", RedirectView.as_view(pattern_name="overview")),
+    path("dashboard/", dashboard.overview, name="overview"),
+    path("dashboard/business/", dashboard.switch_business, name="switch-business"),
+    path("dashboard/login/", dashboard.SignInPage.as_view(), name="sign-in"),
+    path("dashboard/logout/", dashboard.sign_out, name="sign-out"),
+    # Our own people
     path("admin/", admin.site.urls),
     # For load balancers
     path("livez", health.livez, name="livez"),

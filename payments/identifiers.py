@@ -24,6 +24,16 @@ def new_id(now: datetime) -> uuid.UUID:
     return uuid.UUID(int=value)
 
 
+def earliest_id(at: datetime) -> uuid.UUID:
+    """Return the least id of that millisecond: whatever was made before has a smaller one.
+
+    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    >>> new_id(noon - timedelta(milliseconds=1)) < earliest_id(noon) <= new_id(noon)
+    True
+    """
+    return uuid.UUID(int=((at - EPOCH) // timedelta(milliseconds=1)) << 80)
+
+
 class TraceNumbers:
     """System trace audit numbers (ISO 8583 field 11): 000001 to 999999, then from the beginning.
 

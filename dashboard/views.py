@@ -1,0 +1,96 @@
+"""Pages of the dashboard: sign in, look, go."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.access import Seat, choose, members_only, own_path
+from dashboard.forms import SignInForm
+from dashboard.overview import overview_of
+from dashboard.sign_in import SignInRefused, sign_in
+from dashboard.throttle import TooManyFailures
+from merchants.models import User
+
+
+@method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
+class SignInPage(View):
+    """Ask for e-mail and password, and go on to where the person was heading."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        if isinstance(request.user, User):
+            return redirect(own_path(request.GET.get("next", "")))
+        return _sign_in_page(request)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        form = SignInForm(request.POST)
+        form.is_valid()  # what does not even look right fails, and counts, like any other wrong answer
+        now = timezone.now()
+        try:
+            sign_in(
+                request,
+                email=form.cleaned_data.get("email", ""),
+                password=form.cleaned_data.get("password", ""),
+                now=now,
+            )
+        except SignInRefused:
+            return _sign_in_page(request, is_refused=True)
+        except TooManyFailures as failures:
+            return _try_later(request, failures.retry_at, now=now)
+        return redirect(own_path(request.POST.get("next", "")))
+
+
+def _sign_in_page(
+    request: HttpRequest, *, status: HTTPStatus = HTTPStatus.OK, **context: Any
+) -> HttpResponse:
+    given = request.POST if request.method == "POST" else request.GET
+    context |= {
+        "email": request.POST.get("email", ""),
+        "next": given.get("next", ""),
+        "is_sandbox": settings.SANDBOX,
+    }
+    return render(request, "dashboard/sign_in.html", context, status=status)
+
+
+def _try_later(request: HttpRequest, retry_at: datetime, *, now: datetime) -> HttpResponse:
+    seconds = max(int((retry_at - now).total_seconds()) + 1, 1)
+    page = _sign_in_page(
+        request,
+        status=HTTPStatus.TOO_MANY_REQUESTS,
+        retry_at=retry_at,
+        minutes=-(-seconds // 60),
+    )
+    page.headers["Retry-After"] = str(seconds)
+    return page
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("sign-in")
+
+
+@require_POST
+@members_only
+def switch_business(request: HttpRequest, seat: Seat) -> HttpResponse:
+    if not choose(request, seat, request.POST.get("business", "")):
+        raise Http404
+    return redirect("overview")
+
+
+@require_safe
+@members_only
+def overview(request: HttpRequest, seat: Seat) -> HttpResponse:
+    now = timezone.now()
+    context = {"seat": seat, "overview": overview_of(seat.business, now=now), "is_sandbox": settings.SANDBOX}
+    return render(request, "dashboard/overview.html", context)

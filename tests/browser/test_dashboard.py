@@ -1,0 +1,137 @@
+"""The dashboard in a real browser: signing in, looking, and going."""
+
+import json
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import orders
+from tests.browser.chromium import chromium, visit
+from tests.clients import Credentials, HttpClient
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(params=["desk", "phone in the dark", "without JavaScript"])
+def seen(request, browser):
+    options = {
+        "desk": {"viewport": {"width": 1280, "height": 800}},
+        "phone in the dark": {
+            "viewport": {"width": 390, "height": 844},
+            "color_scheme": "dark",
+            "is_mobile": True,
+            "has_touch": True,
+        },
+        "without JavaScript": {"java_script_enabled": False},
+    }
+    with visit(browser, **options[request.param]) as visited:
+        yield visited
+
+
+@pytest.fixture(scope="module")
+def owner(service):
+    """E-mail and password: the sandbox's own, or those of a business made for it where there is no sandbox."""
+    credentials = service.folder / "credentials.json"
+    if credentials.exists():
+        return json.loads(credentials.read_text())
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Demo Business", "--email", email, "--json")
+    return json.loads(made.stdout)
+
+
+def sign_in(service, page, email, password):
+    page.goto(f"{service.base_url}/dashboard/")
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+class TestOwner:
+    def test_signs_in_looks_and_leaves(self, service, owner, seen):
+        page = seen.page
+
+        sign_in(service, page, owner["email"].upper(), owner["password"])
+
+        expect(page).to_have_title("Overview · Demo Business")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Demo Business")
+        expect(page.get_by_role("link", name="Overview")).to_have_attribute("aria-current", "page")
+        expect(page.get_by_text(owner["api_key"], exact=True)).to_be_visible()
+        assert owner["secret_key"] not in page.content()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        page.goto(f"{service.base_url}/dashboard/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert seen.complaints == []
+        assert seen.origins == {service.base_url}
+
+    def test_sees_a_payment_that_was_just_made(self, service, owner, seen):
+        order = orders.card_payment(amount=12_345_600, reference=orders.new_reference("a" * 60))
+        credentials = Credentials(owner["api_key"], owner["secret_key"])
+        HttpClient(service.base_url, credentials).post("/api/payments", order)
+
+        sign_in(service, seen.page, owner["email"], owner["password"])
+
+        row = seen.page.get_by_role("row").filter(has_text=order["reference"])
+        expect(row).to_contain_text("NGN 123,456.00")
+        expect(row).to_contain_text("Success")
+        width = seen.page.viewport_size["width"]
+        table = seen.page.locator("table").bounding_box()
+        assert table["x"] + table["width"] <= width
+        assert seen.complaints == []
+
+
+class TestStranger:
+    def test_is_told_in_one_sentence(self, service, browser):
+        with visit(browser) as seen:
+            sign_in(service, seen.page, f"{secrets.token_hex(6)}@example.com", "wrong")
+
+            expect(seen.page.get_by_role("alert")).to_contain_text("do not go together")
+            expect(seen.page.get_by_label("Password")).to_be_focused()
+            expect(seen.page.get_by_label("Password")).to_have_value("")
+            assert seen.complaints == []
+
+
+class TestKeyboard:
+    def test_is_enough(self, service, owner, browser):
+        with visit(browser) as seen:
+            page = seen.page
+            page.goto(f"{service.base_url}/dashboard/")
+            expect(page.get_by_label("Email")).to_be_focused()
+
+            page.keyboard.type(owner["email"])
+            page.keyboard.press("Tab")
+            page.keyboard.type(owner["password"])
+            page.keyboard.press("Enter")
+
+            expect(page).to_have_title("Overview · Demo Business")
+            page.keyboard.press("Tab")
+            expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+
+
+class TestPhone:
+    def test_never_scrolls_sideways(self, service, owner, browser):
+        with visit(browser, viewport={"width": 390, "height": 844}) as seen:
+            sign_in(service, seen.page, owner["email"], owner["password"])
+
+            assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+class TestAdministration:
+    def test_lets_browsers_sign_in_too(self, service, owner, browser):
+        if not owner.get("admin_email"):
+            pytest.skip("the administrator of the sandbox's credentials.json; PostgreSQL has no sandbox")
+        with visit(browser) as seen:
+            page = seen.page
+            page.goto(f"{service.base_url}/admin/")
+            page.get_by_label("Email").fill(owner["admin_email"])
+            page.get_by_label("Password").fill(owner["admin_password"])
+            page.get_by_role("button", name="Log in").click()
+
+            expect(page.get_by_role("heading", name="Site administration")).to_be_visible()

@@ -1,0 +1,218 @@
+"""The overview: true figures, nobody else's, and words where there is nothing yet."""
+
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from merchants.models import Business
+from payments.models import Transaction
+from tests import orders
+from tests.config.test_pages import Audit
+from tests.factories import ApiKeyFactory
+from tests.transactions import captured_payment, challenged_payment, start
+from tests.webhooks.rows import make_deliveries, make_endpoint
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db
+
+NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }}"
+
+
+@pytest.fixture
+def now():
+    return timezone.now()
+
+
+def overview(client):
+    return client.get("/dashboard/").context["overview"]
+
+
+def page(client):
+    return client.get("/dashboard/").content.decode()
+
+
+def declined_payment(**arguments):
+    return start(orders.card_payment(source=orders.card_source(pan=orders.DECLINED_CARD)), **arguments)
+
+
+class TestFigures:
+    def test_count_what_happened(self, browser, ada, now):
+        for amount in (50_000, 70_000, 1_500):
+            captured_payment(business=ada.business, now=now, amount=amount)
+        captured_payment(business=ada.business, now=now, amount=999, currency="USD")
+        declined_payment(business=ada.business, now=now)
+        challenged_payment(business=ada.business, now=now)
+
+        figures = overview(browser).figures
+
+        assert figures.volume == [("NGN", 121_500), ("USD", 999)]
+        assert (figures.succeeded, figures.finished) == (4, 5)
+        assert (figures.pending, figures.failed) == (1, 1)
+        assert figures.success_rate == "80.0 %"
+        assert "NGN 1,215.00" in page(browser)
+
+    def test_look_back_thirty_days(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now - timedelta(days=30, minutes=1), amount=400)
+        captured_payment(business=ada.business, now=now - timedelta(days=29, hours=23), amount=500)
+
+        assert overview(browser).figures.volume == [("NGN", 500)]
+
+    def test_do_not_mix_payouts_and_checks_into_volume(self, browser, ada, now):
+        start(orders.payout(), business=ada.business, now=now)
+        start(orders.card_check(), business=ada.business, now=now)
+
+        figures = overview(browser).figures
+
+        assert (figures.volume, figures.finished) == ([], 0)
+
+    def test_are_nobody_elses(self, browser, other_browser, ada, now):
+        payment = captured_payment(business=ada.business, now=now, narration="only for Ada")
+        make_deliveries(make_endpoint(business=ada.business, url="https://ada.example/hooks"), 3)
+
+        seen = overview(other_browser)
+
+        assert (seen.figures.volume, seen.figures.finished, list(seen.recent)) == ([], 0, [])
+        assert (seen.webhook.endpoint, seen.webhook.waiting) == (None, 0)
+        for hers in (payment.reference, "ada.example", ada.public_id, "Ada Books"):
+            assert hers in page(browser)
+            assert hers not in page(other_browser)
+
+
+class TestRecent:
+    def test_shows_the_newest_twenty(self, browser, ada, now):
+        made = [
+            captured_payment(business=ada.business, now=now - timedelta(minutes=number)).reference
+            for number in range(22)
+        ]
+
+        assert [each.reference for each in overview(browser).recent] == made[:20]
+
+    def test_shows_type_amount_and_status(self, browser, ada, now):
+        start(orders.payout(amount=250_000), business=ada.business, now=now)
+
+        shown = page(browser).split("<tbody>")[1]
+
+        assert "Payout" in shown
+        assert 'class="transactions__amount number">NGN 2,500.00<' in shown
+        assert '<span class="status status--' in shown
+
+
+class TestNastyText:
+    def test_stays_text(self, browser, ada, ada_member, now):
+        payment = captured_payment(business=ada.business, now=now)
+        Transaction.objects.filter(pk=payment.pk).update(reference=NASTY)
+        Business.objects.filter(pk=ada.business_id).update(name=NASTY)
+        ApiKeyFactory(business=ada.business, name=NASTY)
+        make_endpoint(business=ada.business, url=f"https://ada.example/{NASTY}")
+
+        shown = page(browser)
+
+        assert "<script" not in shown
+        assert unescape(shown).count(NASTY) == 5  # title, heading, reference, key and address
+        assert Audit(shown).findings == []
+
+
+class TestWebhook:
+    def test_counts_deliveries_by_their_state(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business, url="https://ada.example/hooks")
+        make_deliveries(endpoint, 2, at=now)
+        make_deliveries(endpoint, 3, at=now, state=Delivery.State.DEAD, next_attempt_at=None)
+        make_deliveries(endpoint, 1, at=now, state=Delivery.State.DELIVERED, delivered_at=now)
+
+        health = overview(browser).webhook
+
+        assert (health.waiting, health.dead, health.delivered, health.held) == (2, 3, 1, 0)
+        assert "https://ada.example/hooks" in page(browser)
+        assert f"replay_webhooks --business {ada.business_id} --state dead" in page(browser)
+
+    def test_says_when_it_is_switched_off(self, browser, ada):
+        make_endpoint(business=ada.business, enabled=False)
+
+        assert "Disabled: deliveries are held" in page(browser)
+
+
+class TestKeys:
+    def test_are_shown_without_secrets(self, browser, ada, now):
+        other = ApiKeyFactory(business=ada.business, name="till", expires_at=now + timedelta(days=1))
+        ended = ApiKeyFactory(business=ada.business, revoked_at=now)
+        endpoint = make_endpoint(business=ada.business)
+
+        shown = page(browser)
+
+        assert ada.public_id in shown
+        assert other.public_id in shown
+        assert "till" in shown
+        assert ended.public_id not in shown
+        for secret in (ada.secret, other.secret, endpoint.hash_key):
+            assert secret not in shown
+
+    def test_that_are_missing_are_told_how_to_be_made(self, browser, ada, now):
+        ada.revoked_at = now
+        ada.save()
+
+        assert f"rotate_api_key --business {ada.business_id}" in page(browser)
+
+
+class TestFirstSteps:
+    def test_teach_when_there_is_nothing(self, browser, ada):
+        shown = page(browser)
+
+        assert not overview(browser).first_steps.all_done
+        assert f"sign_request GET /api/banks --api-key {ada.public_id}" in shown
+        assert f"configure_webhook --business {ada.business_id} --events payment,payout" in shown
+        assert "Nothing has happened yet" in shown
+        assert shown.count("To do:") == 4
+
+    def test_tick_themselves(self, browser, api, ada, now):
+        def done():
+            steps = overview(browser).first_steps
+            return [steps.has_called, steps.has_paid, steps.has_webhook, steps.has_delivered]
+
+        assert done() == [False, False, False, False]
+        api.get("/api/banks")
+        assert done() == [True, False, False, False]
+        api.post("/api/payments", orders.card_payment())
+        assert done() == [True, True, False, False]
+        endpoint = make_endpoint(business=ada.business)
+        assert done() == [True, True, True, False]
+        make_deliveries(endpoint, 1, state=Delivery.State.DELIVERED, delivered_at=now)
+        assert done() == [True, True, True, True]
+        assert "First steps: all done" in page(browser)
+        assert page(browser).count("Done:") == 4
+
+
+class TestPage:
+    def test_needs_twelve_queries_at_most(self, browser, ada, now, django_assert_max_num_queries):
+        endpoint = make_endpoint(business=ada.business)
+        make_deliveries(endpoint, 5, at=now)
+        for _ in range(8):
+            captured_payment(business=ada.business, now=now)
+            ApiKeyFactory(business=ada.business)
+
+        with django_assert_max_num_queries(12):
+            page(browser)
+
+    def test_holds_to_the_policy(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now)
+
+        answer = browser.get("/dashboard/")
+
+        audit = Audit(answer.content.decode())
+        assert audit.findings == []
+        assert len(audit.ids) == len(set(audit.ids))
+        assert answer.content.decode().count("<h1") == 1
+        assert "unsafe" not in answer["Content-Security-Policy"]
+        assert "no-store" in answer["Cache-Control"]
+
+    def test_finds_its_styles(self, browser):
+        audit = Audit(page(browser))
+
+        for address in audit.loads:
+            if address.startswith("/static/"):
+                assert Client().get(address).status_code == 200, address
+
+    def test_is_also_found_without_the_last_slash(self, visitor):
+        assert visitor.get("/dashboard")["Location"] == "/dashboard/"
