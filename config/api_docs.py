@@ -3,12 +3,17 @@
 from functools import lru_cache
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import TemplateView
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+
+from config.problems import problem_response
 
 
 class OpenView(APIView):
@@ -40,6 +45,7 @@ def _document() -> dict[str, Any]:
     return document
 
 
+@method_decorator(csrf_exempt, name="dispatch")  # or a POST would be a forged form, and not 405
 class SwaggerView(TemplateView):
     """Swagger UI from our own static files: nothing is loaded from another host, nothing is inline.
 
@@ -48,3 +54,8 @@ class SwaggerView(TemplateView):
 
     template_name = "docs/api.html"
     http_method_names = ["get", "head", "options"]
+
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # noqa: ARG002
+        answer = problem_response(request, "method_not_allowed")
+        answer.headers["Allow"] = ", ".join(name.upper() for name in self.http_method_names)
+        return answer

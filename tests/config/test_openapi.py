@@ -296,3 +296,10 @@ def _routes():
         for method in METHODS:
             if hasattr(view, method):
                 yield "/" + str(route.pattern).replace("<str:", "{").replace(">", "}"), method
+
+
+def test_the_page_of_the_api_answers_a_post_with_405_like_the_api(client):
+    client.handler.enforce_csrf_checks = True
+    answer = client.post("/api/docs", b"{}", content_type="application/json")
+    assert (answer.status_code, answer["Content-Type"]) == (405, "application/problem+json")
+    assert (answer.json()["code"], answer["Allow"]) == ("method_not_allowed", "GET, HEAD, OPTIONS")

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections
+from django.db import connections, transaction
 from django.utils import timezone
 
 from config.embedded import EmbeddedServer
@@ -74,16 +74,18 @@ class Command(BaseCommand):
     def _credentials(self) -> dict[str, Any]:
         """Return the demo business's credentials, made at the first start and kept ever after."""
         folder = settings.SANDBOX_FOLDER
-        known = folder.read_credentials()
-        if known is None:
-            known = self._open_demo_business()
         addresses = {
             "base_url": settings.PUBLIC_URL,
             "dashboard_url": f"{settings.PUBLIC_URL}/dashboard/",
             "admin_url": f"{settings.PUBLIC_URL}/admin/",
         }
-        document = known | addresses
-        folder.write_credentials(document)
+        # Written before the commit: a start that is killed in between leaves a file whose key is not there.
+        with transaction.atomic():
+            known = folder.read_credentials()
+            if known is None or not ApiKey.objects.filter(public_id=known["api_key"]).exists():
+                known = self._open_demo_business()
+            document = known | addresses
+            folder.write_credentials(document)
         return document
 
     def _open_demo_business(self) -> dict[str, Any]:
@@ -123,6 +125,8 @@ More of them: .venv/bin/python manage.py sign_request --help
 
 
 def _require_free(port: int) -> None:
+    if not 1 <= port <= 65535:  # noqa: PLR2004  (what TCP has)
+        raise CommandError("--port must be 1 to 65535.", returncode=2)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
