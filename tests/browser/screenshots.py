@@ -1,11 +1,12 @@
 """Photograph every page, light and dark, on a desk and on a phone: `make screenshots` fills screenshots/."""
 
+import json
 import tempfile
 import time
 from pathlib import Path
 
 import requests
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests import orders
 from tests.browser.chromium import chromium, visit
@@ -22,6 +23,7 @@ PAGES = {
     "errors": "/docs/errors/",
     "error": "/docs/errors/rate_limited",
     "404": "/nothing/here",
+    "sign-in": "/dashboard/login/",
 }
 
 
@@ -32,6 +34,7 @@ def main() -> None:
             photograph(browser, {name: service.base_url + path for name, path in PAGES.items()})
             photograph(browser, challenges(service))
             photograph_wrong_code(browser, challenge(service.client))
+            photograph_dashboard(browser, service)
         with start_service(Path(folder), CHALLENGE_LIFETIME="1") as hasty:
             expired = challenge(hasty.client)
             time.sleep(1.5)
@@ -80,6 +83,36 @@ def photograph_wrong_code(browser: Browser, address: str) -> None:
         for scheme in ("light", "dark"):
             seen.page.emulate_media(color_scheme=scheme)
             seen.page.screenshot(path=FOLDER / f"challenge-wrong-phone-{scheme}.png", full_page=True)
+
+
+def photograph_dashboard(browser: Browser, service: Service) -> None:
+    """The demo business with what the other pictures made, a new one with nothing, and staff without any."""
+    demo = json.loads((service.folder / "credentials.json").read_text())
+    email = "new@example.com"
+    made = service.command("create_business", "--name", LONG_NAME, "--email", email, "--json")
+    service.client.post("/api/payments", orders.card_payment(reference="x" * 100, amount=10**12))
+    service.client.post("/api/payments", orders.payout())
+    people = {
+        "overview": (demo["email"], demo["password"]),
+        "overview-empty": (email, json.loads(made.stdout)["password"]),
+        "overview-staff": (demo["admin_email"], demo["admin_password"]),
+        "sign-in-refused": (demo["email"], "wrong"),
+    }
+    for name, (person, password) in people.items():
+        for label, width in WIDTHS.items():
+            with visit(browser, viewport={"width": width, "height": 844}) as seen:
+                sign_in(seen.page, f"{service.base_url}/dashboard/", person, password)
+                for scheme in ("light", "dark"):
+                    seen.page.emulate_media(color_scheme=scheme)
+                    seen.page.screenshot(path=FOLDER / f"{name}-{label}-{scheme}.png", full_page=True)
+
+
+def sign_in(page: Page, address: str, email: str, password: str) -> None:
+    page.goto(address)
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(password)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Sign in").click()
 
 
 if __name__ == "__main__":

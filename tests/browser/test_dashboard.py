@@ -50,7 +50,13 @@ def sign_in(service, page, email, password):
     page.goto(f"{service.base_url}/dashboard/")
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    press(page, "Sign in")
+
+
+def press(page, name):
+    """Press a button and wait until the next page is there with all its styles and pictures."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=name).click()
 
 
 class TestOwner:
@@ -64,7 +70,7 @@ class TestOwner:
         expect(page.get_by_role("link", name="Overview")).to_have_attribute("aria-current", "page")
         expect(page.get_by_text(owner["api_key"], exact=True)).to_be_visible()
         assert owner["secret_key"] not in page.content()
-        page.get_by_role("button", name="Sign out").click()
+        press(page, "Sign out")
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
         page.goto(f"{service.base_url}/dashboard/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
