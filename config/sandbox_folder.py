@@ -47,6 +47,10 @@ class SandboxFolder:
         document: dict[str, Any] = json.loads(self.credentials.read_text())
         return document
 
+    def address(self) -> str:
+        """Return where this sandbox was last served, or nothing where it never was."""
+        return str((self.read_credentials() or {}).get("base_url", ""))
+
     def write_credentials(self, document: dict[str, Any]) -> None:
         self.credentials.unlink(missing_ok=True)
         self._create(self.credentials, document)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from cryptography.fernet import Fernet, MultiFernet
 from django.core.exceptions import ImproperlyConfigured
 from environ import Env
 
@@ -36,9 +37,15 @@ SECRET_KEY = _secret("SECRET_KEY")
 FIELD_ENCRYPTION_KEYS = [key.strip() for key in _secret("FIELD_ENCRYPTION_KEYS").split(",")]
 FINGERPRINT_KEY = _secret("FINGERPRINT_KEY")
 
+try:
+    MultiFernet([Fernet(key) for key in FIELD_ENCRYPTION_KEYS])
+except ValueError:
+    raise ImproperlyConfigured("FIELD_ENCRYPTION_KEYS must be Fernet keys. See .env.example.") from None
+
 # Web -------------------------------------------------------------------------------------------------
 
-PUBLIC_URL = env.text("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+# A sandbox's commands speak of the address that its web process was last started at.
+PUBLIC_URL = env.text("PUBLIC_URL", default=SANDBOX_FOLDER.address() or "http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.words(
     "ALLOWED_HOSTS", default=("*",) if SANDBOX else (urlsplit(PUBLIC_URL).hostname or "",)
 )
@@ -240,3 +247,5 @@ if not SANDBOX:
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database in production.")
     if not PUBLIC_URL.startswith("https://"):
         raise ImproperlyConfigured("PUBLIC_URL must be an https:// address in production.")
+    if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK)):
+        raise ImproperlyConfigured("CARD_ACQUIRER and PAYOUT_BANK may not be the sandbox's in production.")

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from uuid import UUID
 
+import structlog
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 
 from payments.models import Transaction
@@ -11,6 +13,8 @@ from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED
 from payments.services import operations, settlement
 from payments.services.intents import lock
 from payments.services.settlement import Cause
+
+log = structlog.get_logger("sluice.expiry")
 
 OUTCOMES = {
     Transaction.Awaiting.PAYER: AUTHENTICATION_FAILED,
@@ -26,7 +30,17 @@ def overdue(*, now: datetime) -> list[UUID]:
 def expire(transaction_ids: list[UUID], *, now: datetime) -> Iterator[bool]:
     """End each of these transactions; yield for each whether it was still there to be ended."""
     for transaction_id in transaction_ids:
-        yield expire_one(transaction_id, now=now)
+        try:
+            yield expire_one(transaction_id, now=now)
+        except (OperationalError, InterfaceError):
+            raise  # the database is away: for all of them
+        except Exception as error:
+            # Whatever is wrong with this one, the others must end too. What a database error says stays out
+            # of the log: it may quote a row's values.
+            log.exception(
+                "expiry failed", id=str(transaction_id), exc_info=not isinstance(error, DatabaseError)
+            )
+            yield False
 
 
 @database.atomic

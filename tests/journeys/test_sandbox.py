@@ -68,6 +68,24 @@ class TestSandbox:
 
         assert (first["status"], payment["status"]) == ("pending", "success")
 
+    def test_tells_its_address_to_the_commands_beside_it(self, service):
+        environment = {name: value for name, value in service.environment.items() if name != "PUBLIC_URL"}
+
+        made = subprocess.run(
+            [
+                sys.executable, "manage.py", "create_business",
+                "--name", "Shop", "--email", f"{orders.new_reference()}@example.com", "--json",
+            ],
+            cwd=PROJECT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )  # fmt: skip
+
+        assert json.loads(made.stdout)["base_url"] == service.base_url
+
     def test_says_what_to_do_when_its_port_is_taken(self, service, tmp_path):
         port = service.base_url.rpartition(":")[2]
 

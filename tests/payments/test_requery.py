@@ -5,7 +5,7 @@ import pytest
 from django.core.management import call_command
 
 from payments.models import CardOperation, Challenge, Transaction
-from payments.services import challenges, requery
+from payments.services import challenges, expiry, requery
 from payments.tasks import expire_due, requery_due
 from tests import orders
 from tests.transactions import authorised_payment, captured_payment, challenged_payment
@@ -287,6 +287,25 @@ class TestCommands:
         not_over.refresh_from_db()
         assert (first, second) == ("Expired 1 transactions.", "Expired 0 transactions.")
         assert (over.response_code, not_over.status) == ("20068", "pending")
+
+    def test_expire_due_goes_on_after_one_that_goes_wrong(self, ada, clock, monkeypatch, caplog):
+        wrong = authorised_payment(business=ada.business, now=clock.now)
+        right = authorised_payment(business=ada.business, now=clock.now)
+        clock.advance(days=8)
+        expire_one = expiry.expire_one
+
+        def stumble(transaction_id, *, now):
+            if transaction_id == wrong.pk:
+                raise LookupError
+            return expire_one(transaction_id, now=now)
+
+        monkeypatch.setattr(expiry, "expire_one", stumble)
+        said = run("expire_due")
+
+        right.refresh_from_db()
+        assert said == "Expired 1 transactions."
+        assert right.response_code == "20068"
+        assert "expiry failed" in caplog.text
 
     def test_the_schedule_expires_too(self, ada, clock):
         payment = challenged_payment(business=ada.business, now=clock.now)
