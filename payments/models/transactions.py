@@ -1,40 +1,24 @@
-"""Transactions, what was asked of the acquirer about them, and the log of their moves.
+"""Transactions and the log of their moves.
 
 Only the methods here change a status, and only while the row is as they were told it is.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 from django.db.models import F, Q
-from rest_framework import status
 
-from merchants.errors import Problem
 from merchants.models import Business
 from merchants.rows import insert, move
+from payments.models.states import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
 
 if TYPE_CHECKING:
     from payments.rails.protocol import RailAnswer
-
-
-class InvalidState(Problem):
-    """What was asked does not fit the state that the transaction is in."""
-
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "invalid_state"
-    default_detail = "The transaction's state does not allow this."
-
-
-class AlreadyMoved(InvalidState):
-    """Somebody else has moved the transaction, or finished it: a finished one never moves again."""
-
-    default_detail = "This transaction has moved on in the meantime."
 
 
 class TransactionQuerySet(models.QuerySet["Transaction"]):
@@ -356,132 +340,3 @@ class Transition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.attribute}: {self.before} → {self.after}"
-
-
-def new_challenge_token() -> str:
-    return secrets.token_urlsafe(24)
-
-
-class Challenge(models.Model):
-    """The payer's 3-D Secure page. Its transaction's lock is its lock."""
-
-    WRONG_CODES_ALLOWED = 3
-
-    token = models.CharField(primary_key=True, max_length=43, default=new_challenge_token)
-    transaction = models.OneToOneField(Transaction, on_delete=models.PROTECT, related_name="challenge")
-    wrong_codes = models.PositiveSmallIntegerField(default=0)
-    passed_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField()
-
-    class Meta:
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(wrong_codes__lte=3), name="three_wrong_codes_at_most"),
-        ]
-
-    def __str__(self) -> str:
-        return f"3-D Secure of {self.transaction_id}"
-
-    @property
-    def tries_left(self) -> int:
-        return self.WRONG_CODES_ALLOWED - self.wrong_codes
-
-
-class CardOperation(models.Model):
-    """A capture, void or refund: what is asked of the acquirer after the authorisation."""
-
-    class Kind(models.TextChoices):
-        CAPTURE = "capture"
-        VOID = "void"
-        REFUND = "refund"
-
-    class Status(models.TextChoices):
-        PENDING = "pending"  # asked; the answer is not known
-        SUCCESS = "success"  # done; final
-        FAILED = "failed"  # refused by the acquirer; final
-
-    id = models.UUIDField(primary_key=True, editable=False)
-    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="operations")
-    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
-    kind = models.CharField(max_length=7, choices=Kind.choices)
-    reference = models.CharField(max_length=100, null=True)  # refunds: the merchant's
-    fingerprint = models.CharField(max_length=64, blank=True)
-    reason = models.CharField(max_length=255, blank=True)
-    amount = models.BigIntegerField()
-    status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
-    response_code = models.CharField(max_length=5, default=PROCESSING.code)
-    response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
-    gateway_code = models.CharField(max_length=3, blank=True)
-    next_query_at = models.DateTimeField(null=True)
-    queries_made = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["business", "reference"], name="one_refund_per_reference"),
-            models.UniqueConstraint(
-                fields=["transaction"],
-                condition=Q(kind__in=["capture", "void"], status__in=["pending", "success"]),
-                name="captured_or_voided_once",
-            ),
-            models.CheckConstraint(
-                condition=Q(kind="refund", reference__isnull=False)
-                | ~Q(kind="refund") & Q(reference__isnull=True),
-                name="refunds_have_references",
-            ),
-            models.CheckConstraint(condition=Q(amount__gt=0), name="operation_amount_is_positive"),
-            models.CheckConstraint(
-                condition=Q(status="pending", finished_at__isnull=True)
-                | ~Q(status="pending") & Q(finished_at__isnull=False),
-                name="only_finished_operations_have_finished_at",
-            ),
-        ]
-        indexes: ClassVar = [
-            models.Index(
-                fields=["next_query_at"], condition=Q(status="pending"), name="operations_unanswered"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.transaction_id}"
-
-    def finish(self, outcome: Outcome, *, now: datetime) -> None:
-        """Move from pending to success or failed, as the acquirer's outcome says.
-
-        :raises AlreadyMoved: another caller was first
-        """
-        if self.status != self.Status.PENDING:
-            raise AlreadyMoved
-        self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
-        self.response_code, self.response_summary = outcome.code, outcome.summary
-        self.gateway_code = outcome.gateway_code
-        self.next_query_at = None
-        self.finished_at = now
-        self.save(
-            update_fields=[
-                "status",
-                "response_code",
-                "response_summary",
-                "gateway_code",
-                "next_query_at",
-                "finished_at",
-            ]
-        )
-
-    def ask_later(self, *, query_at: datetime) -> None:
-        """The acquirer still does not know: ask again at that moment."""
-        self.next_query_at = query_at
-        self.queries_made += 1
-        self.save(update_fields=["next_query_at", "queries_made"])
-
-
-class TraceCounter(models.Model):
-    """How many trace numbers were taken; processes take them in blocks."""
-
-    STAN = "stan"
-
-    name = models.CharField(primary_key=True, max_length=20)
-    taken = models.BigIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.taken}"

@@ -1,0 +1,19 @@
+"""Transactions, what was asked of the acquirer about them, and the log of their moves."""
+
+from payments.models.challenges import Challenge, new_challenge_token
+from payments.models.counters import TraceCounter
+from payments.models.operations import CardOperation
+from payments.models.states import AlreadyMoved, InvalidState
+from payments.models.transactions import Transaction, TransactionQuerySet, Transition
+
+__all__ = [
+    "AlreadyMoved",
+    "CardOperation",
+    "Challenge",
+    "InvalidState",
+    "TraceCounter",
+    "Transaction",
+    "TransactionQuerySet",
+    "Transition",
+    "new_challenge_token",
+]

@@ -1,0 +1,101 @@
+"""What is asked of the acquirer after the authorisation."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from merchants.models import Business
+from payments.models.states import AlreadyMoved
+from payments.models.transactions import Transaction
+from payments.outcomes import PROCESSING, Outcome
+
+
+class CardOperation(models.Model):
+    """A capture, void or refund: what is asked of the acquirer after the authorisation."""
+
+    class Kind(models.TextChoices):
+        CAPTURE = "capture"
+        VOID = "void"
+        REFUND = "refund"
+
+    class Status(models.TextChoices):
+        PENDING = "pending"  # asked; the answer is not known
+        SUCCESS = "success"  # done; final
+        FAILED = "failed"  # refused by the acquirer; final
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="operations")
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    reference = models.CharField(max_length=100, null=True)  # refunds: the merchant's
+    fingerprint = models.CharField(max_length=64, blank=True)
+    reason = models.CharField(max_length=255, blank=True)
+    amount = models.BigIntegerField()
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
+    response_code = models.CharField(max_length=5, default=PROCESSING.code)
+    response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
+    gateway_code = models.CharField(max_length=3, blank=True)
+    next_query_at = models.DateTimeField(null=True)
+    queries_made = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "reference"], name="one_refund_per_reference"),
+            models.UniqueConstraint(
+                fields=["transaction"],
+                condition=Q(kind__in=["capture", "void"], status__in=["pending", "success"]),
+                name="captured_or_voided_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="refund", reference__isnull=False)
+                | ~Q(kind="refund") & Q(reference__isnull=True),
+                name="refunds_have_references",
+            ),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="operation_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(status="pending", finished_at__isnull=True)
+                | ~Q(status="pending") & Q(finished_at__isnull=False),
+                name="only_finished_operations_have_finished_at",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["next_query_at"], condition=Q(status="pending"), name="operations_unanswered"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.transaction_id}"
+
+    def finish(self, outcome: Outcome, *, now: datetime) -> None:
+        """Move from pending to success or failed, as the acquirer's outcome says.
+
+        :raises AlreadyMoved: another caller was first
+        """
+        if self.status != self.Status.PENDING:
+            raise AlreadyMoved
+        self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
+        self.response_code, self.response_summary = outcome.code, outcome.summary
+        self.gateway_code = outcome.gateway_code
+        self.next_query_at = None
+        self.finished_at = now
+        self.save(
+            update_fields=[
+                "status",
+                "response_code",
+                "response_summary",
+                "gateway_code",
+                "next_query_at",
+                "finished_at",
+            ]
+        )
+
+    def ask_later(self, *, query_at: datetime) -> None:
+        """The acquirer still does not know: ask again at that moment."""
+        self.next_query_at = query_at
+        self.queries_made += 1
+        self.save(update_fields=["next_query_at", "queries_made"])
