@@ -15,7 +15,7 @@ RUN := .venv/bin/python
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run test test-browser screenshots lint format bench openapi clean
+.PHONY: help install run test test-faults test-browser screenshots lint format bench openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,7 +36,10 @@ run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000
 	@exec $(RUN) manage.py sandbox --port $(PORT) --data $(DATA)
 
 test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
-	@$(RUN) -m pytest -n 2 --dist loadgroup -m "not e2e" $(ARGS)
+	@$(RUN) -m pytest -n 2 --dist loadgroup -m "not e2e and (telling or not faults)" $(ARGS)
+
+test-faults: install ## kill, stop and restart everything under load (where DATABASE_URL and REDIS_URL point)
+	@$(RUN) -m pytest -m faults $(ARGS)
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e

@@ -1,0 +1,50 @@
+"""A service under supervision; tests are skipped where no PostgreSQL and no Redis are named."""
+
+import os
+
+import pytest
+
+from tests.faults.shop import listening
+from tests.faults.supervisor import running_postgresql, supervised
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL"):
+        return
+    for item in items:
+        if item.get_closest_marker("faults"):
+            item.add_marker(pytest.mark.skip(reason="needs DATABASE_URL and REDIS_URL"))
+
+
+@pytest.fixture(scope="session")
+def _listener():
+    with listening() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def _stack(_listener, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stack")
+    with supervised(folder, server=os.environ["DATABASE_URL"], receiver_url=_listener.url) as running:
+        yield running
+
+
+@pytest.fixture
+def listener(_listener):
+    _listener.hear_all()
+    _listener.arrivals.clear()
+    yield _listener
+    _listener.hear_all()
+
+
+@pytest.fixture
+def stack(_stack, listener):
+    """The whole service: web, one worker, beat."""
+    _stack.have()
+    return _stack
+
+
+@pytest.fixture
+def postgresql():
+    with running_postgresql() as server:
+        yield server

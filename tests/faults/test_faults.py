@@ -1,0 +1,290 @@
+"""Every acknowledged payment's event arrives, whichever process or server ends, at whatever moment."""
+
+import signal
+import time
+import uuid
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.faults.impatience import LEASE_MARGIN
+from tests.faults.shop import listening, under_load
+from tests.faults.supervisor import TIMEOUT, supervised, wait_until
+
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
+
+LEASE = TIMEOUT + LEASE_MARGIN
+
+
+def wait_until_settled(stack, *, seconds=40):
+    """Wait until no payment is without outcome, and no event without its result."""
+    pending = "SELECT 1 FROM payments_transaction WHERE status = 'pending' LIMIT 1"
+    waiting = "SELECT 1 FROM webhooks_delivery WHERE state = 'waiting' LIMIT 1"
+    wait_until(
+        lambda: not stack.query(pending) and not stack.query(waiting), seconds=seconds, what="every delivery"
+    )
+
+
+def check(stack, listener, load):
+    """Hold what arrived against what was promised to merchants, and against what was written down."""
+    assert load.given_up == []
+    wait_until_settled(stack)
+    assert dict(stack.query("SELECT state, count(*) FROM webhooks_delivery GROUP BY 1")).keys() == {
+        "delivered"
+    }
+    listener.wait_for(set(load.acknowledged), seconds=1)
+    written = {
+        (str(delivery), number): started_at.timestamp()
+        for delivery, number, started_at in stack.query(
+            "SELECT delivery_id, number, started_at FROM webhooks_attempt"
+        )
+    }
+    events_of = Counter()
+    for event_id, arrivals in listener.by_event().items():
+        events_of[arrivals[0].transaction] += 1
+        assert len({arrival.body for arrival in arrivals}) == 1
+        assert {arrival.number for arrival in arrivals} <= set(range(1, 9))
+        latest = {}
+        for arrival in sorted(arrivals, key=lambda arrival: arrival.at):
+            # A number is used again only for a try of which nothing was written down.
+            again = (event_id, arrival.number)
+            assert again not in latest or written[again] > latest[again] - 0.001
+            latest[again] = arrival.at
+    assert set(events_of.values()) == {1}
+    return Counter(len(arrivals) for arrivals in listener.by_event().values())
+
+
+def first_delays(listener):
+    return sorted(min(arrivals, key=lambda one: one.at).delay for arrivals in listener.by_event().values())
+
+
+def p95(values):
+    return values[int(len(values) * 0.95)]
+
+
+class Moments:
+    """Kills at moments that the receiver, a lock or a stopped broker brings about."""
+
+    def __init__(self, stack, listener, load):
+        self.stack, self.listener, self.load = stack, listener, load
+        (self.worker, _) = stack.workers
+
+    def kill_web_between_commit_and_ring(self):
+        self.stack.redis.send(signal.SIGSTOP)  # rings wait, payments do not
+        paid = len(self.load.acknowledged)
+        wait_until(lambda: len(self.load.acknowledged) > paid + 2, seconds=15, what="payments without Redis")
+        self.stack.web.kill()
+        self.stack.redis.send(signal.SIGCONT)
+        self.stack.web.start()
+
+    def kill_worker_between_claim_and_request(self):
+        self.listener.deaf_until_told()
+        wait_until(lambda: self.listener.unheard, seconds=10, what="a request")
+        self.kill_worker()
+
+    def kill_worker_between_request_and_answer(self):
+        self.listener.silent_until_told()
+        wait_until(lambda: self.listener.unanswered, seconds=10, what="a request")
+        self.kill_worker()
+
+    def kill_worker_between_answer_and_finish(self):
+        self.listener.silent_until_told()
+        wait_until(lambda: self.listener.unanswered, seconds=10, what="a request")
+        with self.stack.locked(
+            "SELECT 1 FROM webhooks_delivery WHERE id = %s FOR UPDATE",
+            uuid.UUID(self.listener.unanswered[-1].event_id),
+        ):
+            self.listener.hear_all()
+            self.stack.wait_for_blocked(like="%UPDATE webhooks_delivery AS delivery SET%lease_token = NULL%")
+            self.kill_worker()
+
+    def kill_worker_in_the_finish(self):
+        """The delivery is moved on, its attempt not yet written, nothing committed."""
+        with self.stack.locked("LOCK TABLE webhooks_attempt IN SHARE ROW EXCLUSIVE MODE"):
+            self.stack.wait_for_blocked(like="%INSERT INTO webhooks_attempt%")
+            self.kill_worker()
+
+    def kill_worker(self):
+        self.worker.kill()
+        self.listener.hear_all()
+        self.worker.start()
+        self.stack.wait_for_workers(1)
+
+
+MOMENTS = (
+    Moments.kill_web_between_commit_and_ring,
+    Moments.kill_worker_between_claim_and_request,
+    Moments.kill_worker_between_request_and_answer,
+    Moments.kill_worker_between_answer_and_finish,
+    Moments.kill_worker_in_the_finish,
+)
+
+
+class TestKill:
+    @pytest.mark.telling
+    def test_at_every_moment_of_a_delivery_loses_and_doubles_nothing(self, stack, listener):
+        with under_load(stack.shops) as load:
+            for kill in MOMENTS:
+                kill(Moments(stack, listener, load))
+            stack.wait_until_ready()
+
+        sent = check(stack, listener, load)
+        print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
+
+    def test_again_in_another_order_with_two_workers_loses_and_doubles_nothing(self, stack, listener):
+        stack.have(workers=2)
+        with under_load(stack.shops) as load:
+            for number, kill in enumerate(reversed(MOMENTS)):
+                moments = Moments(stack, listener, load)
+                moments.worker = stack.workers[number % 2]
+                kill(moments)
+            stack.wait_until_ready(2)
+
+        sent = check(stack, listener, load)
+        print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
+
+
+class TestRedis:
+    def test_stopped_for_some_seconds_delays_next_to_nothing(self, stack, listener):
+        with under_load(stack.shops) as load:
+            time.sleep(2)
+            stack.redis.kill()
+            time.sleep(5)
+            stack.redis.start()
+            time.sleep(3)
+
+        check(stack, listener, load)
+        print(f"p95 {p95(first_delays(listener)):.2f} s, most {first_delays(listener)[-1]:.2f} s")
+        assert p95(first_delays(listener)) < 2
+
+    def test_emptied_loses_nothing(self, stack, listener):
+        with under_load(stack.shops) as load:
+            for _ in range(20):
+                stack.redis.flush()
+                time.sleep(0.2)
+
+        check(stack, listener, load)
+        print(f"p95 {p95(first_delays(listener)):.2f} s")
+        assert p95(first_delays(listener)) < 2
+
+
+class TestWakingUp:
+    def test_by_rings_alone_is_enough(self, stack, listener):
+        stack.have(beat=False)
+        with under_load(stack.shops) as load:
+            time.sleep(5)
+
+        check(stack, listener, load)
+        print(f"p95 {p95(first_delays(listener)):.2f} s")
+        assert p95(first_delays(listener)) < 2
+
+    def test_by_the_sweep_alone_is_enough(self, stack, listener):
+        """Payments come seconds apart, so that each finds the drain asleep; the web's rings go nowhere."""
+        stack.web.kill()
+        here = stack.web.options["env"]
+        stack.web.options["env"] = here | {"REDIS_URL": ""}
+        try:
+            stack.have()
+            with under_load(stack.shops, rate=5) as load:
+                time.sleep(3)
+            check(stack, listener, load)
+        finally:
+            stack.web.kill()
+            stack.web.options["env"] = here
+        print(f"p95 {p95(first_delays(listener)):.2f} s")
+        assert p95(first_delays(listener)) < 2
+
+
+class TestPostgreSQL:
+    def test_restarted_under_load_is_found_again_and_has_all_that_was_acknowledged(
+        self, postgresql, tmp_path
+    ):
+        with (
+            listening() as listener,
+            supervised(tmp_path, server=postgresql.url, receiver_url=listener.url) as stack,
+        ):
+            stack.have()
+            for ending in (signal.SIGINT, signal.SIGQUIT):  # fast, and as in a crash
+                with under_load(stack.shops) as load:
+                    time.sleep(1)
+                    postgresql.stop(ending)
+                    time.sleep(1)
+                    postgresql.start()
+                    back_at = time.time()
+                    known = set(load.acknowledged)
+                    wait_until(lambda: set(load.acknowledged) - known, seconds=10, what="payments")  # noqa: B023
+                    paid_after = time.time() - back_at
+                    later = set(load.acknowledged) - known
+                    listener.wait_for(later, seconds=10)
+                    heard_after = time.time() - back_at
+
+                print(f"paid after {paid_after:.1f} s, heard after {heard_after:.1f} s")
+                assert heard_after < 10
+                check(stack, listener, load)
+            print(f"{len(listener.by_event())} events")
+
+
+class TestStoppedWorker:
+    @pytest.mark.telling
+    def test_that_wakes_up_after_its_lease_cannot_write_its_result(self, stack, listener):
+        first, second = stack.workers
+        listener.silent_until_told()
+        with under_load(stack.shops, rate=10) as load:
+            wait_until(lambda: listener.unanswered, seconds=10, what="a request")
+            first.send(signal.SIGSTOP)
+        stale = list(listener.unanswered)
+        listener.hear_all()  # the answer of 204 waits for whoever wakes up
+        second.start()
+        taken_over = [uuid.UUID(arrival.event_id) for arrival in stale]
+        done = "SELECT 1 FROM webhooks_delivery WHERE id = ANY(%s) AND state <> 'delivered'"
+        wait_until(lambda: not stack.query(done, taken_over), seconds=LEASE + 20, what="the other worker")
+        ask = "SELECT id, delivery_id, number, started_at, status FROM webhooks_attempt ORDER BY id"
+        before = stack.query(ask)
+        woke_at = datetime.now(tz=UTC)
+        first.send(signal.SIGCONT)
+        wait_until(
+            lambda: "leases ended before their results" in first.log.read_text(), seconds=10, what="a refusal"
+        )
+
+        check(stack, listener, load)
+        held = [row for row in stack.query(ask) if row[1] in taken_over]
+        assert held == [row for row in before if row[1] in taken_over]
+        assert all(row[3] < woke_at for row in held)
+
+
+class TestTwoWorkers:
+    def test_send_three_hundred_due_events_once_each(self, stack, listener):
+        stack.have(workers=2)
+        for worker in stack.workers:
+            worker.kill()
+        stack.beat.kill()
+        with under_load(stack.shops, rate=100) as load:
+            wait_until(lambda: len(load.acknowledged) >= 300, seconds=60, what="payments")
+        assert listener.arrivals == []
+
+        stack.have(workers=2)
+        check(stack, listener, load)
+
+        assert set(Counter(arrival.event_id for arrival in listener.arrivals).values()) == {1}
+        assert {arrival.number for arrival in listener.arrivals} == {1}
+        print(f"{len(listener.arrivals)} sent once each")
+
+
+class TestTermination:
+    def test_of_a_worker_finishes_what_is_in_flight_and_sends_nothing_twice(self, stack, listener):
+        with under_load(stack.shops) as load:
+            for _ in range(2):
+                time.sleep(1)
+                listener.silent_until_told()
+                wait_until(lambda: len(listener.unanswered) >= 3, seconds=10, what="requests")
+                (worker, _) = stack.workers
+                worker.running.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+                listener.hear_all()
+                worker.running.wait(timeout=20)
+                worker.start()
+                stack.wait_for_workers(1)
+
+        check(stack, listener, load)
+        assert set(Counter(arrival.event_id for arrival in listener.arrivals).values()) == {1}
