@@ -24,7 +24,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from webhooks import store
@@ -44,6 +44,7 @@ LEASE_MARGIN = 20.0  # seconds that a lease lasts longer than the exchange it co
 BATCH = 100
 POLL = 0.05  # seconds between two looks that no news prompted, while something is under way
 IDLE_POLL = 0.5  # the same, while it lingers
+DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
 FINISH_PAUSE = 0.005  # seconds in which results gather
 LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
 LIFE = 30.0  # seconds after which it claims nothing more, so that its worker can be stopped at any load
@@ -70,7 +71,7 @@ class Drain:
         try:
             asyncio.run(self._run())
         finally:
-            self._database.submit(lambda: connection.close()).result()  # noqa: PLW0108  (its own connection)
+            self._database.submit(_hang_up).result()
             self._database.shutdown()
         return self.sent
 
@@ -193,8 +194,26 @@ class Drain:
                 log.warning("leases ended before their results", deliveries=lost)
 
     async def _in_database(self, work: Callable[[], T]) -> T:
-        """Do blocking work in the drain's one database thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._database, work)
+        """Do blocking work in the drain's one database thread.
+
+        Where the database is away, it is done again on a new connection: giving up would leave what is
+        under way without its results, to be sent twice when its leases have ended.
+        """
+        ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT + LEASE_MARGIN
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._database, work)
+            except (InterfaceError, OperationalError) as error:
+                if time.monotonic() >= ends_at:
+                    raise
+                log.warning("the database is away", error=type(error).__name__)
+            await asyncio.get_running_loop().run_in_executor(self._database, _hang_up)
+            await asyncio.sleep(DATABASE_PAUSE)
+
+
+def _hang_up() -> None:
+    """Close the connection of the thread that calls this."""
+    connection.close()
 
 
 _current = threading.Lock()

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 from django.utils import timezone
 
 from tests.racing import racers
@@ -124,6 +124,25 @@ class TestDrain:
             drain_once()
 
         assert len(door.requests) == 1
+
+    @pytest.mark.parametrize("step", ["release_stragglers", "claim", "finish"])
+    def test_writes_its_results_although_the_database_was_away(self, step, monkeypatch):
+        works, calls = getattr(store, step), []
+
+        def away_at_first(*arguments, **named):
+            calls.append(step)
+            if len(calls) == 1:
+                raise OperationalError
+            return works(*arguments, **named)
+
+        monkeypatch.setattr(store, step, away_at_first)
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            made = drain_once()
+
+        delivery.refresh_from_db()
+        assert (made, len(door.requests), Attempt.objects.count()) == (1, 1, 1)
+        assert delivery.state == STATES.DELIVERED
 
     def test_sends_each_once_where_two_run_at_once(self):
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
