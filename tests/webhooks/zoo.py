@@ -81,8 +81,12 @@ class Visit:
             self.send(bytes([byte]))
 
     def pour(self, text: bytes) -> None:
-        """Send the same thing for as long as anybody takes it."""
-        while not self.closing.is_set():
+        """Send the same thing for as long as anybody takes it.
+
+        A moment between two sends: the receiver lives in the sender's process here, and what is measured is
+        the sender, not who of the two threads gets the interpreter.
+        """
+        while not self.closing.wait(0.001):
             self.send(text)
 
     def stay(self) -> None:
