@@ -145,6 +145,7 @@ class TestKeyboard:
         with visit(browser) as seen:
             page = seen.page
             page.goto(start()["redirect_link"])
+            expect(page.get_by_label("One-time code")).to_be_focused()
 
             page.keyboard.press("Tab")
             expect(page.get_by_role("button", name="Approve")).to_be_focused()
