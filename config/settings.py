@@ -9,6 +9,7 @@ from environ import Env
 
 from config import env, logs
 from config.sandbox_folder import SandboxFolder
+from webhooks.schedule import BASE_DELAYS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -222,7 +223,7 @@ DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
 WEBHOOK_RETRY_DELAYS = [
     env.parsed_number("WEBHOOK_RETRY_DELAYS", word)
     for word in env.words(
-        "WEBHOOK_RETRY_DELAYS", default=("0", "30", "120", "600", "1800", "3600", "14400", "43200")
+        "WEBHOOK_RETRY_DELAYS", default=tuple(f"{delay.total_seconds():.0f}" for delay in BASE_DELAYS)
     )
 ]
 WEBHOOK_TIMEOUT = env.number("WEBHOOK_TIMEOUT", default=10, minimum=1)  # seconds, name look-up to headers

@@ -21,6 +21,33 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
     return True
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from tests.browser.chromium import chromium  # noqa: PLC0415  (Playwright may be missing)
+
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(params=["desk", "phone in the dark", "without JavaScript"])
+def seen(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
+    """A page as it is looked at on a desk, on a phone in the dark, and without JavaScript."""
+    from tests.browser.chromium import visit  # noqa: PLC0415  (Playwright may be missing)
+
+    options = {
+        "desk": {"viewport": {"width": 1280, "height": 800}},
+        "phone in the dark": {
+            "viewport": {"width": 390, "height": 844},
+            "color_scheme": "dark",
+            "is_mobile": True,
+            "has_touch": True,
+        },
+        "without JavaScript": {"java_script_enabled": False},
+    }
+    with visit(browser, **options[request.param]) as visited:
+        yield visited
+
+
 @dataclass
 class Shop:
     """A merchant's web server on an origin of its own, and the requests that came to it."""

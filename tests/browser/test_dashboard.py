@@ -7,32 +7,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import orders
-from tests.browser.chromium import chromium, visit
+from tests.browser.chromium import visit
 from tests.clients import Credentials, HttpClient
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(params=["desk", "phone in the dark", "without JavaScript"])
-def seen(request, browser):
-    options = {
-        "desk": {"viewport": {"width": 1280, "height": 800}},
-        "phone in the dark": {
-            "viewport": {"width": 390, "height": 844},
-            "color_scheme": "dark",
-            "is_mobile": True,
-            "has_touch": True,
-        },
-        "without JavaScript": {"java_script_enabled": False},
-    }
-    with visit(browser, **options[request.param]) as visited:
-        yield visited
 
 
 @pytest.fixture(scope="module")
