@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from config.problems import PROBLEMS, problem_response
+from dashboard.access import NotInThisRole
 from payments import sandbox_tables
 
 
@@ -51,8 +52,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # 
     return _failure_page(request, HTTPStatus.BAD_REQUEST)
 
 
-def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    return _failure_page(request, HTTPStatus.FORBIDDEN)
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    reason = str(exception) if isinstance(exception, NotInThisRole) else ""
+    return _failure_page(request, HTTPStatus.FORBIDDEN, reason=reason)
 
 
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
@@ -72,6 +74,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _failure_page(request, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def _failure_page(request: HttpRequest, status: HTTPStatus) -> HttpResponse:
-    context = {"request_id": getattr(request, "id", "")}
+def _failure_page(request: HttpRequest, status: HTTPStatus, **context: str) -> HttpResponse:
+    context |= {"request_id": getattr(request, "id", "")}
     return HttpResponse(render_to_string(f"{status.value}.html", context), status=status)

@@ -9,14 +9,18 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
+from merchants import roles
 from merchants.models import Business, Member, User
+from merchants.roles import Permission
 
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 CHOSEN = "dashboard.business"  # in the session
 
 
@@ -31,24 +35,61 @@ class Seat:
     def business(self) -> Business:
         return self.member.business
 
+    @property
+    def may(self) -> dict[str, bool]:
+        """Return what this person may do here; a template asks `seat.may.refund`."""
+        return {each.value: roles.may(self.member.role, each) for each in Permission}
+
+    @property
+    def why_not(self) -> dict[str, str]:
+        """Return the reason to show where a person may not: `seat.why_not.refund`."""
+        return {each.value: roles.why_not(each) for each in Permission}
+
+
+class NotInThisRole(PermissionDenied):
+    """A member asks for what the role does not allow. The message is a sentence for the page."""
+
 
 View = Callable[..., HttpResponse]
+Decorator = Callable[[View], View]
+
+
+def for_members(
+    *,
+    may: Permission = Permission.LOOK,
+    to_change: Permission | None = None,
+    fresh: bool = False,  # noqa: ARG001
+) -> Decorator:
+    """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one.
+
+    `may` is asked for whatever the method; `to_change` only where the method is not a safe one, for pages
+    that everybody sees and some may change. `fresh` is for what hands out a secret, a key, a role or money.
+
+    :raises NotInThisRole: the member's role does not allow it; answered with our page of 403
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        @never_cache
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not isinstance(request.user, User):
+                return redirect(_sign_in_address(request))
+            seat = _find_seat(request, request.user)
+            if seat is None:
+                return render(request, "dashboard/no_business.html", status=HTTPStatus.FORBIDDEN)
+            needed = may if to_change is None or request.method in SAFE_METHODS else to_change
+            if not (roles.may(seat.member.role, may) and roles.may(seat.member.role, needed)):
+                raise NotInThisRole(roles.why_not(needed))
+            return view(request, seat, *args, **kwargs)
+
+        return guarded
+
+    return decorate
 
 
 def members_only(view: View) -> View:
-    """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one."""
-
-    @wraps(view)
-    @never_cache
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not isinstance(request.user, User):
-            return redirect(_sign_in_address(request))
-        seat = _find_seat(request, request.user)
-        if seat is None:
-            return render(request, "dashboard/no_business.html", status=HTTPStatus.FORBIDDEN)
-        return view(request, seat, *args, **kwargs)
-
-    return guarded
+    """Open a view to every member, whatever the role."""
+    return for_members()(view)
 
 
 def choose(request: HttpRequest, seat: Seat, business_id: str) -> bool:

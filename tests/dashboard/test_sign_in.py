@@ -329,39 +329,6 @@ class TestSwitching:
 
 
 class TestAuthorisation:
-    """Every URL of the dashboard, and everybody who may come along."""
-
-    TABLE = [
-        # method, path, [anonymous, member, member of another business, staff without membership]
-        ("get", "/dashboard/", [302, 200, 200, 403]),
-        ("post", "/dashboard/", [405, 405, 405, 405]),
-        ("get", "/dashboard/login/", [200, 302, 302, 302]),
-        ("get", "/dashboard/logout/", [405, 405, 405, 405]),
-        ("post", "/dashboard/logout/", [302, 302, 302, 302]),
-        ("get", "/dashboard/business/", [405, 405, 405, 405]),
-        ("post", "/dashboard/business/", [302, 302, 404, 403]),
-    ]
-
-    @pytest.mark.parametrize("row", TABLE)
-    def test_is_as_the_table_says(self, row, browser, other_browser, ada):
-        method, path, expected = row
-        staff_browser = Client()
-        staff_browser.force_login(UserFactory(is_staff=True, is_superuser=True))
-        form = {"business": str(ada.business_id)} if method == "post" else {}
-
-        statuses = [
-            getattr(client, method)(path, form).status_code
-            for client in (Client(), browser, other_browser, staff_browser)
-        ]
-
-        assert statuses == expected
-
-    def test_covers_every_url(self):
-        from config.urls import urlpatterns  # noqa: PLC0415
-
-        ours = {f"/{each.pattern}" for each in urlpatterns if str(each.pattern).startswith("dashboard/")}
-        assert ours == {path for _, path, *_ in self.TABLE}
-
     @pytest.mark.parametrize("role", Member.Role.values)
     def test_lets_every_role_see_the_overview(self, browser, ada_member, role):
         ada_member.role = role
