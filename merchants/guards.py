@@ -1,7 +1,8 @@
 """Rules that the database itself enforces, on both engines, by trigger.
 
 `AppendOnly` keeps a table's rows as they were written. `Final` lets a column change only while it holds
-one given value: what is final stays final, whichever code or person writes.
+one given value: what is final stays final, whichever code or person writes. `Kept` keeps rows from being
+deleted, and some of their columns from being changed.
 
 An app's guards are put up after each `migrate` rather than by a migration: SQLite's way of altering a
 table makes it anew, and the triggers of the old one would be gone.
@@ -18,16 +19,8 @@ from django.db.models.signals import post_migrate
 
 
 class Guard(Protocol):
-    @property
-    def triggers(self) -> dict[str, str]:
-        """Return, by trigger name, the event and condition at which it refuses, as SQL."""
-
-    @property
-    def table(self) -> str: ...
-
-    @property
-    def refusal(self) -> str:
-        """Return the sentence of the database's error."""
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        """Return, by trigger name, the statements that create it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +29,11 @@ class AppendOnly:
 
     table: str
 
-    @property
-    def triggers(self) -> dict[str, str]:
-        return {
-            f"{self.table}_no_update": f"BEFORE UPDATE ON {self.table} FOR EACH ROW",
-            f"{self.table}_no_delete": f"BEFORE DELETE ON {self.table} FOR EACH ROW",
-        }
-
-    @property
-    def refusal(self) -> str:
-        return f"{self.table} is append-only"
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        refusal = f"{self.table} is append-only"
+        return refuse(
+            vendor, f"{self.table}_no_update", f"BEFORE UPDATE ON {self.table} FOR EACH ROW", refusal
+        ) | refuse(vendor, f"{self.table}_no_delete", f"BEFORE DELETE ON {self.table} FOR EACH ROW", refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +44,52 @@ class Final:
     column: str
     unless: str
 
-    @property
-    def triggers(self) -> dict[str, str]:
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
         column = self.column
-        return {
-            f"{self.table}_{column}_is_final": f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
-            f"WHEN (OLD.{column} <> '{self.unless}' AND NEW.{column} <> OLD.{column})"
-        }
+        return refuse(
+            vendor,
+            f"{self.table}_{column}_is_final",
+            f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
+            f"WHEN (OLD.{column} <> '{self.unless}' AND NEW.{column} <> OLD.{column})",
+            f"{self.table}.{column} is final",
+        )
 
-    @property
-    def refusal(self) -> str:
-        return f"{self.table}.{self.column} is final"
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Refuse every DELETE of a table's rows, and every change of the columns that say what a row is."""
+
+    table: str
+    columns: tuple[str, ...]
+
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        changed = " OR ".join(f"NEW.{column} <> OLD.{column}" for column in self.columns)
+        return refuse(
+            vendor,
+            f"{self.table}_no_delete",
+            f"BEFORE DELETE ON {self.table} FOR EACH ROW",
+            f"{self.table} keeps its rows",
+        ) | refuse(
+            vendor,
+            f"{self.table}_keeps_its_columns",
+            f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
+            f"{self.table} keeps {', '.join(self.columns)}",
+        )
+
+
+def refuse(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[str]]:
+    """Return the trigger that refuses whatever makes it fire. `refusal` is the database's error."""
+    if vendor == "sqlite":
+        return {name: [f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{refusal}'); END"]}
+    return {
+        name: [
+            (
+                f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                f"RAISE EXCEPTION '{refusal}' USING ERRCODE = 'integrity_constraint_violation'; END $$"
+            ),
+            f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()",
+        ]
+    }
 
 
 def put_up_after_migrate(app: AppConfig, guards: Iterable[Guard]) -> None:
@@ -84,9 +107,9 @@ def put_up(guards: Iterable[Guard], connection: BaseDatabaseWrapper) -> None:
         cursor.execute(_EXISTING[connection.vendor])
         existing = {name for (name,) in cursor.fetchall()}
         for guard in guards:
-            for name, event in guard.triggers.items():
+            for name, statements in guard.triggers(connection.vendor).items():
                 if name not in existing:
-                    for statement in _statements(connection.vendor, guard, name, event):
+                    for statement in statements:
                         cursor.execute(statement)
 
 
@@ -94,13 +117,3 @@ _EXISTING = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
 }
-
-
-def _statements(vendor: str, guard: Guard, name: str, event: str) -> list[str]:
-    if vendor == "sqlite":
-        return [f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{guard.refusal}'); END"]
-    function = (
-        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"RAISE EXCEPTION '{guard.refusal}' USING ERRCODE = 'integrity_constraint_violation'; END $$"
-    )
-    return [function, f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()"]

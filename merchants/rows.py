@@ -11,13 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from django.db import connection, models, transaction
 
 M = TypeVar("M", bound=models.Model)
 
 Converter = Callable[[Any], Any]
+
+
+class Consequence(Protocol):
+    """What follows from a move and is more than a row to be inserted."""
+
+    @property
+    def clauses(self) -> str:
+        """Return, for PostgreSQL, the parts of a WITH that do it for each row of `moved`."""
+
+    @property
+    def values(self) -> list[Any]:
+        """Return the values of their placeholders."""
+
+    def write(self) -> None:
+        """Do it by statements of its own, within the transaction of the move."""
+
+
+Follower: TypeAlias = models.Model | Consequence
 
 
 def insert(row: models.Model) -> None:
@@ -46,9 +64,9 @@ def insert_if_absent(row: models.Model) -> bool:
 
 
 def move(
-    row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any], then: Sequence[models.Model] = ()
+    row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any], then: Sequence[Follower] = ()
 ) -> bool:
-    """Write some fields of a row and insert what follows from it, if one of its columns is still as it was.
+    """Write some fields of a row and what follows from it, if one of its columns is still as it was.
 
     All of it or nothing. Who gets True has moved the row; False means that somebody else was first. On
     PostgreSQL this is one statement: no round trips for BEGIN and COMMIT, and no lock is held across any.
@@ -59,31 +77,45 @@ def move(
         statement, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
         moved = _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
         for follower in then if moved else ():
-            insert(follower)
+            if isinstance(follower, models.Model):
+                insert(follower)
+            else:
+                follower.write()
     return moved
 
 
 def _move_in_one_statement(
-    row: models.Model, fields: tuple[str, ...], still: tuple[str, Any], then: Sequence[models.Model]
+    row: models.Model, fields: tuple[str, ...], still: tuple[str, Any], then: Sequence[Follower]
 ) -> bool:
-    statement = _moving_statement(type(row), fields, still[0], tuple(type(follower) for follower in then))
+    statement = _moving_statement(type(row), fields, still[0], tuple(_shape(follower) for follower in then))
     _, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
     values = [*_values(row, attributes), key(row.pk), still[1]]
     for follower in then:
-        values += _values(follower, _insert_statement(type(follower), connection.vendor)[1])
+        if isinstance(follower, models.Model):
+            values += _values(follower, _insert_statement(type(follower), connection.vendor)[1])
+        else:
+            values += follower.values
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return bool(cursor.fetchone()[0])
 
 
+def _shape(follower: Follower) -> type[models.Model] | str:
+    """Return what a statement is made of for a follower; equal for all of its sort."""
+    return type(follower) if isinstance(follower, models.Model) else follower.clauses
+
+
 @lru_cache(maxsize=64)
 def _moving_statement(
-    model: type[models.Model], fields: tuple[str, ...], still: str, then: tuple[type[models.Model], ...]
+    model: type[models.Model], fields: tuple[str, ...], still: str, then: tuple[type[models.Model] | str, ...]
 ) -> str:
-    """Return the UPDATE and, fed by it, the INSERTs; the answer is whether the UPDATE found its row."""
+    """Return the UPDATE and, fed by it, the rest; the answer is whether the UPDATE found its row."""
     update, _, _ = _update_statement(model, fields, still, connection.vendor)
     parts = [f"moved AS ({update} RETURNING 1)"]
     for place, follower in enumerate(then):
+        if isinstance(follower, str):
+            parts.append(follower)
+            continue
         inserted = _inserted_fields(follower)
         columns = ", ".join(_column(field) for field in inserted)
         # A placeholder in a SELECT has no type of its own. Without the length: a cast would cut, not refuse.

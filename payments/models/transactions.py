@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from merchants.models import Business
-from merchants.rows import insert, move
+from merchants.rows import Follower, insert, move
 from payments.models.states import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
 
@@ -217,11 +217,11 @@ class Transaction(models.Model):
         captured: int = 0,
         fee: int = 0,
         answer: RailAnswer | None = None,
-        followed_by: Callable[[Transaction], Sequence[models.Model]] = lambda _: (),
+        followed_by: Callable[[Transaction], Sequence[Follower]] = lambda _: (),
     ) -> None:
         """Move from pending to success or failed, as the outcome says.
 
-        `followed_by` is given the finished transaction and returns the rows to be inserted with it.
+        `followed_by` is given the finished transaction and returns what is to be written with it.
 
         :raises AlreadyMoved: somebody else was first; this copy of the row is out of date
         """
@@ -279,7 +279,7 @@ class Transaction(models.Model):
         moved = self._transition("awaiting", before, whom, cause=cause, now=now)
         self._move(("awaiting", "next_query_at", "expires_at", *also), awaited=before, then=[moved])
 
-    def _move(self, fields: tuple[str, ...], *, awaited: str, then: Sequence[models.Model]) -> None:
+    def _move(self, fields: tuple[str, ...], *, awaited: str, then: Sequence[Follower]) -> None:
         """Write a move and what follows from it, provided that the row still awaits what it did when it was read.
 
         Every move changes `awaiting`, and a finished row awaits nothing: so whoever comes second, with

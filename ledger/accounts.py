@@ -1,0 +1,48 @@
+"""The accounts of a business in a currency: opened together when the first of them is needed."""
+
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from ledger.models import Account
+
+Ids = dict[str, int]  # by kind; they ascend in the order of the kinds, the wallet's is the least
+
+REMEMBERED = 10_000  # businesses and currencies whose ids a process remembers
+
+_remembered: dict[tuple[UUID, str], Ids] = {}
+
+
+def account_ids(business_id: UUID, currency: str) -> Ids:
+    """Return the ids of a business's accounts, which are opened where they were not."""
+    key = (business_id, currency)
+    ids = _remembered.get(key)
+    if ids is None:
+        ids = _find_or_open(*key)
+        # Within a transaction the accounts may be its own, and it may yet be rolled back.
+        transaction.on_commit(partial(_remember, key, ids))
+    return ids
+
+
+def _find_or_open(business_id: UUID, currency: str) -> Ids:
+    ids = _find(business_id, currency)
+    if len(ids) < len(Account.Kind):
+        missing = [kind for kind in Account.Kind if kind not in ids]
+        Account.objects.bulk_create(
+            [Account(business_id=business_id, currency=currency, kind=kind) for kind in missing],
+            ignore_conflicts=True,  # another process was faster
+        )
+        ids = _find(business_id, currency)
+    return ids
+
+
+def _find(business_id: UUID, currency: str) -> Ids:
+    found = Account.objects.filter(business_id=business_id, currency=currency)
+    return dict(found.values_list("kind", "id"))
+
+
+def _remember(key: tuple[UUID, str], ids: Ids) -> None:
+    if len(_remembered) >= REMEMBERED:
+        _remembered.clear()
+    _remembered[key] = ids

@@ -1,0 +1,180 @@
+"""How an entry is written: its accounts locked in the order of their ids, its postings chained to them.
+
+On PostgreSQL this is one statement, or a part of the statement that moves a transaction
+(`merchants.rows.move`). SQLite has one writer at a time: there it is a few plain statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from ledger import chain
+from ledger.accounts import account_ids
+from ledger.models import Account, Entry, Posting
+from merchants.rows import insert
+
+Kind = Account.Kind
+
+
+class Unbalanced(ValueError):
+    """The legs of a booking do not sum to zero, or it has fewer than two."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Booking:
+    """An entry to be written: what each account gains (above zero) or loses, in minor units.
+
+    Legs of zero are left out.
+
+    :raises Unbalanced: the legs do not sum to zero
+    """
+
+    kind: Entry.Kind
+    cause: UUID
+    business_id: UUID
+    currency: str
+    legs: Mapping[Account.Kind, int]
+    at: datetime
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        amounts = [amount for amount in self.legs.values() if amount]
+        if sum(amounts) or not amounts:
+            raise Unbalanced(f"{self.kind} {self.cause}: {dict(self.legs)}")
+
+    @property
+    def clauses(self) -> str:
+        return CLAUSES
+
+    @cached_property
+    def values(self) -> list[Any]:
+        amounts = self._amounts
+        return [
+            str(self.kind),
+            self.cause,
+            self.business_id,
+            self.currency,
+            self.at,
+            self.note,
+            list(amounts),
+            list(amounts.values()),
+            self._text,
+        ]
+
+    def write(self) -> bool:
+        """Write the entry; return False where its cause was booked before."""
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(STATEMENT, self.values)
+                return bool(cursor.fetchone()[0])
+        with transaction.atomic():
+            return self._write_rows()
+
+    @cached_property
+    def _amounts(self) -> dict[int, int]:
+        """Return what is added to each account, by its id, in the order in which they are locked."""
+        ids = account_ids(self.business_id, self.currency)
+        return dict(sorted((ids[kind], amount) for kind, amount in self.legs.items() if amount))
+
+    @property
+    def _text(self) -> str:
+        return chain.entry_text(kind=self.kind, cause=self.cause, at=self.at, note=self.note)
+
+    def _write_rows(self) -> bool:
+        """Write the postings and then the entry, which the database lets close them if they balance."""
+        if Entry.objects.filter(kind=self.kind, cause=self.cause).exists():
+            return False
+        entry = Entry(
+            id=_next_entry_id(),
+            kind=self.kind,
+            cause=self.cause,
+            business_id=self.business_id,
+            currency=self.currency,
+            note=self.note,
+            at=self.at,
+        )
+        accounts = Account.objects.in_bulk(list(self._amounts))
+        for account_id, amount in self._amounts.items():
+            account = accounts[account_id]
+            insert(_posting(account, entry.pk, amount, self._text))
+            account.save(update_fields=["balance", "sequence", "hash"])
+        entry.save(force_insert=True)
+        return True
+
+
+def _posting(account: Account, entry_id: int, amount: int, entry: str) -> Posting:
+    """Return the account's next posting, with the account moved on."""
+    previous = bytes(account.hash)
+    account.balance += amount
+    account.sequence += 1
+    account.hash = chain.link(
+        previous,
+        account_id=account.pk,
+        sequence=account.sequence,
+        amount=amount,
+        balance=account.balance,
+        entry=entry,
+    )
+    return Posting(
+        entry_id=entry_id,
+        account=account,
+        amount=amount,
+        sequence=account.sequence,
+        balance_after=account.balance,
+        previous_hash=previous,
+        hash=account.hash,
+    )
+
+
+def _next_entry_id() -> int:
+    """Return the id that the entry to be written will have. SQLite only: nobody else is writing."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(max(id), 0) + 1 FROM ledger_entry")
+        return int(cursor.fetchone()[0])
+
+
+# Each part waits for the one before: an entry that was there already locks and books nothing. An account
+# that is missing leaves its posting without one, which the database refuses, and with it everything.
+CLAUSES = """
+entry AS (
+    INSERT INTO ledger_entry (kind, cause, business_id, currency, at, note)
+    SELECT %s::varchar, %s::uuid, %s::uuid, %s::varchar, %s::timestamptz, %s::varchar FROM moved
+    ON CONFLICT (kind, cause) DO NOTHING
+    RETURNING id
+),
+leg AS (
+    SELECT entry.id AS entry_id, account_id, amount
+    FROM entry, unnest(%s::bigint[], %s::bigint[]) AS given (account_id, amount)
+),
+locked AS (
+    SELECT account.id, leg.amount, account.sequence + 1 AS sequence,
+           account.balance + leg.amount AS balance, account.hash AS previous_hash
+    FROM leg JOIN ledger_account account ON account.id = leg.account_id
+    ORDER BY account.id FOR UPDATE OF account
+),
+linked AS (
+    SELECT *, sha256(convert_to(
+        encode(previous_hash, 'hex') || '|' || id || '|' || sequence || '|' || amount || '|' || balance
+        || '|' || %s::text, 'UTF8')) AS hash
+    FROM locked
+),
+updated AS (
+    UPDATE ledger_account account
+    SET balance = linked.balance, sequence = linked.sequence, hash = linked.hash
+    FROM linked WHERE account.id = linked.id
+),
+posted AS (
+    INSERT INTO ledger_posting
+        (entry_id, account_id, amount, sequence, balance_after, previous_hash, hash)
+    SELECT leg.entry_id, linked.id, leg.amount, linked.sequence, linked.balance, previous_hash, hash
+    FROM leg LEFT JOIN linked ON linked.id = leg.account_id
+)
+"""
+STATEMENT = f"WITH moved AS (SELECT 1), {CLAUSES} SELECT count(*) FROM entry"  # noqa: S608 (all constant)

@@ -1,0 +1,58 @@
+"""What the database refuses of the ledger, whichever code or person writes."""
+
+from dataclasses import dataclass
+
+from merchants.guards import AppendOnly, Kept, refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Balanced:
+    """Refuse postings that do not sum to zero.
+
+    PostgreSQL looks at all that one INSERT adds. SQLite sees one row at a time: there the postings come
+    first, the entry closes them if they balance, and a closed entry takes no further posting.
+    """
+
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        return _AT_THE_ENTRY if vendor == "sqlite" else _AT_THE_POSTINGS
+
+
+_AT_THE_ENTRY = refuse(
+    "sqlite",
+    "ledger_entry_is_balanced",
+    "BEFORE INSERT ON ledger_entry FOR EACH ROW "
+    "WHEN (SELECT count(*) < 2 OR sum(amount) <> 0 FROM ledger_posting WHERE entry_id = NEW.id)",
+    "the postings of an entry sum to zero",
+) | refuse(
+    "sqlite",
+    "ledger_entry_is_closed",
+    "BEFORE INSERT ON ledger_posting FOR EACH ROW "
+    "WHEN EXISTS (SELECT 1 FROM ledger_entry WHERE id = NEW.entry_id)",
+    "an entry takes no further posting",
+)
+
+_AT_THE_POSTINGS = {
+    "ledger_postings_are_balanced": [
+        """
+        CREATE OR REPLACE FUNCTION ledger_postings_are_balanced() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF EXISTS (SELECT 1 FROM added GROUP BY entry_id HAVING sum(amount) <> 0) THEN
+                RAISE EXCEPTION 'the postings of an entry sum to zero'
+                    USING ERRCODE = 'integrity_constraint_violation';
+            END IF;
+            RETURN NULL;
+        END $$
+        """,
+        (
+            "CREATE TRIGGER ledger_postings_are_balanced AFTER INSERT ON ledger_posting "
+            "REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_postings_are_balanced()"
+        ),
+    ]
+}
+
+GUARDS = (
+    AppendOnly("ledger_entry"),
+    AppendOnly("ledger_posting"),
+    Kept("ledger_account", ("id", "business_id", "currency", "kind")),
+    Balanced(),
+)

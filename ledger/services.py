@@ -1,0 +1,74 @@
+"""The ledger as the other apps use it: entries booked, balances told, the wallet asked and filled."""
+
+from dataclasses import dataclass
+
+from ledger.accounts import account_ids
+from ledger.bookings import Booking, Kind, Unbalanced
+from ledger.models import Account, Entry
+from merchants.models import Business
+
+__all__ = [
+    "Balance",
+    "Booking",
+    "InsufficientFunds",
+    "Kind",
+    "Unbalanced",
+    "balances",
+    "book",
+    "book_if_covered",
+]
+
+
+class InsufficientFunds(Exception):
+    """The wallet holds less than a booking would take from it. Nothing was booked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """What a business has in one currency, in minor units."""
+
+    currency: str
+    available: int  # the wallet; below zero where payouts were not required to be covered
+    pending: int  # earned and not released yet; below zero where more was refunded than earned since
+
+
+def book(booking: Booking) -> bool:
+    """Write an entry in the caller's transaction; return False where the same cause was booked before.
+
+    To write it with the move of a row instead, in one statement, give the booking to `rows.move(then=…)`.
+    """
+    return booking.write()
+
+
+def book_if_covered(booking: Booking) -> bool:
+    """Book what takes from the wallet, if the wallet holds it. Call within a transaction.
+
+    :raises InsufficientFunds: it does not
+    """
+    # The wallet has the least id of a business's accounts: locked first, it is still locked in their order.
+    wallet = account_ids(booking.business_id, booking.currency)[Kind.WALLET]
+    balance = Account.objects.select_for_update().values_list("balance", flat=True).get(pk=wallet)
+    if balance + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
+        raise InsufficientFunds
+    return booking.write()
+
+
+def _is_booked(booking: Booking) -> bool:
+    return Entry.objects.filter(kind=booking.kind, cause=booking.cause).exists()
+
+
+def balances(business: Business) -> list[Balance]:
+    """Return a business's balance in each of its currencies, and in any other that it has money in."""
+    found: dict[str, dict[str, int]] = {currency: {} for currency in business.currencies}
+    shown = Account.objects.filter(business=business, kind__in=[Kind.WALLET, Kind.PENDING_SETTLEMENT])
+    for currency, kind, balance in shown.values_list("currency", "kind", "balance"):
+        if currency in found or balance:
+            found.setdefault(currency, {})[kind] = balance
+    return [
+        Balance(
+            currency=currency,
+            available=held.get(Kind.WALLET, 0),
+            pending=held.get(Kind.PENDING_SETTLEMENT, 0),
+        )
+        for currency, held in found.items()
+    ]

@@ -1,0 +1,190 @@
+"""Entries: balanced, booked once, chained, and never changed."""
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from ledger import chain
+from ledger.models import Account, Entry, Posting
+from ledger.services import Balance, InsufficientFunds, Kind, Unbalanced, balances, book, book_if_covered
+from merchants.rows import move
+from tests.factories import BusinessFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def run(sql, *values):
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+class TestBook:
+    def test_moves_the_accounts_and_keeps_each_posting(self, booking, balance_of):
+        assert book(booking())
+        assert book(booking({Kind.PENDING_SETTLEMENT: -485, Kind.WALLET: 485}, kind="settlement_released"))
+
+        assert balance_of(Kind.ACQUIRER_RECEIVABLE) == -1_000
+        assert balance_of(Kind.PENDING_SETTLEMENT) == 500
+        assert balance_of(Kind.WALLET) == 485
+        assert balance_of(Kind.FEES) == 15
+        pending = Posting.objects.filter(account__kind=Kind.PENDING_SETTLEMENT).order_by("sequence")
+        assert list(pending.values_list("sequence", "amount", "balance_after")) == [
+            (1, 985, 985),
+            (2, -485, 500),
+        ]
+
+    def test_books_a_cause_once(self, booking, balance_of):
+        once = booking()
+
+        assert book(once)
+        assert not book(booking(cause=once.cause))
+
+        assert balance_of(Kind.FEES) == 15
+        assert (Entry.objects.count(), Posting.objects.count()) == (1, 3)
+
+    def test_books_one_cause_once_for_each_kind(self, booking):
+        once = booking()
+
+        assert book(once)
+        assert book(booking(cause=once.cause, kind="refund"))
+
+    def test_leaves_legs_of_zero_out(self, booking):
+        book(booking({Kind.ACQUIRER_RECEIVABLE: -100, Kind.PENDING_SETTLEMENT: 100, Kind.FEES: 0}))
+
+        assert Posting.objects.count() == 2
+
+    @pytest.mark.parametrize("legs", [{Kind.WALLET: 1}, {Kind.WALLET: 2, Kind.FEES: -1}, {Kind.WALLET: 0}])
+    def test_refuses_legs_that_do_not_balance(self, booking, legs):
+        with pytest.raises(Unbalanced):
+            booking(legs)
+
+    def test_chains_each_posting_to_the_one_before(self, booking):
+        for number in range(3):
+            book(booking(note=f"Ünïcode | {number}"))
+
+        for account in Account.objects.exclude(sequence=0):
+            previous = chain.FIRST
+            for posting in account.postings.order_by("sequence").select_related("entry"):
+                entry = posting.entry
+                assert bytes(posting.previous_hash) == previous
+                previous = chain.link(
+                    previous,
+                    account_id=account.pk,
+                    sequence=posting.sequence,
+                    amount=posting.amount,
+                    balance=posting.balance_after,
+                    entry=chain.entry_text(kind=entry.kind, cause=entry.cause, at=entry.at, note=entry.note),
+                )
+                assert bytes(posting.hash) == previous
+            assert bytes(account.hash) == previous
+
+    def test_keeps_businesses_and_currencies_apart(self, booking):
+        other = BusinessFactory()
+        book(booking())
+        book(booking(business_id=other.pk))
+        book(booking(currency="USD"))
+
+        fees = Account.objects.filter(kind=Kind.FEES)
+        assert sorted(fees.values_list("balance", flat=True)) == [15, 15, 15]
+
+    def test_goes_with_the_transaction_that_it_is_part_of(self, booking):
+        with transaction.atomic():
+            book(booking())
+            transaction.set_rollback(True)
+
+        assert not Entry.objects.exists()
+
+    def test_goes_with_the_move_of_a_row(self, booking, business):
+        business.name = "moved"
+
+        assert move(business, ("name",), still=("is_active", True), then=[booking()])
+        assert not move(business, ("name",), still=("is_active", False), then=[booking()])
+
+        assert Entry.objects.count() == 1
+
+
+class TestBookIfCovered:
+    def test_takes_what_the_wallet_holds_and_no_more(self, booking, balance_of):
+        book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
+        taking = {Kind.WALLET: -60, Kind.PAYOUTS_IN_FLIGHT: 60}
+
+        book_if_covered(booking(taking))
+        with pytest.raises(InsufficientFunds):
+            book_if_covered(booking(taking))
+        book_if_covered(booking({Kind.WALLET: -40, Kind.PAYOUTS_IN_FLIGHT: 40}))
+
+        assert balance_of(Kind.WALLET) == 0
+        assert balance_of(Kind.PAYOUTS_IN_FLIGHT) == 100
+
+    def test_does_not_refuse_what_it_has_booked_before(self, booking):
+        book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
+        taking = booking({Kind.WALLET: -100, Kind.PAYOUTS_IN_FLIGHT: 100})
+
+        assert book_if_covered(taking)
+        assert not book_if_covered(taking)
+
+
+class TestBalances:
+    def test_are_told_for_each_currency_of_the_business(self, booking, business):
+        book(booking())
+
+        assert balances(business) == [
+            Balance(currency="NGN", available=0, pending=985),
+            Balance(currency="USD", available=0, pending=0),
+        ]
+
+    def test_are_told_for_a_currency_that_was_taken_away_while_money_is_in_it(self, booking, business):
+        book(booking(currency="EUR"))
+
+        assert balances(business)[-1] == Balance(currency="EUR", available=0, pending=985)
+
+
+class TestTheDatabase:
+    """Refuses, whoever writes."""
+
+    @pytest.mark.parametrize("table", ["ledger_entry", "ledger_posting"])
+    @pytest.mark.parametrize("sql", ["UPDATE {} SET id = id", "DELETE FROM {}"])
+    def test_keeps_entries_and_postings_as_they_were(self, booking, table, sql):
+        book(booking())
+
+        with pytest.raises(IntegrityError, match="append-only"):
+            run(sql.format(table))
+
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "DELETE FROM ledger_account",
+            "UPDATE ledger_account SET kind = 'other' WHERE kind = 'wallet'",
+            "UPDATE ledger_account SET currency = 'EUR'",
+        ],
+    )
+    def test_keeps_accounts(self, booking, sql):
+        book(booking())
+
+        with pytest.raises(IntegrityError, match="keeps"):
+            run(sql)
+
+    def test_refuses_postings_that_do_not_balance(self, booking, business):
+        book(booking())
+        wallet = Account.objects.get(business=business, kind=Kind.WALLET)
+        one_sided = Posting(entry=Entry.objects.get(), account=wallet, amount=5, sequence=1, balance_after=5)
+        one_sided.previous_hash = one_sided.hash = b""
+
+        with pytest.raises(IntegrityError, match=r"sum to zero|no further posting"), transaction.atomic():
+            one_sided.save(force_insert=True)
+
+    def test_refuses_an_entry_without_postings_on_sqlite(self, business):
+        if connection.vendor != "sqlite":
+            pytest.skip("PostgreSQL looks at the postings")
+        entry = Entry(kind="card", cause=business.pk, business=business, currency="NGN", at=timezone.now())
+
+        with pytest.raises(IntegrityError, match="sum to zero"), transaction.atomic():
+            entry.save(force_insert=True)
+
+    def test_refuses_a_sequence_number_twice(self, booking):
+        book(booking())
+        posting = Posting.objects.first()
+        posting.pk, posting.amount = None, 0
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            posting.save(force_insert=True)
