@@ -1,9 +1,7 @@
 """Who may come in: e-mail and password, guessed at no more than a few times."""
 
 from datetime import datetime
-from ipaddress import ip_address
 
-from django.conf import settings
 from django.contrib.auth import authenticate, login
 from django.db import transaction
 from django.http import HttpRequest
@@ -12,6 +10,7 @@ from dashboard import throttle
 from dashboard.throttle import Limit, TooManyFailures
 from merchants import audit
 from merchants.audit import Actor
+from merchants.callers import client_address
 from merchants.models import Business, User
 
 PER_EMAIL = Limit("email", 5)
@@ -39,26 +38,6 @@ def sign_in(request: HttpRequest, *, email: str, password: str, now: datetime) -
         login(request, user)
         _record(request, "session.signed_in", user=user, now=now)
     return user
-
-
-def client_address(request: HttpRequest) -> str:
-    """Return the caller's address: what our outermost proxy saw, or the peer's where there is no proxy.
-
-    Proxies append to X-Forwarded-For, so only the last entries, as many as there are proxies, are theirs.
-    """
-    peer: str = request.META["REMOTE_ADDR"] or "127.0.0.1"
-    seen = [entry.strip() for entry in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    if settings.PROXIES_IN_FRONT == 0 or len(seen) < settings.PROXIES_IN_FRONT:
-        return peer
-    return seen[-settings.PROXIES_IN_FRONT] if _is_address(seen[-settings.PROXIES_IN_FRONT]) else peer
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _take_slots(*, email: str, address: str, now: datetime) -> list[str]:

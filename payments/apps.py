@@ -6,6 +6,7 @@ from merchants.guards import AppendOnly, Final, put_up_after_migrate
 
 GUARDS = (
     AppendOnly("payments_transition"),
+    AppendOnly("payments_tariff"),
     Final("payments_transaction", "status", unless="pending"),
     Final("payments_cardoperation", "status", unless="pending"),
 )

@@ -2,35 +2,114 @@
 
 >>> fee(CARD, 1_000_00), fee(CARD, 250_000), fee(CARD, 100_000_000)
 (1500, 13750, 200000)
->>> [payout_fee(amount) for amount in (500_000, 500_001, 5_000_001)]
+>>> [fee(PAYOUT, amount) for amount in (500_000, 500_001, 5_000_001)]
 [1000, 2500, 5000]
+>>> FeeRule.from_snapshot(CARD.snapshot) == CARD
+True
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+Snapshot: TypeAlias = dict[str, Any]
+
+
+class Flow(StrEnum):
+    """What a fee is agreed for."""
+
+    CARD = "card"
+    VIRTUAL_ACCOUNT = "virtual_account"
+    PAYOUT = "payout"
+    CARD_CHECK = "card_check"
+
+
+class WrongRule(ValueError):
+    """A rule that no merchant can be charged by. The message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeeRule:
-    """Basis points of the amount, plus a fixed part that small amounts are spared, up to a cap."""
+    """Basis points of the amount, plus a fixed part, up to a cap.
 
-    basis_points: int
+    The fixed part of an amount is the price of the first of `steps` whose limit the amount does not exceed,
+    or `fixed` above them all; amounts below `fixed_waived_below` are spared it.
+    """
+
+    basis_points: int = 0
     fixed: int = 0
     fixed_waived_below: int = 0
-    cap: int
+    cap: int | None = None
+    steps: tuple[tuple[int, int], ...] = ()  # (limit, price), both growing
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return what differs from a rule without any numbers, as plain JSON."""
+        return {
+            name: [list(step) for step in value] if name == "steps" else value
+            for name, value in ((name, getattr(self, name)) for name in self.__slots__)
+            if value != getattr(FREE, name)
+        }
+
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot) -> "FeeRule":
+        steps = tuple((limit, price) for limit, price in snapshot.get("steps", ()))
+        return cls(**{**snapshot, "steps": steps})
+
+    def check(self) -> None:
+        """Make sure that the fee of a larger amount is never smaller, and none is negative.
+
+        :raises WrongRule: it could be
+        """
+        if not 0 <= self.basis_points <= WHOLE:
+            raise WrongRule(f"Basis points must lie between 0 and {WHOLE}.")
+        if min(self.fixed, self.fixed_waived_below, self.cap or 0) < 0:
+            raise WrongRule("The fixed part, its waiver and the cap must not be negative.")
+        limits = [limit for limit, _ in self.steps]
+        prices = [price for _, price in self.steps] + [self.fixed]
+        if any(limit <= 0 for limit in limits) or limits != sorted(set(limits)):
+            raise WrongRule("The limits of the steps must be positive and grow.")
+        if min(prices) < 0 or prices != sorted(prices):
+            raise WrongRule("The prices of the steps must grow, and the fixed part is the last of them.")
 
 
+WHOLE = 10_000  # basis points
+FREE = FeeRule()
 CARD = FeeRule(basis_points=150, fixed=10_000, fixed_waived_below=250_000, cap=200_000)
-# The first row whose limit the amount does not exceed; the last one has no limit.
-PAYOUT_STEPS = ((500_000, 1_000), (5_000_000, 2_500))
-PAYOUT_ABOVE = 5_000
+VIRTUAL_ACCOUNT = FeeRule(basis_points=100, cap=30_000)
+PAYOUT = FeeRule(steps=((500_000, 1_000), (5_000_000, 2_500)), fixed=5_000)
+
+# What a business pays for which nothing else was agreed.
+DEFAULTS = {
+    Flow.CARD: CARD,
+    Flow.VIRTUAL_ACCOUNT: VIRTUAL_ACCOUNT,
+    Flow.PAYOUT: PAYOUT,
+    Flow.CARD_CHECK: FREE,
+}
 
 
 def fee(rule: FeeRule, amount: int) -> int:
-    """Apply a rule to an amount; the share is rounded half up."""
-    share = (amount * rule.basis_points + 5_000) // 10_000
-    fixed = rule.fixed if amount >= rule.fixed_waived_below else 0
-    return min(share + fixed, rule.cap)
+    """Apply a rule to an amount. The share is rounded half up, and nothing else is rounded."""
+    share = (amount * rule.basis_points + WHOLE // 2) // WHOLE
+    total = share + _fixed_part(rule, amount)
+    return total if rule.cap is None else min(total, rule.cap)
 
 
-def payout_fee(amount: int) -> int:
-    return next((price for limit, price in PAYOUT_STEPS if amount <= limit), PAYOUT_ABOVE)
+def fee_out_of(rule: FeeRule, amount: int) -> int:
+    """Apply a rule to money that comes in: it is never charged more than itself."""
+    return min(fee(rule, amount), amount)
+
+
+def _fixed_part(rule: FeeRule, amount: int) -> int:
+    if amount < rule.fixed_waived_below:
+        return 0
+    return next((price for limit, price in rule.steps if amount <= limit), rule.fixed)
+
+
+def flow_of(request_type: str, method: str) -> Flow:
+    """Return what a transaction's fee is agreed for.
+
+    >>> flow_of("payment", "card"), flow_of("payout", "bank")
+    (<Flow.CARD: 'card'>, <Flow.PAYOUT: 'payout'>)
+    """
+    return Flow(method if request_type == "payment" else request_type)

@@ -11,6 +11,7 @@ from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations
 
 from merchants.models import ApiKey
+from payments.services.tariffs import price_list
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
@@ -23,8 +24,10 @@ if settings.REDIS_URL:
 
 
 @pytest.fixture(autouse=True)
-def _no_rate_limits_left_over() -> None:
+def _nothing_remembered() -> None:
+    """Neither counted calls nor prices of the test before."""
     cache.clear()
+    price_list.forget()
 
 
 @pytest.fixture

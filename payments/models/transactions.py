@@ -84,6 +84,9 @@ class Transaction(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     fee = models.BigIntegerField(default=0)
+    fee_rule = models.JSONField(
+        default=dict
+    )  # as it was when the transaction was created (`FeeRule.snapshot`)
     captures_at_once = models.BooleanField(default=True)  # false: authorised first, captured on request
     challenge_preference = models.CharField(max_length=20, blank=True)  # empty: 3-D Secure is not wanted
     amount_captured = models.BigIntegerField(default=0)

@@ -14,9 +14,11 @@ from django.conf import settings
 from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
 from payments.cards import Card
+from payments.fees import flow_of
 from payments.idempotency import DuplicateReference
 from payments.identifiers import new_id, retrieval_reference_number, trace_numbers
 from payments.models import Transaction
+from payments.services.tariffs import price_list
 
 FIRST_QUERY_AFTER = timedelta(seconds=10)
 
@@ -41,6 +43,7 @@ def open_intent(
         business=business,
         reference=reference,
         fingerprint=fingerprint,
+        fee_rule=price_list.snapshot(business, flow_of(fields["request_type"], fields["method"])),
         # Should this process die before it hears the rail's answer, somebody asks again.
         next_query_at=now + FIRST_QUERY_AFTER,
         created_at=now,

@@ -11,8 +11,8 @@ from datetime import datetime
 from django.db import transaction as database
 from django.utils import timezone
 
-from payments import fees
 from payments.events import event_of
+from payments.fees import FeeRule, fee, fee_out_of
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.outcomes import Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
@@ -86,7 +86,7 @@ def finish(
 
     :raises AlreadyMoved: somebody else was first
     """
-    fee = fee_of(transaction, captured=captured) if outcome.is_success else 0
+    costs = fee_of(transaction, captured=captured) if outcome.is_success else 0
     deliveries: list[Delivery] = []
 
     def tell_merchant(finished: Transaction) -> list[Delivery]:
@@ -94,7 +94,7 @@ def finish(
         return deliveries
 
     transaction.finish(
-        outcome, captured=captured, fee=fee, answer=answer, cause=cause, now=now, followed_by=tell_merchant
+        outcome, captured=captured, fee=costs, answer=answer, cause=cause, now=now, followed_by=tell_merchant
     )
     if deliveries:
         database.on_commit(bell.ring, robust=True)
@@ -115,6 +115,11 @@ def _deliveries(finished: Transaction, *, now: datetime) -> list[Delivery]:
 
 
 def fee_of(transaction: Transaction, *, captured: int) -> int:
+    """Return what a success costs, by the rule that the transaction was created with.
+
+    A payout's fee comes on top of it; a payment's is taken out of it.
+    """
+    rule = FeeRule.from_snapshot(transaction.fee_rule)
     if transaction.request_type == Transaction.RequestType.PAYOUT:
-        return fees.payout_fee(transaction.amount)
-    return fees.fee(fees.CARD, captured)
+        return fee(rule, transaction.amount)
+    return fee_out_of(rule, captured if transaction.is_card_payment else transaction.amount)

@@ -8,7 +8,7 @@ from django.test import Client
 from freezegun import freeze_time
 
 from dashboard.access import own_path
-from dashboard.sign_in import client_address
+from merchants.callers import client_address
 from merchants.models import AuditEntry, Member
 from tests.dashboard.conftest import PASSWORD
 from tests.factories import MemberFactory, UserFactory

@@ -6,7 +6,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from payments.identifiers import new_id
-from payments.models import CardOperation, Challenge, Transaction, Transition
+from payments.models import CardOperation, Challenge, Tariff, Transaction, Transition
 from tests.transactions import authorised_payment, captured_payment, challenged_payment
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,10 @@ OPERATION_BREAKERS = {
     "only_finished_operations_have_finished_at": {"kind": "refund", "reference": "r", "status": "success"},
     "one_refund_per_reference": {"kind": "refund", "reference": "taken"},
 }
+TARIFF_BREAKERS = {
+    "known_flow": {"flow": "cash"},
+    "basis_points_within_the_whole": {"basis_points": 10_001},
+}
 
 
 class TestConstraint:
@@ -147,6 +151,13 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             operation_of(payment, **OPERATION_BREAKERS[name]).save(force_insert=True)
 
+    @pytest.mark.parametrize("name", TARIFF_BREAKERS)
+    def test_of_tariffs_holds(self, name):
+        tariff = {"flow": "card", "valid_from": timezone.now(), "agreed_by": "ada"} | TARIFF_BREAKERS[name]
+
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            Tariff.objects.create(**tariff)
+
     def test_lets_a_failed_capture_be_tried_again(self, ada):
         payment = authorised_payment(business=ada.business, now=timezone.now())
         operation_of(payment, status="failed", finished_at=timezone.now()).save(force_insert=True)
@@ -169,7 +180,7 @@ class TestConstraint:
             if isinstance(constraint, models.CheckConstraint | models.UniqueConstraint)
         }
 
-        tried = {*TRANSACTION_BREAKERS, *OPERATION_BREAKERS}
+        tried = {*TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS}
         assert names == tried | {"one_transaction_per_reference", "three_wrong_codes_at_most"}
 
     def test_keeps_every_transition_with_its_transaction(self, paid):

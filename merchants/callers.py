@@ -1,0 +1,33 @@
+"""From where somebody calls, and who acts in a request of a person's."""
+
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from merchants.audit import Actor
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the caller's address: what our outermost proxy saw, or the peer's where there is no proxy.
+
+    Proxies append to X-Forwarded-For, so only the last entries, as many as there are proxies, are theirs.
+    """
+    peer: str = request.META["REMOTE_ADDR"] or "127.0.0.1"
+    seen = [entry.strip() for entry in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+    if settings.PROXIES_IN_FRONT == 0 or len(seen) < settings.PROXIES_IN_FRONT:
+        return peer
+    return seen[-settings.PROXIES_IN_FRONT] if _is_address(seen[-settings.PROXIES_IN_FRONT]) else peer
+
+
+def person_acting(request: HttpRequest) -> Actor:
+    """Return the signed-in person, for the audit trail."""
+    return Actor(name=request.user.get_username(), address=client_address(request))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""What businesses pay, as data: each row replaces the ones before it, from its moment on."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+
+from merchants.models import Business
+from payments.fees import FeeRule, Flow, WrongRule
+
+
+def is_list_of_steps(steps: object) -> None:
+    """Refuse anything but [[limit, price], …] in whole numbers."""
+    is_one = isinstance(steps, list) and all(
+        isinstance(step, list) and [type(number) for number in step] == [int, int] for step in steps
+    )
+    if not is_one:
+        raise ValidationError("Steps are a list of [limit, price], whole minor units.")
+
+
+class Tariff(models.Model):
+    """The fee rule of one flow, agreed with one business or, without one, the default of all. Append-only.
+
+    A business pays by the latest row of its own; where there is none, or it was withdrawn, by the latest
+    default; where there is none, by `fees.DEFAULTS`. Transactions keep the rule they were created with.
+    """
+
+    business = models.ForeignKey(
+        Business,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Empty: the default of every business that has agreed nothing else.",
+    )
+    flow = models.CharField(max_length=16, choices=[(flow.value, flow.value) for flow in Flow])
+    is_withdrawn = models.BooleanField(
+        "withdrawn",
+        default=False,
+        help_text="From now on the default applies again; the numbers do not count.",
+    )
+    basis_points = models.PositiveIntegerField(default=0, help_text="150 is 1.5 %.")
+    fixed = models.PositiveBigIntegerField(
+        default=0, help_text="Minor units; above the steps, if there are any."
+    )
+    fixed_waived_below = models.PositiveBigIntegerField(
+        default=0, help_text="Amounts below this many minor units are spared the fixed part."
+    )
+    cap = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Minor units the fee never exceeds; empty: no cap."
+    )
+    steps = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[is_list_of_steps],
+        help_text="[[limit, price], …]: the fixed part of amounts up to each limit, in minor units.",
+    )
+    valid_from = models.DateTimeField()
+    agreed_by = models.CharField(max_length=254, help_text="Who entered it.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(flow__in=[flow.value for flow in Flow]), name="known_flow"),
+            models.CheckConstraint(
+                condition=Q(basis_points__lte=10_000), name="basis_points_within_the_whole"
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["business", "flow", "-id"], name="tariffs_latest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.flow} of {self.business or 'everybody'}"
+
+    @property
+    def rule(self) -> FeeRule:
+        return FeeRule(
+            basis_points=self.basis_points,
+            fixed=self.fixed,
+            fixed_waived_below=self.fixed_waived_below,
+            cap=self.cap,
+            steps=tuple((limit, price) for limit, price in self.steps),
+        )
+
+    def clean(self) -> None:
+        try:
+            is_list_of_steps(self.steps)
+            self.rule.check()
+        except WrongRule as wrong:
+            raise ValidationError(str(wrong)) from None
