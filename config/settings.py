@@ -71,6 +71,8 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "django_htmx",
+    "heroicons",
 ]
 
 MIDDLEWARE = [

@@ -80,6 +80,7 @@ def for_members(
             needed = may if to_change is None or request.method in SAFE_METHODS else to_change
             if not (roles.may(seat.member.role, may) and roles.may(seat.member.role, needed)):
                 raise NotInThisRole(roles.why_not(needed))
+            request.seat = seat  # type: ignore[attr-defined]  # the frame of the page shows it
             return view(request, seat, *args, **kwargs)
 
         return guarded

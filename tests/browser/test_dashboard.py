@@ -45,9 +45,12 @@ class TestOwner:
 
         expect(page).to_have_title("Overview · Demo Business")
         expect(page.get_by_role("heading", level=1)).to_have_text("Demo Business")
-        expect(page.get_by_role("link", name="Overview")).to_have_attribute("aria-current", "page")
+        expect(page.get_by_role("link", name="Overview", exact=True)).to_have_attribute(
+            "aria-current", "page"
+        )
         expect(page.get_by_text(owner["api_key"], exact=True)).to_be_visible()
         assert owner["secret_key"] not in page.content()
+        page.locator("summary.person__button").click()
         press(page, "Sign out")
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
         page.goto(f"{service.base_url}/dashboard/")

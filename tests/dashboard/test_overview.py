@@ -110,8 +110,8 @@ class TestNastyText:
 
         shown = page(browser)
 
-        assert "<script" not in shown
-        assert unescape(shown).count(NASTY) == 5  # title, heading, reference, key and address
+        assert "<script>" not in shown
+        assert unescape(shown).count(NASTY) == 6  # title, menu, heading, reference, key and address
         assert Audit(shown).findings == []
 
 

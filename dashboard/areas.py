@@ -1,0 +1,56 @@
+"""The areas of the dashboard, in the order of the navigation. An area is linked once its page exists."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.urls import NoReverseMatch, reverse
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of the dashboard: its name, the name of its first page's address, and its icon."""
+
+    name: str
+    page: str
+    icon: str  # of heroicons
+
+    @property
+    def address(self) -> str:
+        """Return where its first page is; empty where there is none yet."""
+        try:
+            return reverse(self.page)
+        except NoReverseMatch:
+            return ""
+
+
+AREAS = (
+    Area("Overview", "overview", "home"),
+    Area("Payments", "dashboard-payments", "credit-card"),
+    Area("Payouts", "dashboard-payouts", "paper-airplane"),
+    Area("Virtual accounts", "dashboard-virtual-accounts", "building-library"),
+    Area("Webhooks", "dashboard-webhooks", "bolt"),
+    Area("Settlements", "dashboard-settlements", "banknotes"),
+    Area("Developers", "dashboard-developers", "code-bracket"),
+    Area("Team", "dashboard-team", "users"),
+    Area("Sandbox", "dashboard-sandbox", "beaker"),
+)
+
+# What a person does about their own account; the menu with their name leads there.
+ACCOUNT: tuple[Area, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An area as the navigation shows it."""
+
+    name: str
+    address: str
+    icon: str
+    is_here: bool
+
+
+def links(areas: Sequence[Area], path: str) -> Sequence[Link]:
+    """Return the areas that exist; the one that the path lies in is here."""
+    existing = [(area, area.address) for area in areas if area.address]
+    here = max((address for _, address in existing if path.startswith(address)), key=len, default="")
+    return [Link(area.name, address, area.icon, address == here) for area, address in existing]

@@ -1,0 +1,83 @@
+"""What every page of the dashboard is built of: the areas, moments, and parts of addresses."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.http import HttpRequest
+from django.template import Context
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard import areas
+from dashboard.moments import distance
+
+register = template.Library()
+
+NOTHING = "–"  # noqa: RUF001  (a dash, as print has it)
+
+
+@register.simple_tag
+def areas_for(request: HttpRequest) -> Sequence[areas.Link]:
+    """Return the links of the navigation, as they are on this page."""
+    return areas.links(areas.AREAS, request.path)
+
+
+@register.simple_tag
+def account_for(request: HttpRequest) -> Sequence[areas.Link]:
+    """Return the links of the menu with the person's name."""
+    return areas.links(areas.ACCOUNT, request.path)
+
+
+@register.simple_tag
+def is_sandbox() -> bool:
+    return settings.SANDBOX
+
+
+@register.filter
+def moment(at: datetime | None) -> str:
+    """Show a moment to the minute. Without JavaScript in UTC; with it in the reader's own time."""
+    return _time(at, f"{at:%-d %b %Y, %H:%M} UTC", "minute") if at else NOTHING
+
+
+@register.filter
+def precise_moment(at: datetime | None) -> str:
+    """Show a moment to the second, as a timeline wants it."""
+    return _time(at, f"{at:%-d %b %Y, %H:%M:%S} UTC", "second") if at else NOTHING
+
+
+@register.filter
+def ago(at: datetime | None) -> str:
+    """Show how far away a moment is, to either side."""
+    return _time(at, distance(at, now=timezone.now()), "distance") if at else NOTHING
+
+
+def _time(at: datetime, text: str, shown: str) -> SafeString:
+    """Return a `time` element; its title is the exact moment in UTC, for whoever points at it."""
+    return format_html(
+        '<time class="number" datetime="{}" title="{}" data-shown="{}">{}</time>',
+        at.isoformat(timespec="milliseconds"),
+        f"{at:%-d %B %Y, %H:%M:%S} UTC",
+        shown,
+        text,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def query_with(context: Context, **changes: Any) -> str:
+    """Return this page's query with some parameters replaced; empty ones are left out."""
+    query = context["request"].GET.copy()
+    for name, value in changes.items():
+        query[name] = "" if value is None else str(value)
+    for name in [name for name in query if not query[name]]:
+        del query[name]
+    return f"?{query.urlencode()}"
+
+
+@register.filter
+def words(code: str) -> str:
+    """Show a code as words: partially_refunded becomes Partially refunded."""
+    return str(code).replace("_", " ").capitalize()

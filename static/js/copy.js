@@ -1,0 +1,33 @@
+// Copies the text of a button's data-copy, and says that it did.
+
+function offer(scope) {
+  for (const button of scope.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
+}
+
+async function write(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea"); // over plain http there is no clipboard
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await write(button.dataset.copy);
+  const label = button.querySelector("[data-copy-label]");
+  const before = label.textContent;
+  if (button.hasAttribute("data-copied")) return;
+  button.setAttribute("data-copied", "");
+  label.textContent = "Copied";
+  setTimeout(() => {
+    button.removeAttribute("data-copied");
+    label.textContent = before;
+  }, 1500);
+});
+
+offer(document);
+document.addEventListener("htmx:afterSwap", () => offer(document));

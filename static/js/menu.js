@@ -1,0 +1,17 @@
+// Closes menus as people expect: by Escape, and by pressing anywhere else.
+
+const openMenus = () => document.querySelectorAll("details.menu[open]");
+
+document.addEventListener("pointerdown", (event) => {
+  for (const menu of openMenus()) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of openMenus()) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});

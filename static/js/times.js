@@ -1,0 +1,28 @@
+// Shows moments in the reader's own time, and keeps distances ("3 minutes ago") true while the page is open.
+// The title keeps the exact moment in UTC.
+
+const minute = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
+const formats = {
+  minute: new Intl.DateTimeFormat("en-GB", minute),
+  second: new Intl.DateTimeFormat("en-GB", { ...minute, second: "2-digit" }),
+};
+const distances = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+function distance(at) {
+  const seconds = Math.round((at - Date.now()) / 1000);
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || units.at(-1);
+  return seconds ? distances.format(Math.trunc(seconds / size), unit) : "now";
+}
+
+function show(scope) {
+  for (const time of scope.querySelectorAll("time[data-shown]")) {
+    const at = new Date(time.dateTime);
+    const format = formats[time.dataset.shown];
+    time.textContent = format ? format.format(at) : distance(at);
+  }
+}
+
+show(document);
+setInterval(() => document.hidden || show(document), 5000);
+document.addEventListener("htmx:afterSwap", () => show(document));

@@ -1,0 +1,30 @@
+"""The navigation: the contract's nine areas, by name and in order, and which of them one is in."""
+
+import pytest
+
+from dashboard import areas
+from dashboard.areas import AREAS
+
+
+class TestAreas:
+    def test_are_the_contracts(self):
+        assert [area.name for area in AREAS] == [
+            "Overview",
+            "Payments",
+            "Payouts",
+            "Virtual accounts",
+            "Webhooks",
+            "Settlements",
+            "Developers",
+            "Team",
+            "Sandbox",
+        ]
+
+
+class TestLinks:
+    def test_lead_only_to_pages_that_exist(self):
+        assert all(link.address for link in areas.links(AREAS, "/dashboard/"))
+
+    @pytest.mark.parametrize("path", ["/dashboard/", "/dashboard/nothing/here"])
+    def test_mark_one_area_as_the_one_that_a_page_lies_in(self, path):
+        assert [link.name for link in areas.links(AREAS, path) if link.is_here] == ["Overview"]
