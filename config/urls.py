@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from config import api_docs, docs, health
 from dashboard import views as dashboard
 from payments import pages, views
+from virtual_accounts import views as accounts
 
 urlpatterns = [
     # The API: every call is signed, but for the description and its page.
@@ -15,6 +16,10 @@ urlpatterns = [
     path("api/payments/<str:reference>/capture", views.CaptureView.as_view(), name="capture"),
     path("api/payments/<str:reference>/void", views.VoidView.as_view(), name="void"),
     path("api/payments/<str:reference>/refunds", views.RefundsView.as_view(), name="refunds"),
+    path("api/virtual-accounts", accounts.VirtualAccountsView.as_view(), name="virtual-accounts"),
+    path(
+        "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
+    ),
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
