@@ -28,9 +28,13 @@ urlpatterns = [
     path("3ds/<str:token>", pages.ChallengePage.as_view(), name="challenge"),
     # Pages for people
     path("", docs.front_page, name="front"),
+    path("docs", RedirectView.as_view(pattern_name="docs")),
+    path("docs/", docs.docs_page, name="docs"),
     path("docs/test-data", docs.data_page, name="test-data"),
     path("docs/errors/", docs.errors_page, name="errors"),
     path("docs/errors/<str:code>", docs.error_page, name="error-page"),
+    path("docs/samples/<path:name>", docs.sample_file, name="sample"),
+    path("docs/<str:slug>", docs.guide_page, name="guide"),
     # The dashboard: what a business's own people see
     path("dashboard", RedirectView.as_view(pattern_name="overview")),
     path("dashboard/", dashboard.overview, name="overview"),
@@ -47,4 +51,5 @@ urlpatterns = [
 handler400 = "config.docs.bad_request"
 handler403 = "config.docs.forbidden"
 handler404 = "config.docs.not_found"
+handler429 = "config.docs.too_many_requests"  # django-allauth's
 handler500 = "config.docs.server_error"
