@@ -231,6 +231,8 @@ VIRTUAL_ACCOUNT_BANK_NAME = env.text(
 BANK_NOTIFICATION_KEYS = env.words("BANK_NOTIFICATION_KEYS")
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
+# A payout that the wallet does not cover fails with 20051; where False, the wallet may go below zero.
+PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
 DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
 
 # Webhooks --------------------------------------------------------------------------------------------

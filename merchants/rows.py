@@ -31,7 +31,7 @@ class Consequence(Protocol):
     def values(self) -> list[Any]:
         """Return the values of their placeholders."""
 
-    def write(self) -> None:
+    def write(self) -> object:
         """Do it by statements of its own, within the transaction of the move."""
 
 

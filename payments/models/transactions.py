@@ -333,6 +333,7 @@ class Transition(models.Model):
         MERCHANT = "merchant"  # capture, void or refund
         REQUERY = "requery"  # the rail's answer when asked again
         EXPIRY = "expiry"  # time ran out
+        FUNDING = "funding"  # the wallet did not cover it
 
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
     attribute = models.CharField(max_length=20)
