@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import threading
 import time
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from ipaddress import ip_network
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import structlog
@@ -220,22 +221,38 @@ _current = threading.Lock()
 _drains: set[Drain] = set()
 
 
-def drain_once(*, linger: float = 0) -> int:
-    """Run a drain; where one runs in this process already, wake it instead."""
-    if not _current.acquire(blocking=False):
+def drain_once(*, linger: float = 0, stopped: threading.Event | None = None) -> int:
+    """Run a drain; where one runs in this process already, wake it instead.
+
+    Whoever sets `stopped` before he calls `stop_gracefully` stops also the drain that is just beginning.
+    """
+    lock = _current
+    if not lock.acquire(blocking=False):
         for running in list(_drains):
             running.wake()
         return 0
     drain = Drain(linger=linger)
     _drains.add(drain)
+    if stopped is not None and stopped.is_set():
+        drain.stop()
     try:
         return drain.run()
     finally:
         _drains.discard(drain)
-        _current.release()
+        lock.release()
 
 
-def stop_gracefully(**_: Any) -> None:
+def stop_gracefully() -> None:
     """Let the drains of this process finish what is under way and claim nothing more."""
     for drain in list(_drains):
         drain.stop()
+
+
+def _forget_drains() -> None:
+    """Begin afresh in a forked process, where the threads that would end these drains do not exist."""
+    global _current  # noqa: PLW0603  (one drain for the process)
+    _current = threading.Lock()
+    _drains.clear()
+
+
+os.register_at_fork(after_in_child=_forget_drains)

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.models import Attempt, Delivery, DeliveryQuerySet, Endpoint
 from webhooks.schedule import delay_before
 from webhooks.sender import Exchange
 
@@ -119,18 +119,29 @@ def claim(
         ]
 
 
+def has_work(*, at: datetime) -> bool:
+    """Tell whether a drain would find something, at the price of one look into two small indexes."""
+    due = Delivery.objects.due(at=at).values("pk")
+    found: bool = due.union(_stragglers().values("pk"), all=True).exists()
+    return found
+
+
 def release_stragglers(*, at: datetime) -> int:
     """Let deliveries go that are held although their endpoint is on; return how many there were.
 
     Whoever saw an endpoint switched off may write "held" after somebody has switched it on and released
     what was held until then.
     """
-    stragglers = Delivery.objects.filter(
-        state=Delivery.State.HELD, business__in=Endpoint.objects.filter(enabled=True).values("business")
-    )
+    stragglers = _stragglers()
     if not stragglers.exists():
         return 0
     return int(stragglers.update(state=Delivery.State.WAITING, next_attempt_at=at))
+
+
+def _stragglers() -> DeliveryQuerySet:
+    switched_on = Endpoint.objects.filter(enabled=True).values("business")
+    found: DeliveryQuerySet = Delivery.objects.filter(state=Delivery.State.HELD, business__in=switched_on)
+    return found
 
 
 def _take(look: Look, *, token: UUID, until: datetime) -> list[Row]:
