@@ -28,11 +28,12 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from webhooks import store
+from webhooks import claiming, finishing
+from webhooks.claiming import Claimed
+from webhooks.finishing import Finished
 from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
-from webhooks.store import Claimed, Finished
 
 log = structlog.get_logger("sluice.webhooks")
 
@@ -89,7 +90,7 @@ class Drain:
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
-        await self._in_database(lambda: store.release_stragglers(at=self._clock()))
+        await self._in_database(lambda: claiming.release_stragglers(at=self._clock()))
         self._loop = asyncio.get_running_loop()
         ends_at = time.monotonic() + LIFE
         idle_until = time.monotonic() + self._linger
@@ -127,7 +128,7 @@ class Drain:
         now = self._clock()
         held = self._held()
         return await self._in_database(
-            lambda: store.claim(
+            lambda: claiming.claim(
                 at=now,
                 until=now + timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN),
                 token=uuid.uuid4(),
@@ -190,7 +191,7 @@ class Drain:
     async def _finish(self) -> None:
         results, self._results = self._results, []
         if results:
-            lost = await self._in_database(lambda: store.finish(results))
+            lost = await self._in_database(lambda: finishing.finish(results))
             if lost:
                 log.warning("leases ended before their results", deliveries=lost)
 

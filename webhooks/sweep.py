@@ -14,8 +14,8 @@ from celery.signals import worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
+from webhooks import claiming
 from webhooks import drain as drains
-from webhooks import store
 
 log = structlog.get_logger("sluice.webhooks")
 
@@ -37,7 +37,7 @@ def sweep(stopped: threading.Event, *, linger: float = 0) -> Iterator[int]:
 
 def _look(stopped: threading.Event, linger: float) -> int:
     try:
-        is_due = store.has_work(at=timezone.now())
+        is_due = claiming.has_work(at=timezone.now())
         return drains.drain_once(linger=linger, stopped=stopped) if is_due else 0
     except (InterfaceError, OperationalError) as error:
         log.warning("the sweep cannot reach the database", error=type(error).__name__)

@@ -11,8 +11,8 @@ from django.utils import timezone
 from config.celery import app
 from tests.webhooks import zoo
 from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
+from webhooks import claiming, sweep
 from webhooks import drain as drains
-from webhooks import store, sweep
 from webhooks.models import Delivery, Endpoint
 from webhooks.sweep import Sweep
 
@@ -77,7 +77,7 @@ class TestSweep:
 
     @pytest.mark.parametrize("error", [OperationalError, RuntimeError])
     def test_goes_on_after_a_failure(self, error, monkeypatch, swept):
-        works, failed = store.has_work, threading.Event()
+        works, failed = claiming.has_work, threading.Event()
 
         def fails_at_first(*, at):
             if failed.is_set():
@@ -85,7 +85,7 @@ class TestSweep:
             failed.set()
             raise error
 
-        monkeypatch.setattr(store, "has_work", fails_at_first)
+        monkeypatch.setattr(claiming, "has_work", fails_at_first)
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             make_delivery(make_endpoint(url=door.url), at=now())
             assert failed.wait(5)
@@ -113,7 +113,7 @@ class TestHasWork:
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            store.has_work(at=timezone.now())
+            claiming.has_work(at=timezone.now())
 
         assert len(queries) == 1
 
@@ -131,10 +131,10 @@ class TestHasWork:
         make_delivery(make_endpoint(), at=now(), state=state)
         Endpoint.objects.update(enabled=enabled)
 
-        assert store.has_work(at=timezone.now()) is is_work
+        assert claiming.has_work(at=timezone.now()) is is_work
 
     def test_begins_when_a_delivery_is_due(self):
         delivery = make_delivery(make_endpoint(), at=now())
 
-        assert not store.has_work(at=delivery.next_attempt_at - timedelta(microseconds=1))
-        assert store.has_work(at=delivery.next_attempt_at)
+        assert not claiming.has_work(at=delivery.next_attempt_at - timedelta(microseconds=1))
+        assert claiming.has_work(at=delivery.next_attempt_at)
