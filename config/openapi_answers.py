@@ -32,6 +32,10 @@ def _minor_units(description: str, example: int) -> Schema:
     }  # fmt: skip
 
 
+def _balance(description: str, example: int) -> Schema:
+    return {"type": "integer", "format": "int64", "description": description, "examples": [example]}
+
+
 def _one_of(description: str, values: list[str]) -> Schema:
     return {"type": "string", "description": description, "enum": values}
 
@@ -198,6 +202,14 @@ SCHEMAS: Schema = {
         },
     ),
     "VirtualAccountList": _page("A page of virtual accounts, newest first.", "VirtualAccount"),
+    "Balance": _object(
+        "What you have in one currency, in minor units.",
+        {
+            "currency": _CURRENCY,
+            "available": _balance("Your wallet.", 250_000),
+            "pending": _balance("Earned, and not released yet.", 49_250),
+        },
+    ),
     "Bank": _object(
         "A bank that payouts can reach.",
         {
@@ -210,6 +222,10 @@ SCHEMAS: Schema = {
     ),
     "PaymentList": _page("A page of transactions, newest first.", "Payment"),
     "RefundList": _page("A page of refunds, newest first.", "Refund"),
+    "BalanceList": _object(
+        "Every currency.",
+        {"data": {"type": "array", "items": {"$ref": "#/components/schemas/Balance"}}},
+    ),
     "BankList": _object(
         "Every bank, sorted by name.",
         {"data": {"type": "array", "items": {"$ref": "#/components/schemas/Bank"}}},

@@ -169,6 +169,7 @@ ACCOUNTS = named(
         "customer": _answer("AccountHolder", name="Ada Obi", account_number="", reference="checkout"),
     },
 )
+BALANCES = named(balances={"data": [_answer("Balance")]})
 BANKS = named(banks={"data": [_answer("Bank")]})
 
 

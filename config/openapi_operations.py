@@ -8,6 +8,7 @@ from rest_framework.views import APIView
 
 from config import openapi_examples as examples
 from config import openapi_words as words
+from ledger.views import BalanceView
 from merchants.strict_fields import RequestSerializer
 from payments import views
 from payments.filters import FilterSerializer
@@ -219,6 +220,13 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=NO_SUCH,
         reference="customer-7",
     ),
+    (BalanceView, "GET"): Operation(
+        id="getBalance",
+        tag="Balance",
+        summary="What you have, by currency",
+        description=words.BALANCE,
+        answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
+    ),
     (views.BanksView, "GET"): Operation(
         id="listBanks",
         tag="Banks",
@@ -236,5 +244,6 @@ TAGS = [
     {"name": "Payments", "description": "Card payments, payouts and card checks."},
     {"name": "Refunds", "description": "Giving captured card payments back."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
+    {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Banks", "description": "Where payouts can go."},
 ]

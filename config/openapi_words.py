@@ -78,6 +78,15 @@ has none of its own: each payment into it (`payment_method: virtual_account`) ge
 account is always static.
 """
 
+BALANCE = """\
+`available` is your wallet: released settlements, less payouts with their fees. A payout is taken out of it when
+it is accepted, and put back if it fails. `pending` is what you have earned and what is not released yet, less
+fees and refunds.
+
+Either may be below zero: `pending` where more was refunded than earned since the last settlement, `available`
+where payouts need not be covered (the sandbox). The next settlement is netted by it.
+"""
+
 RESPONSE_CODES = (
     outcomes.COMPLETED,
     outcomes.PROCESSING,

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from config import api_docs, docs, health
 from dashboard import views as dashboard
+from ledger import views as ledger
 from payments import pages, views
 from virtual_accounts import views as accounts
 
@@ -20,6 +21,7 @@ urlpatterns = [
     path(
         "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
     ),
+    path("api/balance", ledger.BalanceView.as_view(), name="balance"),
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),

@@ -77,6 +77,7 @@ class TestDocument:
             "createRefund",
             "listRefunds",
             "listBanks",
+            "getBalance",
             "createVirtualAccount",
             "listVirtualAccounts",
             "getVirtualAccount",
@@ -235,6 +236,11 @@ class TestAnswers:
             check(api.post(f"{paths[0]}/refunds", example["value"]), f"{reference}/refunds", "post")
         check(api.get(f"{paths[0]}/refunds"), f"{reference}/refunds", "get")
         check(api.get("/api/payments?limit=1"), "/api/payments", "get")
+
+    def test_of_the_balance_are_as_described(self, api, check):
+        api.post("/api/payments", orders.payout())
+
+        check(api.get("/api/balance"), "/api/balance", "get")
 
     def test_of_the_list_of_banks_are_as_described(self, api, check):
         banks = api.get("/api/banks")
