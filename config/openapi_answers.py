@@ -89,6 +89,10 @@ _PAYMENT: Schema = {
     "payment_timestamp": _text("When it was created.", "2026-01-31T08:00:00.000Z", **_MOMENT),
     "fee": _minor_units("Processing fee, minor units. Payments and payouts.", 750),
     "refund_status": _one_of("Card payments.", Transaction.RefundStatus.values),
+    "settle_status": _one_of(
+        "How far a payment's money is on its way to your wallet. Once it is in a batch.",
+        Transaction.SettleStatus.values,
+    ),
     "redirect_link": _text(
         "Send the payer here for 3-D Secure. While the challenge is open.",
         "https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8",
