@@ -365,11 +365,8 @@ class Transition(models.Model):
         MERCHANT = "merchant"  # capture, void or refund
         REQUERY = "requery"  # the rail's answer when asked again
         EXPIRY = "expiry"  # time ran out
-<<<<<<< HEAD
         FUNDING = "funding"  # the wallet did not cover it
-=======
         SETTLEMENT = "settlement"  # its batch moved, and the payment with it
->>>>>>> ae2ee48 (Settle: batch successful payments by business, currency and business day)
 
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
     attribute = models.CharField(max_length=20)

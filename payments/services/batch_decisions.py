@@ -5,10 +5,11 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from ledger import services as ledger
 from merchants import audit
 from merchants.audit import Actor
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.services import batch_moves, batches
+from payments.services import batch_moves, batches, bookings
 
 SettleStatus = Transaction.SettleStatus
 
@@ -28,7 +29,10 @@ def release(batch_id: UUID, *, actor: Actor, now: datetime) -> SettlementBatch:
 
     :raises InvalidState: it is not approved
     """
-    return _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now)
+    batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now)
+    if batch.net:  # last of all: an account's lock is held by nobody who still waits for a payment's
+        ledger.book(bookings.settlement_released(batch, now=now))
+    return batch
 
 
 @database.atomic

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ledger.models import Entry
 from ledger.services import Booking, Kind
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, SettlementBatch, Transaction
 
 
 def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
@@ -92,6 +92,17 @@ def payout_reversed(transaction: Transaction, *, reason: str, now: datetime) -> 
         {Kind.BANK_CLEARING: -transaction.amount, Kind.WALLET: transaction.amount},
         now=now,
         note=reason,
+    )
+
+
+def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
+    return Booking(
+        kind=Entry.Kind.SETTLEMENT_RELEASED,
+        cause=batch.pk,
+        business_id=batch.business_id,
+        currency=batch.currency,
+        legs={Kind.PENDING_SETTLEMENT: -batch.net, Kind.WALLET: batch.net},
+        at=now,
     )
 
 

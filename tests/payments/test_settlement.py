@@ -9,7 +9,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from merchants.models import AuditEntry
+from ledger import services as ledger
+from ledger.models import Entry
+from merchants.models import ApiKey, AuditEntry
 from payments.models import (
     BatchTransition,
     InvalidState,
@@ -42,6 +44,10 @@ def refund(api, reference, amount=None):
 
 def shown(api, reference):
     return api.get(f"/api/payments/{reference}").json()
+
+
+def api_business(api):
+    return ApiKey.objects.get(public_id=api.credentials.api_key).business
 
 
 def totals(batch):
@@ -333,7 +339,8 @@ class TestBatch:
         assert set(PAYMENT_MOVES) == {"", *Transaction.SettleStatus.values}
 
     def test_remembers_who_moved_it_and_why(self, api):
-        (batch,) = settle() if pay(api) else ()
+        pay(api)
+        (batch,) = settle()
         decide(batch, "reject", reason="The acquirer's file is short.")
 
         moves = BatchTransition.objects.filter(batch=batch).order_by("id")
@@ -365,6 +372,55 @@ class TestBatch:
         batch = decide(self.batch_that_is(api, "initiated"), "reject")
 
         assert totals(batch) == (50_000, 750, 0, 49_250)
+
+
+class TestRelease:
+    def money(self, api):
+        (naira,) = [one for one in ledger.balances(api_business(api)) if one.currency == "NGN"]
+        return naira.pending, naira.available
+
+    def test_puts_the_net_into_the_wallet(self, api):
+        pay(api, amount=50_000)
+        (batch,) = settle()
+        before = self.money(api)
+
+        decide(batch, "approve", "release")
+
+        assert (before, self.money(api)) == ((49_250, 0), (0, 49_250))
+
+    def test_nets_a_refund_that_came_after_settlement_with_the_next_one(self, api):
+        reference = pay(api, amount=50_000)
+        decide(*settle(), "approve", "release")
+        refund(api, reference, 10_000)
+        after_refund = self.money(api)
+        pay(api, amount=50_000)
+        decide(*settle(), "approve", "release")
+
+        assert after_refund == (-10_000, 49_250)
+        assert self.money(api) == (0, 49_250 + 39_250)
+
+    def test_of_what_a_batch_does_not_cover_takes_nothing_from_the_wallet(self, api):
+        reference = pay(api, amount=50_000)
+        decide(*settle(), "approve", "release")
+        refund(api, reference)
+        pay(api, amount=10_000)
+        decide(*settle(), "approve", "release")
+        owed = self.money(api)
+        pay(api, amount=100_000)
+        decide(*settle(), "approve", "release")
+
+        assert owed == (-40_150, 49_250)
+        assert self.money(api) == (0, 49_250 + 98_500 - 40_150)
+
+    def test_is_booked_once(self, api):
+        pay(api)
+        (batch,) = settle()
+        decide(batch, "approve", "release")
+
+        with pytest.raises(InvalidState):
+            decide(batch, "release")
+
+        assert Entry.objects.filter(kind=Entry.Kind.SETTLEMENT_RELEASED, cause=batch.pk).count() == 1
 
 
 class TestCommand:
