@@ -56,15 +56,13 @@ class SluiceSchema(AutoSchema):
 
     def _parameters(self, operation: Operation) -> Iterable[Schema]:
         if "{reference}" in self.path:
-            yield _parameter(
-                "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
-            )
+            words = "Your reference of the transaction."
+            yield _parameter("path", "reference", field_schema(Reference()), words, example="order-1042")
         if operation.filters:
             fields = {
                 name: field_schema(cast("StrictField", f)) for name, f in operation.filters().fields.items()
             }
-            form = operation.filters.__name__.removesuffix("Serializer")
-            for name, schema in described(form, fields).items():
+            for name, schema in described("Filter", fields).items():
                 yield _parameter("query", name, schema, schema.pop("description", ""))
         if operation.is_list:
             yield from _paging()

@@ -9,8 +9,6 @@ from environ import Env
 
 from config import env, logs
 from config.sandbox_folder import SandboxFolder
-from payments import banks
-from virtual_accounts import nuban
 from webhooks.schedule import BASE_DELAYS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -64,12 +62,16 @@ INSTALLED_APPS = [
     "webhooks",
     "ledger",
     "merchants",
-    "django.contrib.admin",
+    "config.administration.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -86,6 +88,7 @@ MIDDLEWARE = [
     "config.middleware.FormProtection",
     "config.middleware.SignIn",
     "config.middleware.Messages",
+    "allauth.account.middleware.AccountMiddleware",  # allauth insists on this very name
 ]
 
 TEMPLATES = [
@@ -114,6 +117,30 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+# Signing in: allauth keeps sessions, second factors and passwords, in our words and at our addresses.
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "overview"
+SECOND_FACTOR_REQUIRED = not SANDBOX  # of owners and of our own staff
+ACCOUNT_ADAPTER = "dashboard.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation has proved the address
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_RATE_LIMITS = {"login_failed": "20/15m/ip,5/15m/key", "reset_password": "20/15m/ip,3/15m/key"}
+MFA_ADAPTER = "dashboard.adapters.MFAAdapter"
+MFA_FORMS = {
+    "add_webauthn": "dashboard.passkey_forms.MakesPasskey",
+    "authenticate_webauthn": "dashboard.passkey_forms.SecondStep",
+    "login_webauthn": "dashboard.passkey_forms.SignIn",
+    "reauthenticate_webauthn": "dashboard.passkey_forms.Confirmation",
+}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_TOTP_TOLERANCE = 1  # a code's neighbours: clocks differ
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = SANDBOX  # http://localhost
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
@@ -184,6 +211,17 @@ CELERY_TASK_DEFAULT_QUEUE = "sluice"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 
+# Mail ------------------------------------------------------------------------------------------------
+
+MAIL_FROM = env.text("MAIL_FROM", default="Sluice <no-reply@localhost>")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = MAIL_FROM
+MAIL_URL = env.text("MAIL_URL", default="consolemail://" if SANDBOX else "dummymail://")
+try:
+    vars().update(Env.email_url_config(MAIL_URL))  # EMAIL_HOST and its siblings
+except KeyError:
+    raise ImproperlyConfigured("MAIL_URL must look like smtp+tls://user:password@host:587.") from None
+EMAIL_TIMEOUT = 10  # seconds
+
 # The API ---------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
@@ -219,20 +257,8 @@ RATE_LIMIT_READS = env.number("RATE_LIMIT_READS", default=300, minimum=1)
 # The connectors; empty means that the rail answers 503 `rail_unavailable`.
 CARD_ACQUIRER = env.text("CARD_ACQUIRER", default="payments.rails.sandbox.SandboxAcquirer" if SANDBOX else "")
 PAYOUT_BANK = env.text("PAYOUT_BANK", default="payments.rails.sandbox.SandboxBank" if SANDBOX else "")
-# The bank that hosts virtual accounts: its connector, CBN code and name, and the keys of its notifications.
-ACCOUNT_PROVIDER = env.text(
-    "ACCOUNT_PROVIDER", default="virtual_accounts.providers.sandbox.SandboxProvider" if SANDBOX else ""
-)
-VIRTUAL_ACCOUNT_BANK_CODE = env.text("VIRTUAL_ACCOUNT_BANK_CODE", default="035" if SANDBOX else "")
-_hosting_bank = banks.find(VIRTUAL_ACCOUNT_BANK_CODE)
-VIRTUAL_ACCOUNT_BANK_NAME = env.text(
-    "VIRTUAL_ACCOUNT_BANK_NAME", default=_hosting_bank.name if _hosting_bank else ""
-)
-BANK_NOTIFICATION_KEYS = env.words("BANK_NOTIFICATION_KEYS")
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
-# A payout that the wallet does not cover fails with 20051; where False, the wallet may go below zero.
-PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
 DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
 
 # Webhooks --------------------------------------------------------------------------------------------
@@ -255,18 +281,6 @@ LOG_REQUESTS = env.flag("LOG_REQUESTS", default=SANDBOX)  # in production the pr
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 
-# A hosting bank is known well enough to make its numbers -----------------------------------------------
-
-if ACCOUNT_PROVIDER and not (
-    nuban.BANK_CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME
-):
-    raise ImproperlyConfigured(
-        "VIRTUAL_ACCOUNT_BANK_CODE must have 3, 5 or 6 digits, and VIRTUAL_ACCOUNT_BANK_NAME must name a bank "
-        "that is not in payments/banks.csv."
-    )
-if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
-    raise ImproperlyConfigured("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
-
 # Production refuses to start on anything unsafe ------------------------------------------------------
 
 if not SANDBOX:
@@ -278,7 +292,5 @@ if not SANDBOX:
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database in production.")
     if not PUBLIC_URL.startswith("https://"):
         raise ImproperlyConfigured("PUBLIC_URL must be an https:// address in production.")
-    if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK, ACCOUNT_PROVIDER)):
-        raise ImproperlyConfigured(
-            "CARD_ACQUIRER, PAYOUT_BANK and ACCOUNT_PROVIDER may not be the sandbox's in production."
-        )
+    if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK)):
+        raise ImproperlyConfigured("CARD_ACQUIRER and PAYOUT_BANK may not be the sandbox's in production.")

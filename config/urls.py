@@ -5,10 +5,9 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from config import api_docs, docs, health
+from dashboard import account_pages as account
 from dashboard import views as dashboard
-from ledger import views as ledger
 from payments import pages, views
-from virtual_accounts import views as accounts
 
 urlpatterns = [
     # The API: every call is signed, but for the description and its page.
@@ -17,11 +16,6 @@ urlpatterns = [
     path("api/payments/<str:reference>/capture", views.CaptureView.as_view(), name="capture"),
     path("api/payments/<str:reference>/void", views.VoidView.as_view(), name="void"),
     path("api/payments/<str:reference>/refunds", views.RefundsView.as_view(), name="refunds"),
-    path("api/virtual-accounts", accounts.VirtualAccountsView.as_view(), name="virtual-accounts"),
-    path(
-        "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
-    ),
-    path("api/balance", ledger.BalanceView.as_view(), name="balance"),
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
@@ -30,18 +24,47 @@ urlpatterns = [
     path("3ds/<str:token>", pages.ChallengePage.as_view(), name="challenge"),
     # Pages for people
     path("", docs.front_page, name="front"),
-    path("docs", RedirectView.as_view(pattern_name="docs")),
-    path("docs/", docs.docs_page, name="docs"),
     path("docs/test-data", docs.data_page, name="test-data"),
     path("docs/errors/", docs.errors_page, name="errors"),
     path("docs/errors/<str:code>", docs.error_page, name="error-page"),
-    path("docs/samples/<path:name>", docs.sample_file, name="sample"),
-    path("docs/<str:slug>", docs.guide_page, name="guide"),
     # The dashboard: what a business's own people see
     path("dashboard", RedirectView.as_view(pattern_name="overview")),
     path("dashboard/", dashboard.overview, name="overview"),
     path("dashboard/business/", dashboard.switch_business, name="switch-business"),
+    # Signing in, and one's own account. Names with account_ and mfa_ are those by which allauth looks for them.
+    path("dashboard/login/", dashboard.SignInPage.as_view(), name="account_login"),
     path("dashboard/login/", dashboard.SignInPage.as_view(), name="sign-in"),
+    path("dashboard/login/code/", account.second_step, name="mfa_authenticate"),
+    path("dashboard/login/passkey/", account.use_passkey, name="mfa_login_webauthn"),
+    path("dashboard/login/forgotten/", account.forgotten_password, name="account_reset_password"),
+    path(
+        "dashboard/login/forgotten/sent/", account.forgotten_password_sent, name="account_reset_password_done"
+    ),
+    path(
+        "dashboard/login/new-password/<str:uidb36>/<str:key>/",
+        account.new_password,
+        name="account_reset_password_from_key",
+    ),
+    path(
+        "dashboard/login/new-password/set/",
+        account.new_password_set,
+        name="account_reset_password_from_key_done",
+    ),
+    path("dashboard/confirm/", account.confirm_by_password, name="account_reauthenticate"),
+    path("dashboard/confirm/code/", account.confirm_by_code, name="mfa_reauthenticate"),
+    path("dashboard/confirm/passkey/", account.confirm_by_passkey, name="mfa_reauthenticate_webauthn"),
+    path("dashboard/account/", account.account_page, name="mfa_index"),
+    path("dashboard/account/", account.account_page, name="mfa_list_webauthn"),
+    path("dashboard/account/name/", account.change_name, name="name"),
+    path("dashboard/account/password/", account.change_password, name="account_change_password"),
+    path("dashboard/account/app/", account.set_app_up, name="mfa_activate_totp"),
+    path("dashboard/account/app/off/", account.turn_app_off, name="mfa_deactivate_totp"),
+    path("dashboard/account/codes/", account.show_codes, name="mfa_view_recovery_codes"),
+    path("dashboard/account/codes/new/", account.make_codes, name="mfa_generate_recovery_codes"),
+    path("dashboard/account/passkeys/new/", account.add_passkey, name="mfa_add_webauthn"),
+    path("dashboard/account/passkeys/<int:pk>/off/", account.remove_passkey, name="mfa_remove_webauthn"),
+    path("dashboard/account/sessions/<int:session_id>/end/", account.end_session, name="end-session"),
+    path("dashboard/account/sessions/end-others/", account.end_others, name="end-other-sessions"),
     path("dashboard/logout/", dashboard.sign_out, name="sign-out"),
     # Our own people
     path("admin/", admin.site.urls),
@@ -53,5 +76,4 @@ urlpatterns = [
 handler400 = "config.docs.bad_request"
 handler403 = "config.docs.forbidden"
 handler404 = "config.docs.not_found"
-handler429 = "config.docs.too_many_requests"  # django-allauth's
 handler500 = "config.docs.server_error"

@@ -13,9 +13,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
+from dashboard.fresh import require_fresh
+from dashboard.second_factor import must_set_up
 from merchants import roles
 from merchants.models import Business, Member, User
 from merchants.roles import Permission
@@ -58,12 +59,14 @@ def for_members(
     *,
     may: Permission = Permission.LOOK,
     to_change: Permission | None = None,
-    fresh: bool = False,  # noqa: ARG001
+    fresh: bool = False,
 ) -> Decorator:
     """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one.
 
     `may` is asked for whatever the method; `to_change` only where the method is not a safe one, for pages
-    that everybody sees and some may change. `fresh` is for what hands out a secret, a key, a role or money.
+    that everybody sees and some may change. `fresh` is for what hands out a secret, a key, a role or money:
+    a post to it wants the password or a second factor to have been given a moment ago, and is held until
+    it has been given again.
 
     :raises NotInThisRole: the member's role does not allow it; answered with our page of 403
     """
@@ -77,15 +80,33 @@ def for_members(
             seat = _find_seat(request, request.user)
             if seat is None:
                 return render(request, "dashboard/no_business.html", status=HTTPStatus.FORBIDDEN)
+            if must_set_up(request, request.user, role=seat.member.role):
+                return redirect("mfa_activate_totp")
             needed = may if to_change is None or request.method in SAFE_METHODS else to_change
             if not (roles.may(seat.member.role, may) and roles.may(seat.member.role, needed)):
                 raise NotInThisRole(roles.why_not(needed))
+            if fresh and request.method not in SAFE_METHODS:
+                require_fresh(request)
             request.seat = seat  # type: ignore[attr-defined]  # the frame of the page shows it
             return view(request, seat, *args, **kwargs)
 
         return guarded
 
     return decorate
+
+
+def for_people(view: View) -> View:
+    """Open a view to everybody who is signed in, member of a business or not; `request.seat` may be None."""
+
+    @wraps(view)
+    @never_cache
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not isinstance(request.user, User):
+            return redirect(_sign_in_address(request))
+        request.seat = _find_seat(request, request.user)  # type: ignore[attr-defined]
+        return view(request, *args, **kwargs)
+
+    return guarded
 
 
 def members_only(view: View) -> View:
@@ -99,12 +120,6 @@ def choose(request: HttpRequest, seat: Seat, business_id: str) -> bool:
         return False
     request.session[CHOSEN] = business_id
     return True
-
-
-def own_path(path: str) -> str:
-    """Return the path, or the overview's where it would lead away from here."""
-    is_ours = path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
-    return path if is_ours else reverse("overview")
 
 
 def _sign_in_address(request: HttpRequest) -> str:

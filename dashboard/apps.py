@@ -1,8 +1,13 @@
 """What merchant staff see in a browser."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
 class DashboardConfig(AppConfig):
     name = "dashboard"
     verbose_name = "Dashboard"
+
+    def ready(self) -> None:
+        import_module("dashboard.people_audit")  # hears what allauth tells

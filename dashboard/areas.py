@@ -36,7 +36,7 @@ AREAS = (
 )
 
 # What a person does about their own account; the menu with their name leads there.
-ACCOUNT: tuple[Area, ...] = ()
+ACCOUNT = (Area("Your account", "mfa_index", "user-circle"),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Seat, choose, members_only, own_path
+from dashboard import people_audit
+from dashboard.access import Seat, choose, members_only
 from dashboard.forms import SignInForm
 from dashboard.overview import overview_of
+from dashboard.own_path import own_path
 from dashboard.sign_in import SignInRefused, sign_in
 from dashboard.throttle import TooManyFailures
 from merchants.models import User
@@ -37,17 +39,17 @@ class SignInPage(View):
         form.is_valid()  # what does not even look right fails, and counts, like any other wrong answer
         now = timezone.now()
         try:
-            sign_in(
+            return sign_in(
                 request,
                 email=form.cleaned_data.get("email", ""),
                 password=form.cleaned_data.get("password", ""),
+                next_path=own_path(request.POST.get("next", "")),
                 now=now,
             )
         except SignInRefused:
             return _sign_in_page(request, is_refused=True)
         except TooManyFailures as failures:
             return _try_later(request, failures.retry_at, now=now)
-        return redirect(own_path(request.POST.get("next", "")))
 
 
 def _sign_in_page(
@@ -76,6 +78,8 @@ def _try_later(request: HttpRequest, retry_at: datetime, *, now: datetime) -> Ht
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    if isinstance(request.user, User):
+        people_audit.record(request, "session.signed_out", user=request.user, now=timezone.now())
     logout(request)
     return redirect("sign-in")
 

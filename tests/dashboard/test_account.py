@@ -1,0 +1,212 @@
+"""One's own account: password, forgotten password, sessions, and proving that it is still oneself."""
+
+import re
+import time
+
+import pytest
+from allauth.usersessions.models import UserSession
+from django.core import mail
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import path
+
+from config import urls
+from dashboard.access import for_members
+from merchants.models import AuditEntry
+from tests.config.test_pages import Audit
+from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.people import passkey_of, signed_in
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+ACCOUNT = "/dashboard/account/"
+NEW = "quite another password"
+
+
+@for_members(fresh=True)
+def take_key(request, seat):
+    return HttpResponse(f"{request.method} {request.POST.get('name', '')}")
+
+
+urlpatterns = [*urls.urlpatterns, path("dashboard/take-key/", take_key)]
+handler403 = urls.handler403
+
+
+def sign_in(client, password=PASSWORD):
+    return client.post("/dashboard/login/", {"email": "ada@example.com", "password": password})
+
+
+def actions():
+    return list(AuditEntry.objects.order_by("pk").values_list("action", flat=True))
+
+
+@pytest.mark.urls("tests.dashboard.test_account")
+class TestFreshness:
+    def test_lets_through_who_has_just_signed_in(self, visitor, ada_member):
+        sign_in(visitor)
+
+        assert visitor.post("/dashboard/take-key/").content == b"POST "
+
+    def test_asks_who_has_not_and_then_does_what_was_posted(self, ada_member):
+        browser = signed_in(ada_member.user, fresh=False)
+
+        held = browser.post("/dashboard/take-key/", {"name": "till"})
+        page = browser.get(held["Location"])
+        done = browser.post("/dashboard/confirm/", {"password": PASSWORD, "next": "/dashboard/take-key/"})
+
+        assert held["Location"] == "/dashboard/confirm/?next=%2Fdashboard%2Ftake-key%2F"
+        assert "Is it still you?" in page.content.decode()
+        assert done.content == b"POST till"
+
+    def test_ends_after_ten_minutes(self, ada_member):
+        browser = signed_in(ada_member.user)
+        session = browser.session
+        session["account_authentication_methods"] = [{"method": "password", "at": time.time() - 601}]
+        session.save()
+
+        assert browser.post("/dashboard/take-key/").status_code == 302
+
+    def test_is_not_asked_of_who_only_looks(self, ada_member):
+        assert signed_in(ada_member.user, fresh=False).get("/dashboard/take-key/").content == b"GET "
+
+    def test_takes_no_wrong_password(self, ada_member):
+        browser = signed_in(ada_member.user, fresh=False)
+
+        page = browser.post("/dashboard/confirm/", {"password": "wrong"})
+
+        assert "That is not your password" in page.content.decode()
+        assert browser.post("/dashboard/take-key/").status_code == 302
+        assert "session.confirmation_failed" in actions()
+
+
+class TestAccountPage:
+    def test_holds_to_the_policy(self, browser, ada_member):
+        passkey_of(ada_member.user, name="<script>alert(1)</script>")
+
+        page = browser.get(ACCOUNT)
+
+        assert Audit(page.content.decode()).findings == []
+        assert page.content.decode().count("<h1") == 1
+        assert "no-store" in page["Cache-Control"]
+
+    def test_is_there_for_people_without_a_business(self):
+        staff = UserFactory(email="staff@example.com", is_staff=True, is_superuser=True, password=PASSWORD)
+
+        page = signed_in(staff).get(ACCOUNT)
+
+        assert page.status_code == 200
+        assert 'href="/admin/"' in page.content.decode()
+
+    def test_saves_a_name(self, browser, ada_member):
+        browser.post("/dashboard/account/name/", {"name": "  Ada \x00 Obi\n"})
+
+        ada_member.user.refresh_from_db()
+        assert ada_member.user.name == "Ada Obi"
+
+
+class TestPassword:
+    def test_is_changed_with_the_present_one_and_ends_other_sessions(self, ada_member):
+        here, elsewhere = Client(), Client()
+        sign_in(here)
+        sign_in(elsewhere)
+
+        here.post(
+            "/dashboard/account/password/", {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+        )
+
+        assert here.get("/dashboard/").status_code == 200
+        assert elsewhere.get("/dashboard/").status_code == 302
+        assert "password.changed" in actions()
+        assert sign_in(Client(), NEW).status_code == 302
+
+    @pytest.mark.parametrize(
+        ("form", "complaint"),
+        [
+            ({"oldpassword": "wrong", "password1": NEW, "password2": NEW}, "That is not your password"),
+            ({"oldpassword": PASSWORD, "password1": "short", "password2": "short"}, "too short"),
+            ({"oldpassword": PASSWORD, "password1": NEW, "password2": "different"}, "same password"),
+        ],
+    )
+    def test_is_refused_in_a_sentence(self, browser, form, complaint):
+        page = browser.post("/dashboard/account/password/", form)
+
+        assert page.status_code == 200
+        assert complaint in page.content.decode()
+
+
+class TestForgottenPassword:
+    def link(self, settings):
+        (address,) = re.findall(r"https?://\S+", mail.outbox[-1].body)
+        assert address.startswith(settings.PUBLIC_URL)
+        return address.removeprefix(settings.PUBLIC_URL)
+
+    def test_is_replaced_by_a_link_that_works_once(self, visitor, ada_member, settings):
+        visitor.post(
+            "/dashboard/login/forgotten/",
+            {"email": "ADA@example.com"},
+            headers={"host": "evil.example"},
+        )
+        address = self.link(settings)
+        page = visitor.get(address, follow=True)
+        form = page.redirect_chain[-1][0]
+        done = visitor.post(form, {"password1": NEW, "password2": NEW})
+
+        assert mail.outbox[0].to == ["ada@example.com"]
+        assert address.split("/")[-2] not in form
+        assert done["Location"] == "/dashboard/login/new-password/set/"
+        assert "password.reset" in actions()
+        assert sign_in(Client(), NEW).status_code == 302
+        assert "no longer works" in Client().get(address).content.decode()
+
+    def test_sounds_the_same_for_an_address_that_nobody_has(self, visitor, ada_member):
+        answers = [
+            visitor.post("/dashboard/login/forgotten/", {"email": email})
+            for email in ("ada@example.com", "nobody@example.com")
+        ]
+
+        assert {answer["Location"] for answer in answers} == {"/dashboard/login/forgotten/sent/"}
+        assert len(mail.outbox) == 1
+
+    def test_is_not_mailed_for_ever(self, visitor, ada_member):
+        statuses = [
+            visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"}).status_code
+            for _ in range(4)
+        ]
+
+        assert statuses == [302, 302, 302, 429]
+
+
+class TestSessions:
+    @pytest.fixture
+    def two(self, ada_member):
+        here = Client(headers={"user-agent": "Mozilla/5.0 (X11; Linux) Firefox/140.0"})
+        elsewhere = Client(headers={"user-agent": "Mozilla/5.0 (iPhone) Safari/604.1"})
+        sign_in(here)
+        sign_in(elsewhere)
+        return here, elsewhere
+
+    def test_are_listed_with_where_they_are(self, two):
+        page = two[0].get(ACCOUNT).content.decode()
+
+        assert "Firefox on Linux" in page
+        assert "Safari on iPhone" in page
+
+    def test_end_one_by_one(self, two):
+        here, elsewhere = two
+        session = UserSession.objects.get(session_key=elsewhere.session.session_key)
+
+        here.post(f"/dashboard/account/sessions/{session.pk}/end/")
+
+        assert elsewhere.get("/dashboard/").status_code == 302
+        assert here.get("/dashboard/").status_code == 200
+        assert "session.ended" in actions()
+
+    def test_end_all_but_this_one(self, two):
+        here, elsewhere = two
+
+        here.post("/dashboard/account/sessions/end-others/")
+
+        assert elsewhere.get("/dashboard/").status_code == 302
+        assert here.get("/dashboard/").status_code == 200
+        assert "session.others_ended" in actions()

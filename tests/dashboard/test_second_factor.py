@@ -1,0 +1,247 @@
+"""The second step of signing in: codes of an app, recovery codes, and who must have one."""
+
+import re
+import time
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from django.core.cache import cache
+from django.test import Client
+
+from merchants import fields
+from merchants.models import AuditEntry, Member
+from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.people import passkey_of, signed_in
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+LOGIN = "/dashboard/login/"
+SECOND_STEP = "/dashboard/login/code/"
+APP = "/dashboard/account/app/"
+CODES = "/dashboard/account/codes/"
+
+
+def code_of(secret, *, steps=0):
+    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
+
+
+def secret_on(page):
+    return re.search(r'data-secret="totp">([A-Z2-7]+)<', page.content.decode()).group(1)
+
+
+def codes_on(page):
+    return re.findall(r"<li><code>(\d{8})</code></li>", page.content.decode())
+
+
+def sign_in(client, **extra):
+    return client.post(LOGIN, {"email": "ada@example.com", "password": PASSWORD, **extra})
+
+
+def actions():
+    return list(AuditEntry.objects.order_by("pk").values_list("action", "target"))
+
+
+@pytest.fixture
+def fresh(ada_member):
+    return signed_in(ada_member.user)
+
+
+@pytest.fixture
+def secret(fresh, django_capture_on_commit_callbacks):
+    """The app's key, after Ada has set it up."""
+    secret = secret_on(fresh.get(APP))
+    with django_capture_on_commit_callbacks(execute=True):
+        assert fresh.post(APP, {"code": code_of(secret)})["Location"] == CODES
+    return secret
+
+
+class TestApp:
+    def test_is_set_up_by_a_code_of_it_and_leads_to_the_recovery_codes(self, fresh, secret, ada_member):
+        page = fresh.get(CODES)
+
+        assert len(codes_on(page)) == 10
+        assert "no-store" in page["Cache-Control"]
+        assert actions()[-2:] == [("second_factor.added", "totp"), ("second_factor.added", "recovery_codes")]
+
+    def test_is_not_set_up_by_a_wrong_code(self, fresh):
+        secret = secret_on(fresh.get(APP))
+
+        page = fresh.post(APP, {"code": "000000" if code_of(secret) != "000000" else "111111"})
+
+        assert "That code is not right" in page.content.decode()
+        assert secret_on(page) == secret
+        assert not Authenticator.objects.exists()
+
+    def test_keeps_its_key_encrypted(self, secret):
+        stored = Authenticator.objects.get(type="totp").data["secret"]
+
+        assert secret not in stored
+        assert fields.decrypt(stored) == secret
+
+    def test_is_turned_off_again(self, fresh, secret):
+        answer = fresh.post("/dashboard/account/app/off/")
+
+        assert answer["Location"] == "/dashboard/account/"
+        assert not Authenticator.objects.exists()
+        assert {"second_factor.removed"} == {action for action, _ in actions()[-2:]}
+
+
+class TestRecoveryCodes:
+    def test_are_shown_once(self, fresh, secret):
+        first = codes_on(fresh.get(CODES))
+        again = fresh.get(CODES)
+
+        assert len(first) == 10
+        assert codes_on(again) == []
+        assert not any(code in again.content.decode() for code in first)
+        assert "10 of 10 are left" in again.content.decode()
+
+    def test_can_be_downloaded_while_they_are_shown(self, fresh, secret):
+        page = fresh.get(CODES)
+
+        link = re.search(r'download="sluice-recovery-codes.txt" href="([^"]+)"', page.content.decode()).group(
+            1
+        )
+        assert link == "data:text/plain;charset=utf-8," + "%0A".join(codes_on(page))
+
+    def test_sign_in_once_each(self, fresh, secret):
+        code = codes_on(fresh.get(CODES))[0]
+
+        statuses = []
+        for client in (Client(), Client()):
+            sign_in(client)
+            statuses.append(client.post(SECOND_STEP, {"code": code}).status_code)
+
+        assert statuses == [302, 200]
+
+    def test_end_when_new_ones_are_made(self, fresh, secret, django_capture_on_commit_callbacks):
+        old = codes_on(fresh.get(CODES))
+
+        with django_capture_on_commit_callbacks(execute=True):
+            fresh.post("/dashboard/account/codes/new/")
+        new = codes_on(fresh.get(CODES))
+
+        assert len(new) == 10
+        assert not set(old) & set(new)
+        assert ("second_factor.renewed", "recovery_codes") in actions()
+
+
+class TestSignIn:
+    def test_asks_for_a_code_and_leads_on_to_where_one_was_heading(self, secret, visitor):
+        first = sign_in(visitor, next="/dashboard/?days=7")
+        before = visitor.get("/dashboard/").status_code
+        second = visitor.post(SECOND_STEP, {"code": code_of(secret, steps=1)})
+
+        assert first["Location"] == SECOND_STEP
+        assert before == 302
+        assert second["Location"] == "/dashboard/?days=7"
+        assert visitor.get("/dashboard/").status_code == 200
+        assert actions()[-1] == ("session.signed_in", "")
+
+    def test_never_takes_a_code_twice(self, secret):
+        cache.clear()
+        code = code_of(secret)
+        locations = []
+        for client in (Client(), Client()):
+            sign_in(client)
+            locations.append(client.post(SECOND_STEP, {"code": code}).status_code)
+
+        assert locations == [302, 200]
+
+    @pytest.mark.parametrize("code", ["000000", "", "x" * 500, "١٢٣٤٥٦"])
+    def test_refuses_a_wrong_code_in_a_sentence(self, secret, visitor, code):
+        sign_in(visitor)
+
+        page = visitor.post(SECOND_STEP, {"code": code})
+
+        assert page.status_code == 200
+        assert 'role="alert"' in page.content.decode()
+        assert visitor.get("/dashboard/").status_code == 302
+
+    def test_stops_after_five_wrong_codes(self, secret, visitor):
+        sign_in(visitor)
+        for _ in range(5):
+            visitor.post(SECOND_STEP, {"code": "000000"})
+
+        page = visitor.post(SECOND_STEP, {"code": code_of(secret, steps=1)})
+
+        assert "Too many attempts have failed" in page.content.decode()
+        assert ("second_factor.failed", "totp") in actions()
+
+    @pytest.mark.parametrize(
+        "junk",
+        [
+            "",
+            "{}",
+            "[]",
+            "null",
+            "[1]",
+            '{"id": 1}',
+            '{"id": "AA", "rawId": "AA", "response": {"userHandle": "MQ"}}',
+            '{"response": {}}',
+            "\x00",
+        ],
+    )
+    def test_refuses_a_passkey_that_makes_no_sense(self, ada_member, visitor, junk):
+        passkey_of(ada_member.user)
+        sign_in(visitor)
+
+        for address in (SECOND_STEP, "/dashboard/login/passkey/"):
+            assert visitor.post(address, {"credential": junk}).status_code in {200, 302}
+        assert visitor.get("/dashboard/").status_code == 302
+
+    def test_has_no_second_step_to_enter_by_itself(self, visitor):
+        assert visitor.get(SECOND_STEP)["Location"] == LOGIN
+
+
+class TestObligation:
+    @pytest.fixture(autouse=True)
+    def _production(self, settings):
+        settings.SECOND_FACTOR_REQUIRED = True
+
+    def test_leads_an_owner_to_set_one_up_before_anything_else(self, fresh):
+        answer = fresh.get("/dashboard/")
+
+        assert answer["Location"] == APP
+        assert "Your role needs a second factor" in fresh.get(APP).content.decode()
+
+    def test_is_met_by_an_app_or_a_passkey(self, fresh, ada_member):
+        passkey_of(ada_member.user)
+
+        assert fresh.get("/dashboard/").status_code == 200
+
+    @pytest.mark.parametrize("role", [role for role in Member.Role if role != Member.Role.OWNER])
+    def test_leaves_other_roles_free(self, fresh, ada_member, role):
+        ada_member.role = role
+        ada_member.save()
+
+        assert fresh.get("/dashboard/").status_code == 200
+
+    def test_holds_for_our_own_staff(self):
+        staff = UserFactory(is_staff=True, is_superuser=True, password=PASSWORD)
+        browser = signed_in(staff)
+
+        before = browser.get("/admin/")
+        passkey_of(staff)
+
+        assert before["Location"] == APP
+        assert browser.get("/admin/").status_code == 200
+
+
+class TestAdministration:
+    def test_has_the_same_door(self, visitor):
+        UserFactory(email="staff@example.com", password=PASSWORD, is_staff=True, is_superuser=True)
+
+        door = visitor.get("/admin/", follow=True)
+        answer = visitor.post(LOGIN, {"email": "staff@example.com", "password": PASSWORD, "next": "/admin/"})
+
+        assert door.redirect_chain[-1][0] == "/dashboard/login/?next=%2Fadmin%2F"
+        assert answer["Location"] == "/admin/"
+        assert visitor.get("/admin/").status_code == 200
+
+    def test_sends_members_back_to_their_dashboard(self, browser):
+        answer = browser.get("/admin/", follow=True)
+
+        assert answer.redirect_chain[-1][0] == "/dashboard/"

@@ -1,0 +1,337 @@
+from datetime import timedelta
+
+import pytest
+
+from tests.webhooks.rows import (
+    ADA,
+    DATA,
+    DELIVERED,
+    FAILED,
+    KEY,
+    LEASE,
+    NOON,
+    claim,
+    finish,
+    make_deliveries,
+    make_delivery,
+    make_endpoint,
+    replay,
+)
+from webhooks import services, store
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+
+pytestmark = pytest.mark.django_db
+STATES = Delivery.State
+LATER = NOON + timedelta(minutes=1)
+
+
+def states():
+    return sorted(Delivery.objects.values_list("state", flat=True))
+
+
+class TestClaim:
+    def test_hands_over_what_sending_needs(self):
+        endpoint = make_endpoint()
+        delivery = make_delivery(endpoint)
+
+        (claimed,) = claim()
+
+        assert (claimed.id, claimed.business_id) == (delivery.pk, endpoint.business_id)
+        assert (claimed.event, claimed.body) == (Event.PAYMENT_SUCCESS, delivery.body)
+        assert (claimed.url, claimed.hash_key) == (endpoint.url, KEY)
+        assert claimed.number == 1
+
+    def test_is_a_lease(self):
+        make_delivery(make_endpoint())
+        claim()
+
+        assert claim() == []
+        assert claim(at=NOON + LEASE - timedelta(microseconds=1)) == []
+
+    def test_is_repeated_with_the_same_attempt_number_after_the_lease(self):
+        make_delivery(make_endpoint())
+        (first,) = claim()
+
+        (second,) = claim(at=NOON + LEASE)
+
+        assert (second.id, second.number) == (first.id, first.number)
+        assert second.token != first.token
+
+    def test_takes_the_oldest_first_and_no_more_than_the_limit(self):
+        rows = make_deliveries(make_endpoint(), 5, at=NOON - timedelta(seconds=1))
+
+        claimed = claim(limit=3)
+
+        assert [each.id for each in claimed] == [row.pk for row in rows[:3]]
+
+    def test_takes_nothing_before_its_time(self):
+        make_delivery(make_endpoint(), at=NOON + timedelta(microseconds=1))
+
+        assert claim() == []
+
+    @pytest.mark.parametrize("limit", [6, 10, 100])
+    def test_lets_no_business_hide_others(self, limit):
+        loud = make_endpoint()
+        make_deliveries(loud, 600, at=NOON - timedelta(hours=1))
+        quiet = [make_endpoint() for _ in range(5)]
+        for endpoint in quiet:
+            make_delivery(endpoint, at=NOON - timedelta(seconds=1))
+
+        claimed = claim(limit=limit, per_business=1)
+
+        assert {each.business_id for each in claimed} == {endpoint.business_id for endpoint in [loud, *quiet]}
+        assert len(claimed) == 6
+
+    def test_counts_what_a_business_holds_already(self):
+        busy, other, full = make_endpoint(), make_endpoint(), make_endpoint()
+        for endpoint in (busy, other, full):
+            make_deliveries(endpoint, 10, at=NOON - timedelta(minutes=1))
+
+        claimed = claim(held={busy.business_id: 5, full.business_id: 8})
+
+        by_business = [each.business_id for each in claimed]
+        assert by_business.count(busy.business_id) == 3
+        assert by_business.count(other.business_id) == 8
+        assert by_business.count(full.business_id) == 0
+
+    def test_uses_the_address_and_the_key_of_the_moment(self):
+        endpoint = make_endpoint()
+        make_delivery(endpoint)
+        finish(claim())
+        services.configure(
+            business=endpoint.business,
+            url="http://127.0.0.1:9/new",
+            subscribed_events=["payment"],
+            enabled=True,
+            actor=ADA,
+            now=NOON,
+        )
+        rotated = services.rotate_hash_key(business=endpoint.business, actor=ADA, now=NOON)
+
+        (claimed,) = claim(at=LATER)
+
+        assert claimed.url == "http://127.0.0.1:9/new"
+        assert claimed.hash_key == rotated.new_hash_key != KEY
+        assert claimed.number == 2
+
+    def test_holds_what_is_switched_off_without_using_an_attempt(self):
+        endpoint = make_endpoint()
+        delivery = make_delivery(endpoint)
+        Endpoint.objects.update(enabled=False)
+
+        assert claim() == []
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.attempts_made, delivery.lease_token) == (STATES.HELD, 0, None)
+
+    def test_skips_what_is_unsubscribed(self):
+        endpoint = make_endpoint()
+        make_deliveries(endpoint, 2)
+        payout = make_delivery(endpoint, event=Event.PAYOUT_FAILED)
+        Endpoint.objects.update(subscribed_events=["payout"])
+
+        claimed = claim(at=LATER)
+
+        assert [each.id for each in claimed] == [payout.pk]
+        assert states() == [STATES.SKIPPED, STATES.SKIPPED, STATES.WAITING]
+
+    def test_skips_what_has_no_endpoint_any_more(self):
+        make_delivery(make_endpoint())
+        Endpoint.objects.all().delete()
+
+        assert claim() == []
+        assert states() == [STATES.SKIPPED]
+
+
+class TestHeldDeliveries:
+    def hold(self):
+        endpoint = make_endpoint(enabled=False)
+        return endpoint, make_delivery(endpoint)
+
+    def test_go_out_when_the_endpoint_is_switched_on(self, django_capture_on_commit_callbacks, rings):
+        endpoint, delivery = self.hold()
+        assert claim(at=LATER) == []
+
+        with django_capture_on_commit_callbacks(execute=True):
+            services.configure(
+                business=endpoint.business,
+                url=endpoint.url,
+                subscribed_events=["payment"],
+                enabled=True,
+                actor=ADA,
+                now=LATER,
+            )
+
+        assert [(each.id, each.number) for each in claim(at=LATER)] == [(delivery.pk, 1)]
+        assert rings
+
+    def test_go_out_also_when_they_were_written_after_the_switch(self):
+        self.hold()
+        Endpoint.objects.update(enabled=True)
+
+        released = store.release_stragglers(at=LATER)
+
+        assert released == 1
+        assert len(claim(at=LATER)) == 1
+
+    def test_stay_while_the_endpoint_is_off(self):
+        self.hold()
+
+        assert store.release_stragglers(at=LATER) == 0
+        assert states() == [STATES.HELD]
+
+    def test_are_skipped_after_seven_days(self):
+        _, delivery = self.hold()
+        week = timedelta(days=7)
+
+        assert services.drop_long_held(now=delivery.created_at + week) == 0
+        assert services.drop_long_held(now=delivery.created_at + week + timedelta(seconds=1)) == 1
+        assert states() == [STATES.SKIPPED]
+
+
+class TestFinish:
+    def test_records_a_success(self):
+        delivery = make_delivery(make_endpoint())
+
+        lost = finish(claim(), DELIVERED, at=LATER - timedelta(seconds=50))
+
+        delivery.refresh_from_db()
+        assert lost == 0
+        assert (delivery.state, delivery.attempts_made) == (STATES.DELIVERED, 1)
+        assert delivery.delivered_at == NOON + timedelta(seconds=10)
+        assert (delivery.lease_token, delivery.next_attempt_at) == (None, None)
+
+    def test_records_every_detail_of_the_attempt(self):
+        delivery = make_delivery(make_endpoint())
+
+        finish(claim(), FAILED)
+
+        attempt = Attempt.objects.get()
+        assert (attempt.delivery_id, attempt.number, attempt.is_manual) == (delivery.pk, 1, False)
+        assert (attempt.status, attempt.error, attempt.explanation) == (
+            500,
+            "server_error",
+            "The endpoint answered 500.",
+        )
+        assert (attempt.address, attempt.dns_ms, attempt.wait_ms) == (None, None, None)
+        assert attempt.total_ms == 3.0
+        assert bytes(attempt.excerpt) == b"\x00\xffno"
+        assert attempt.started_at == NOON
+
+    def test_takes_many_results_at_once(self):
+        for _ in range(20):
+            make_deliveries(make_endpoint(), 5)
+        claimed = claim(at=LATER)
+
+        assert finish(claimed[:50], DELIVERED, at=LATER) == 0
+        assert finish(claimed[50:], FAILED, at=LATER) == 0
+
+        assert states() == [STATES.DELIVERED] * 50 + [STATES.WAITING] * 50
+        assert Attempt.objects.count() == 100
+
+    def test_of_nothing_is_nothing(self):
+        assert finish([]) == 0
+
+    def test_changes_nothing_with_a_stale_token(self):
+        delivery = make_delivery(make_endpoint())
+        stale = claim()
+        fresh = claim(at=NOON + LEASE)
+
+        assert finish(stale, DELIVERED) == 1
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.lease_token) == (STATES.WAITING, fresh[0].token)
+        assert not Attempt.objects.exists()
+        assert finish(fresh, DELIVERED) == 0
+
+    def test_changes_nothing_twice(self):
+        make_delivery(make_endpoint())
+        claimed = claim()
+        finish(claimed, DELIVERED)
+
+        assert finish(claimed, FAILED) == 1
+        assert states() == [STATES.DELIVERED]
+        assert Attempt.objects.count() == 1
+
+
+class TestReplay:
+    def make(self, state, *, attempts_made=8, **changes):
+        delivered_at = NOON if state == STATES.DELIVERED else None
+        return make_delivery(
+            changes.pop("endpoint", None) or make_endpoint(),
+            state=state,
+            attempts_made=attempts_made,
+            next_attempt_at=None,
+            delivered_at=delivered_at,
+            **changes,
+        )
+
+    @pytest.mark.parametrize("state", [STATES.DEAD, STATES.DELIVERED, STATES.HELD])
+    def test_sends_the_same_id_and_bytes_and_marks_the_attempt(self, state):
+        delivery = self.make(state, attempts_made=3)
+
+        assert replay(delivery) == [True]
+        (claimed,) = claim()
+        finish([claimed], DELIVERED)
+
+        assert (claimed.id, claimed.body, claimed.number) == (delivery.pk, delivery.body, 4)
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.attempts_made, delivery.manual_attempts) == (STATES.DELIVERED, 3, 1)
+        assert Attempt.objects.get().is_manual
+        assert not delivery.is_manual
+
+    @pytest.mark.parametrize("state", [STATES.WAITING, STATES.SKIPPED])
+    def test_leaves_others_alone(self, state):
+        delivery = make_delivery(make_endpoint(), state=state)
+
+        assert replay(delivery) == [False]
+
+    @pytest.mark.parametrize("state", [STATES.DEAD, STATES.DELIVERED])
+    def test_that_fails_leaves_the_state_and_starts_no_schedule(self, state):
+        delivery = self.make(state)
+        replay(delivery)
+
+        finish(claim())
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.next_attempt_at, delivery.attempts_made) == (state, None, 8)
+        assert claim(at=NOON + timedelta(days=30)) == []
+
+    def test_that_fails_leaves_a_held_one_its_automatic_attempts(self):
+        endpoint = make_endpoint(enabled=False)
+        delivery = self.make(STATES.HELD, attempts_made=0, endpoint=endpoint)
+        replay(delivery)
+
+        finish(claim())
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.attempts_made, delivery.manual_attempts) == (STATES.HELD, 0, 1)
+
+    def test_can_be_repeated_and_counts_on(self):
+        delivery = self.make(STATES.DEAD)
+
+        for number in (9, 10, 11):
+            replay(delivery)
+            (claimed,) = claim()
+            assert claimed.number == number
+            finish([claimed])
+
+        assert sorted(Attempt.objects.values_list("number", flat=True)) == [9, 10, 11]
+
+    def test_goes_out_again_with_its_number_after_a_lost_lease(self):
+        replay(self.make(STATES.DEAD))
+        claim()
+
+        (claimed,) = claim(at=NOON + LEASE)
+
+        assert (claimed.number, claimed.is_manual) == (9, True)
+
+    def test_of_a_test_event_ignores_subscription_and_switch(self):
+        endpoint = make_endpoint(enabled=False, events=["payout"])
+        services.send_test_event(business=endpoint.business, data=DATA, now=NOON)
+
+        (claimed,) = claim()
+        finish([claimed])
+
+        assert claimed.number == 1
+        assert states() == [STATES.DEAD]
