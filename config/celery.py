@@ -13,10 +13,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("sluice")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["worker"].add("webhooks.sweep:Sweep")  # by name: it needs the models, which are not loaded yet
 app.conf.beat_schedule = {
     "expire what is due": {"task": "payments.expire_due", "schedule": 1.0},
     "ask about unknown outcomes": {"task": "payments.requery_due", "schedule": 5.0},
-    "send what no ring announced": {"task": "webhooks.drain", "schedule": 1.0, "options": {"expires": 5}},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},
 }

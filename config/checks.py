@@ -7,7 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 
-RAILS = {"CARD_ACQUIRER": "card payments and card checks", "PAYOUT_BANK": "payouts"}
+RAILS = {
+    "CARD_ACQUIRER": "card payments and card checks",
+    "PAYOUT_BANK": "payouts",
+    "ACCOUNT_PROVIDER": "virtual accounts and payments into them",
+}
 
 
 @checks.register()

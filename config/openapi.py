@@ -56,13 +56,15 @@ class SluiceSchema(AutoSchema):
 
     def _parameters(self, operation: Operation) -> Iterable[Schema]:
         if "{reference}" in self.path:
-            words = "Your reference of the transaction."
-            yield _parameter("path", "reference", field_schema(Reference()), words, example="order-1042")
+            yield _parameter(
+                "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
+            )
         if operation.filters:
             fields = {
                 name: field_schema(cast("StrictField", f)) for name, f in operation.filters().fields.items()
             }
-            for name, schema in described("Filter", fields).items():
+            form = operation.filters.__name__.removesuffix("Serializer")
+            for name, schema in described(form, fields).items():
                 yield _parameter("query", name, schema, schema.pop("description", ""))
         if operation.is_list:
             yield from _paging()

@@ -6,11 +6,13 @@ from config.openapi_words import response_code_list
 from config.problems import PROBLEMS, problem
 from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UNKNOWN_FIELD
 from payments.models import CardOperation, Transaction
+from virtual_accounts.models import VirtualAccount
 
 Schema: TypeAlias = dict[str, Any]
 
 REQUEST_ID = "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"
 PAYMENT_ID = "01980a5e-7b00-7c00-8000-000000000001"
+ACCOUNT_ID = "01980a5e-7b00-7c00-8000-000000000003"
 REFUND_ID = "01980a5e-9440-7c00-8000-000000000002"
 SERVER_TIME = 1_769_846_400
 STRING_TO_SIGN = (
@@ -28,6 +30,10 @@ def _minor_units(description: str, example: int) -> Schema:
     return {
         "type": "integer", "format": "int64", "description": description, **limits, "examples": [example],
     }  # fmt: skip
+
+
+def _balance(description: str, example: int) -> Schema:
+    return {"type": "integer", "format": "int64", "description": description, "examples": [example]}
 
 
 def _one_of(description: str, values: list[str]) -> Schema:
@@ -83,6 +89,10 @@ _PAYMENT: Schema = {
     "payment_timestamp": _text("When it was created.", "2026-01-31T08:00:00.000Z", **_MOMENT),
     "fee": _minor_units("Processing fee, minor units. Payments and payouts.", 750),
     "refund_status": _one_of("Card payments.", Transaction.RefundStatus.values),
+    "settle_status": _one_of(
+        "How far a payment's money is on its way to your wallet. Once it is in a batch.",
+        Transaction.SettleStatus.values,
+    ),
     "redirect_link": _text(
         "Send the payer here for 3-D Secure. While the challenge is open.",
         "https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8",
@@ -140,7 +150,9 @@ _EXTRA_MEMBERS = ("errors", "server_time", "string_to_sign")
 _DUPLICATE: Schema = {name: form for name, form in _PROBLEM.items() if name not in _EXTRA_MEMBERS} | {
     "code": _one_of("Decide by this.", ["duplicate_reference"]),
     "id": _text("Our identifier of the first resource.", PAYMENT_ID, **_UUID),
-    "status": _one_of("What became of the first resource.", Transaction.Status.values),
+    "status": _one_of(
+        "What became of the first resource.", [*Transaction.Status.values, *VirtualAccount.Status.values]
+    ),
 }
 
 SCHEMAS: Schema = {
@@ -173,6 +185,35 @@ SCHEMAS: Schema = {
         optional=("name", "account_number", "bank_code", "bank_name", "merchant_reference"),
     ),
     "Refund": _object("A refund of a card payment.", _REFUND, optional=("gateway_code", "reason")),
+    "VirtualAccount": _object(
+        "An account that receives money.",
+        {
+            "id": _text("Our identifier: the `payment_method_id` of payments.", ACCOUNT_ID, **_UUID),
+            "currency": _CURRENCY,
+            "status": _one_of("An inactive account accepts nothing.", VirtualAccount.Status.values),
+            "reference": _text("Your reference.", "customer-7"),
+            "customer": _ref("AccountHolder", "Its holder."),
+        },
+    ),
+    "AccountHolder": _object(
+        "The holder of a virtual account.",
+        {
+            "name": _text("Full name.", "Ada Ngozi Obi"),
+            "account_number": _text("Empty for a dynamic account.", "1000000014", pattern="^([0-9]{10})?$"),
+            "bank_code": _text("The bank that hosts it.", "035"),
+            "email": _text("E-mail address.", "ada@shop.example"),
+            "reference": _text("Your reference.", "customer-7"),
+        },
+    ),
+    "VirtualAccountList": _page("A page of virtual accounts, newest first.", "VirtualAccount"),
+    "Balance": _object(
+        "What you have in one currency, in minor units.",
+        {
+            "currency": _CURRENCY,
+            "available": _balance("Your wallet.", 250_000),
+            "pending": _balance("Earned, and not released yet.", 49_250),
+        },
+    ),
     "Bank": _object(
         "A bank that payouts can reach.",
         {
@@ -185,6 +226,10 @@ SCHEMAS: Schema = {
     ),
     "PaymentList": _page("A page of transactions, newest first.", "Payment"),
     "RefundList": _page("A page of refunds, newest first.", "Refund"),
+    "BalanceList": _object(
+        "Every currency.",
+        {"data": {"type": "array", "items": {"$ref": "#/components/schemas/Balance"}}},
+    ),
     "BankList": _object(
         "Every bank, sorted by name.",
         {"data": {"type": "array", "items": {"$ref": "#/components/schemas/Bank"}}},
@@ -203,7 +248,7 @@ SCHEMAS: Schema = {
 
 HEADERS: Schema = {
     "X-Request-Id": ("Names this exchange; yours is kept, if it is a sane one.", {"type": "string"}),
-    "Location": ("Path of the transaction.", {"type": "string", "format": "uri-reference"}),
+    "Location": ("Path of the resource.", {"type": "string", "format": "uri-reference"}),
     "Idempotent-Replayed": ("The reference was seen before; nothing was done.", {"const": "true"}),
     "ETag": ("Send it back in `If-None-Match`.", {"type": "string"}),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1}),

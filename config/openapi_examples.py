@@ -67,6 +67,18 @@ REFUND_REQUESTS = named(
     everything_left={"reference": "refund-8"}, a_part=_filled("Refund", "reference", "amount", "reason")
 )
 
+_ADDRESS = _filled("Address", "address_line1", "city", "state", "postal_code", "country")
+_STATIC = _filled("StaticAccount", *(name for name in REQUEST_WORDS["StaticAccount"] if name != "address"))
+ACCOUNT_REQUESTS = named(
+    static_account=_STATIC | {"address": _ADDRESS},
+    dynamic_account=_filled("DynamicAccount", "type", "email", "currency", "first_name", "last_name")
+    | {"reference": "checkout", "address": _ADDRESS},
+    business_account=_filled(
+        "BusinessAccount", "type", "account_type", "email", "currency", "business_name", "phone_number", "bvn"
+    )
+    | {"reference": "ada-books", "address": _ADDRESS},
+)
+
 
 def _answer(component: str, *without: str, **changes: Any) -> Example:
     forms: Example = SCHEMAS[component]["properties"]
@@ -148,6 +160,16 @@ VOIDED = named(
     }
 )
 REFUND = named(a_part=_answer("Refund", status="success"))
+_ACCOUNT = _answer("VirtualAccount", status="active") | {"customer": _answer("AccountHolder")}
+ACCOUNTS = named(
+    static_account=_ACCOUNT,
+    dynamic_account=_ACCOUNT
+    | {
+        "reference": "checkout",
+        "customer": _answer("AccountHolder", name="Ada Obi", account_number="", reference="checkout"),
+    },
+)
+BALANCES = named(balances={"data": [_answer("Balance")]})
 BANKS = named(banks={"data": [_answer("Bank")]})
 
 

@@ -10,13 +10,17 @@ from drf_spectacular.utils import Direction
 
 from config.openapi_words import ABOUT_REQUESTS, REQUEST_WORDS, Word
 from merchants.strict_fields import (
+    UUID,
     Choice,
+    Country,
     Currency,
     Email,
     Flag,
+    Ignored,
     IPAddress,
     Moment,
     NotBlank,
+    PastDate,
     RequestSerializer,
     StrictField,
     Text,
@@ -117,6 +121,26 @@ def _card_number(field: CardNumber) -> Schema:
 @field_schema.register
 def _bank_code(field: BankCode) -> Schema:  # noqa: ARG001
     return {"type": "string", "pattern": "^[0-9]{3,6}$"}
+
+
+@field_schema.register
+def _uuid(field: UUID) -> Schema:
+    return _text(field) | {"format": "uuid"}
+
+
+@field_schema.register
+def _country(field: Country) -> Schema:
+    return _text(field) | {"pattern": "^[A-Z]{3}$"}
+
+
+@field_schema.register
+def _date(field: PastDate) -> Schema:
+    return _text(field) | {"format": "date"}
+
+
+@field_schema.register
+def _ignored(field: Ignored) -> Schema:  # noqa: ARG001
+    return {}
 
 
 @field_schema.register

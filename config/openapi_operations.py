@@ -8,10 +8,19 @@ from rest_framework.views import APIView
 
 from config import openapi_examples as examples
 from config import openapi_words as words
+from ledger.views import BalanceView
+from merchants.strict_fields import RequestSerializer
 from payments import views
 from payments.filters import FilterSerializer
 from payments.flows import FLOWS
 from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerializer
+from virtual_accounts import views as accounts
+from virtual_accounts.filters import AccountFilterSerializer
+from virtual_accounts.serializers import (
+    BusinessAccountSerializer,
+    DynamicAccountSerializer,
+    StaticAccountSerializer,
+)
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -44,9 +53,10 @@ class Operation:
     problems: tuple[str, ...] = ()  # beside those of every operation
     description: str = ""
     body: Body | None = None
-    filters: type[FilterSerializer] | None = None
+    filters: type[RequestSerializer] | None = None
     is_list: bool = False
     headers: dict[str, str] = field(default_factory=dict)
+    reference: str = "order-1042"  # the example of one in the path
 
 
 EVERYWHERE = (
@@ -73,6 +83,16 @@ def create_payment_body() -> PolymorphicProxySerializer:
     return _union(
         "CreatePayment", "request_type", {name: _methods(name, kind) for name, kind in kinds.items()}
     )
+
+
+def create_account_body() -> PolymorphicProxySerializer:
+    """Return the union of all kinds of accounts, told apart as `virtual_accounts.serializers` does."""
+    static = {"individual": StaticAccountSerializer, "business": BusinessAccountSerializer}
+    kinds = {
+        "static": _union("StaticVirtualAccount", "account_type", static),
+        "dynamic": DynamicAccountSerializer,
+    }
+    return _union("CreateVirtualAccount", "type", kinds)
 
 
 def _methods(request_type: str, kind: dict[str, Any]) -> Any:
@@ -169,6 +189,44 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("A page, newest first.", "RefundList", examples.page(examples.REFUND))},
         problems=(*OF_LISTS, *NO_SUCH),
     ),
+    (accounts.VirtualAccountsView, "POST"): Operation(
+        id="createVirtualAccount",
+        tag="Virtual accounts",
+        summary="Create a virtual account",
+        description=words.CREATE_ACCOUNT,
+        body=Body(serializer=create_account_body, examples=examples.ACCOUNT_REQUESTS),
+        answers={
+            201: Answer("Created.", "VirtualAccount", examples.ACCOUNTS, ("Location",)),
+            200: Answer(REPLAYED, "VirtualAccount", examples.ACCOUNTS, ("Idempotent-Replayed",)),
+        },
+        problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
+    ),
+    (accounts.VirtualAccountsView, "GET"): Operation(
+        id="listVirtualAccounts",
+        tag="Virtual accounts",
+        summary="List virtual accounts",
+        filters=AccountFilterSerializer,
+        is_list=True,
+        answers={
+            200: Answer("A page, newest first.", "VirtualAccountList", examples.page(examples.ACCOUNTS))
+        },
+        problems=(*OF_LISTS, "unknown_field"),
+    ),
+    (accounts.VirtualAccountView, "GET"): Operation(
+        id="getVirtualAccount",
+        tag="Virtual accounts",
+        summary="Look a virtual account up",
+        answers={200: Answer("The account as it is now.", "VirtualAccount", examples.ACCOUNTS)},
+        problems=NO_SUCH,
+        reference="customer-7",
+    ),
+    (BalanceView, "GET"): Operation(
+        id="getBalance",
+        tag="Balance",
+        summary="What you have, by currency",
+        description=words.BALANCE,
+        answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
+    ),
     (views.BanksView, "GET"): Operation(
         id="listBanks",
         tag="Banks",
@@ -185,5 +243,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
 TAGS = [
     {"name": "Payments", "description": "Card payments, payouts and card checks."},
     {"name": "Refunds", "description": "Giving captured card payments back."},
+    {"name": "Virtual accounts", "description": "Account numbers that receive money."},
+    {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Banks", "description": "Where payouts can go."},
 ]

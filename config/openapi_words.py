@@ -70,6 +70,23 @@ payment, so look the payment up. With `capture: false` the amount is only author
 
 """
 
+CREATE_ACCOUNT = """\
+`type` and `account_type` decide which fields the request has.
+
+A `static` account belongs to one customer and has a permanent number from its creation on. A `dynamic` account
+has none of its own: each payment into it (`payment_method: virtual_account`) gets a fresh one. A business's
+account is always static.
+"""
+
+BALANCE = """\
+`available` is your wallet: released settlements, less payouts with their fees. A payout is taken out of it when
+it is accepted, and put back if it fails. `pending` is what you have earned and what is not released yet, less
+fees and refunds.
+
+Either may be below zero: `pending` where more was refunded than earned since the last settlement, `available`
+where payouts need not be covered (the sandbox). The next settlement is netted by it.
+"""
+
 RESPONSE_CODES = (
     outcomes.COMPLETED,
     outcomes.PROCESSING,
@@ -99,6 +116,10 @@ ABOUT_REQUESTS = {
     "Capture": ("Capture", "Take an authorised amount, or part of it; the rest is released."),
     "Void": ("Void", "A void says nothing: an empty object, or no body at all."),
     "Refund": ("Refund", "Give back a payment, or part of it."),
+    "StaticAccount": ("Static account", "One customer and a permanent number."),
+    "DynamicAccount": ("Dynamic account", "A fresh number for each payment."),
+    "BusinessAccount": ("Business account", "A business's static account."),
+    "Address": ("Address", "Where the holder lives, or is registered."),
 }
 
 _REQUEST_TYPE = Word("What is asked for; it decides which fields the request has.")
@@ -122,7 +143,54 @@ _ORDER: dict[str, Word] = {
     "payment_ip": Word("The payer's IPv4 or IPv6 address, for fraud scoring.", "203.0.113.7"),
     "authorization_type": Word("Reserved for future use.", "regular"),
 }
+_ACCOUNT: dict[str, Word] = {
+    "type": Word("`static` or `dynamic`.", "static"),
+    "account_type": Word("`individual` (the default) or `business`.", "individual"),
+    "reference": Word("Your unique reference of the account, and its idempotency key.", "customer-7"),
+    "email": Word("E-mail address.", "ada@shop.example"),
+    "currency": _CURRENCY,
+    "address": Word("Address."),
+}
+_HOLDER: dict[str, Word] = {
+    "first_name": Word("First name.", "Ada"),
+    "last_name": Word("Last name.", "Obi"),
+}
+_BVN = Word("Bank Verification Number: 11 digits. Encrypted, and never given back.", "22212345678")
+_IGNORED = Word("Not looked at.")
 REQUEST_WORDS: dict[str, dict[str, Word]] = {
+    "StaticAccount": _ACCOUNT
+    | _HOLDER
+    | {
+        "middle_name": Word("Middle name.", "Ngozi"),
+        "phone_number": Word("1 to 11 characters.", "08012345678"),
+        "dob": Word("Date of birth, YYYY-MM-DD; in the past.", "1990-12-31"),
+        "gender": Word("`male` or `female`.", "female"),
+        "bvn": _BVN,
+    },
+    "DynamicAccount": _ACCOUNT | {"type": Word("`static` or `dynamic`.", "dynamic")} | _HOLDER,
+    "BusinessAccount": _ACCOUNT
+    | {
+        "account_type": Word("`individual` (the default) or `business`.", "business"),
+        "business_name": Word("Approved name of the business.", "Ada Books Ltd"),
+        "phone_number": Word("At most 11 digits.", "08012345678"),
+        "bvn": _BVN,
+    }
+    | dict.fromkeys(("first_name", "middle_name", "last_name", "dob", "gender"), _IGNORED),
+    "Address": {
+        "address_line1": Word("Street and number.", "12 Marina"),
+        "address_line2": Word("Flat, floor, building.", "Flat 3"),
+        "city": Word("City.", "Lagos"),
+        "state": Word("State or region.", "Lagos"),
+        "postal_code": Word("Postal code.", "101241"),
+        "country": Word("ISO 3166-1 alpha-3.", "NGA"),
+    },
+    "AccountFilter": {
+        "status": Word("Only accounts in this status."),
+        "type": Word("Only accounts of this type."),
+        "created_from": Word("Created at this moment or later.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Created at this moment or earlier.", "2026-01-31T23:59:59Z"),
+        "id": Word("The account with this id.", "01980a5e-7b00-7c00-8000-000000000003"),
+    },
     "CardPayment": _ORDER
     | {
         "payment_method": Word("How the payer pays.", "card"),

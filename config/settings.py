@@ -9,6 +9,8 @@ from environ import Env
 
 from config import env, logs
 from config.sandbox_folder import SandboxFolder
+from payments import banks
+from virtual_accounts import nuban
 from webhooks.schedule import BASE_DELAYS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -257,8 +259,20 @@ RATE_LIMIT_READS = env.number("RATE_LIMIT_READS", default=300, minimum=1)
 # The connectors; empty means that the rail answers 503 `rail_unavailable`.
 CARD_ACQUIRER = env.text("CARD_ACQUIRER", default="payments.rails.sandbox.SandboxAcquirer" if SANDBOX else "")
 PAYOUT_BANK = env.text("PAYOUT_BANK", default="payments.rails.sandbox.SandboxBank" if SANDBOX else "")
+# The bank that hosts virtual accounts: its connector, CBN code and name, and the keys of its notifications.
+ACCOUNT_PROVIDER = env.text(
+    "ACCOUNT_PROVIDER", default="virtual_accounts.providers.sandbox.SandboxProvider" if SANDBOX else ""
+)
+VIRTUAL_ACCOUNT_BANK_CODE = env.text("VIRTUAL_ACCOUNT_BANK_CODE", default="035" if SANDBOX else "")
+_hosting_bank = banks.find(VIRTUAL_ACCOUNT_BANK_CODE)
+VIRTUAL_ACCOUNT_BANK_NAME = env.text(
+    "VIRTUAL_ACCOUNT_BANK_NAME", default=_hosting_bank.name if _hosting_bank else ""
+)
+BANK_NOTIFICATION_KEYS = env.words("BANK_NOTIFICATION_KEYS")
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
+# A payout that the wallet does not cover fails with 20051; where False, the wallet may go below zero.
+PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
 DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
 
 # Webhooks --------------------------------------------------------------------------------------------
@@ -281,6 +295,18 @@ LOG_REQUESTS = env.flag("LOG_REQUESTS", default=SANDBOX)  # in production the pr
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 
+# A hosting bank is known well enough to make its numbers -----------------------------------------------
+
+if ACCOUNT_PROVIDER and not (
+    nuban.BANK_CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME
+):
+    raise ImproperlyConfigured(
+        "VIRTUAL_ACCOUNT_BANK_CODE must have 3, 5 or 6 digits, and VIRTUAL_ACCOUNT_BANK_NAME must name a bank "
+        "that is not in payments/banks.csv."
+    )
+if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
+    raise ImproperlyConfigured("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
+
 # Production refuses to start on anything unsafe ------------------------------------------------------
 
 if not SANDBOX:
@@ -292,5 +318,7 @@ if not SANDBOX:
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database in production.")
     if not PUBLIC_URL.startswith("https://"):
         raise ImproperlyConfigured("PUBLIC_URL must be an https:// address in production.")
-    if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK)):
-        raise ImproperlyConfigured("CARD_ACQUIRER and PAYOUT_BANK may not be the sandbox's in production.")
+    if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK, ACCOUNT_PROVIDER)):
+        raise ImproperlyConfigured(
+            "CARD_ACQUIRER, PAYOUT_BANK and ACCOUNT_PROVIDER may not be the sandbox's in production."
+        )

@@ -7,7 +7,9 @@ from django.views.generic import RedirectView
 from config import api_docs, docs, health
 from dashboard import account_pages as account
 from dashboard import views as dashboard
+from ledger import views as ledger
 from payments import pages, views
+from virtual_accounts import views as accounts
 
 urlpatterns = [
     # The API: every call is signed, but for the description and its page.
@@ -16,6 +18,11 @@ urlpatterns = [
     path("api/payments/<str:reference>/capture", views.CaptureView.as_view(), name="capture"),
     path("api/payments/<str:reference>/void", views.VoidView.as_view(), name="void"),
     path("api/payments/<str:reference>/refunds", views.RefundsView.as_view(), name="refunds"),
+    path("api/virtual-accounts", accounts.VirtualAccountsView.as_view(), name="virtual-accounts"),
+    path(
+        "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
+    ),
+    path("api/balance", ledger.BalanceView.as_view(), name="balance"),
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
@@ -24,9 +31,13 @@ urlpatterns = [
     path("3ds/<str:token>", pages.ChallengePage.as_view(), name="challenge"),
     # Pages for people
     path("", docs.front_page, name="front"),
+    path("docs", RedirectView.as_view(pattern_name="docs")),
+    path("docs/", docs.docs_page, name="docs"),
     path("docs/test-data", docs.data_page, name="test-data"),
     path("docs/errors/", docs.errors_page, name="errors"),
     path("docs/errors/<str:code>", docs.error_page, name="error-page"),
+    path("docs/samples/<path:name>", docs.sample_file, name="sample"),
+    path("docs/<str:slug>", docs.guide_page, name="guide"),
     # The dashboard: what a business's own people see
     path("dashboard", RedirectView.as_view(pattern_name="overview")),
     path("dashboard/", dashboard.overview, name="overview"),
@@ -76,4 +87,5 @@ urlpatterns = [
 handler400 = "config.docs.bad_request"
 handler403 = "config.docs.forbidden"
 handler404 = "config.docs.not_found"
+handler429 = "config.docs.too_many_requests"  # django-allauth's
 handler500 = "config.docs.server_error"

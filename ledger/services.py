@@ -1,10 +1,16 @@
 """The ledger as the other apps use it: entries booked, balances told, the wallet asked and filled."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
 
 from ledger.accounts import account_ids
 from ledger.bookings import Booking, Kind, Unbalanced
 from ledger.models import Account, Entry
+from merchants import audit
+from merchants.audit import Actor
 from merchants.models import Business
 
 __all__ = [
@@ -16,6 +22,7 @@ __all__ = [
     "balances",
     "book",
     "book_if_covered",
+    "top_up",
 ]
 
 
@@ -51,6 +58,36 @@ def book_if_covered(booking: Booking) -> bool:
     if balance + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
         raise InsufficientFunds
     return booking.write()
+
+
+@transaction.atomic
+def top_up(
+    *, business: Business, currency: str, amount: int, reason: str, cause: UUID, actor: Actor, now: datetime
+) -> bool:
+    """Put money that our own people vouch for into a wallet; return False where this was done before.
+
+    `cause` names the act, so that a form that is sent twice fills the wallet once.
+    """
+    booking = Booking(
+        kind=Entry.Kind.TOP_UP,
+        cause=cause,
+        business_id=business.pk,
+        currency=currency,
+        legs={Kind.BANK_CLEARING: -amount, Kind.WALLET: amount},
+        at=now,
+        note=reason,
+    )
+    if not booking.write():
+        return False
+    audit.record(
+        action="wallet.topped_up",
+        actor=actor,
+        business=business,
+        target=str(cause),
+        after={"currency": currency, "amount": amount, "reason": reason},
+        now=now,
+    )
+    return True
 
 
 def _is_booked(booking: Booking) -> bool:

@@ -2,13 +2,13 @@
 
 `AppendOnly` keeps a table's rows as they were written. `Final` lets a column change only while it holds
 one given value: what is final stays final, whichever code or person writes. `Kept` keeps rows from being
-deleted, and some of their columns from being changed.
+deleted, and some of their columns from being changed. `Moves` lets a column change by the moves of a table only.
 
 An app's guards are put up after each `migrate` rather than by a migration: SQLite's way of altering a
 table makes it anew, and the triggers of the old one would be gone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -90,6 +90,30 @@ def refuse(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[s
             f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()",
         ]
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Refuse to change a column but by one of the moves of a table: from each value, to which others."""
+
+    table: str
+    column: str
+    moves: Mapping[str, Iterable[str]]
+
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        column = self.column
+        allowed = " OR ".join(
+            f"OLD.{column} = '{before}' AND NEW.{column} = '{after}'"
+            for before, others in self.moves.items()
+            for after in others
+        )
+        return refuse(
+            vendor,
+            f"{self.table}_{column}_moves",
+            f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
+            f"WHEN (NEW.{column} <> OLD.{column} AND NOT ({allowed}))",
+            f"{self.table}.{column} does not move like this",
+        )
 
 
 def put_up_after_migrate(app: AppConfig, guards: Iterable[Guard]) -> None:

@@ -1,7 +1,7 @@
 """Progress of long work, for whoever watches a terminal."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -13,10 +13,13 @@ class Writable(Protocol):
     def write(self, text: str) -> object: ...
 
 
-def show_progress(work: Iterable[T], *, total: int, stream: Writable) -> Iterator[T]:
-    """Pass the work's results on; once a second, say how far it is."""
-    last = time.monotonic()
-    for done, result in enumerate(work, start=1):
+def show_progress(
+    work: Iterable[T], *, total: int, stream: Writable, size: Callable[[T], int] = lambda _: 1
+) -> Iterator[T]:
+    """Pass the work's results on; once a second, say how far it is. `size` tells how much a result is."""
+    last, done = time.monotonic(), 0
+    for result in work:
+        done += size(result)
         yield result
         if time.monotonic() - last >= INTERVAL:
             last = time.monotonic()

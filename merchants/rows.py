@@ -31,7 +31,7 @@ class Consequence(Protocol):
     def values(self) -> list[Any]:
         """Return the values of their placeholders."""
 
-    def write(self) -> None:
+    def write(self) -> object:
         """Do it by statements of its own, within the transaction of the move."""
 
 
@@ -135,15 +135,21 @@ class Lookup(Generic[M]):
     """Find one row by the values of some columns, with the rows it points to by the names in `joined`.
 
     With `lock` the row is locked until the transaction ends (on SQLite the transaction itself is the lock).
+    With `share` others may read it so too, but nobody changes it.
     """
 
     def __init__(
-        self, model: type[M], *columns: str, joined: tuple[str, ...] = (), lock: bool = False
+        self,
+        model: type[M],
+        *columns: str,
+        joined: tuple[str, ...] = (),
+        lock: bool = False,
+        share: bool = False,
     ) -> None:
         self._model = model
         self._columns = columns
         self._joined = joined
-        self._lock = lock
+        self._lock = "UPDATE" if lock else "SHARE" if share else ""
         self._made: dict[str, tuple[str, list[Converter | None], list[_Part]]] = {}  # by database vendor
 
     def find(self, *values: Any) -> M | None:
@@ -170,7 +176,7 @@ class Lookup(Generic[M]):
             joins += f" JOIN {_table(other)} ON {_table(other)}.{_column(other._meta.pk)} = {table}.{_column(link)}"
         keys = [_field(self._model, name) for name in self._columns]
         conditions = " AND ".join(f"{table}.{_column(field)} = %s" for field in keys)
-        locking = f" FOR UPDATE OF {table}" if self._lock and connection.vendor == "postgresql" else ""
+        locking = f" FOR {self._lock} OF {table}" if self._lock and connection.vendor == "postgresql" else ""
         statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"
         self._made[connection.vendor] = made = (statement, [_attribute(field)[1] for field in keys], parts)
         return made

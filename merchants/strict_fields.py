@@ -7,7 +7,7 @@ Serializers built on `RequestSerializer` are stateless once made; each is made o
 import ipaddress
 import re
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, TypeAlias
@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError as InvalidValue
 from django.core.validators import EmailValidator
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from iso4217 import Currency as ISO4217Currency
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.fields import empty
 
+from merchants.countries import ALPHA3
 from merchants.masking import mask_card_numbers
 from merchants.models import Business
 
@@ -131,6 +133,32 @@ class Reference(Text):
             says="This field must have 1 to 100 characters of A-Z a-z 0-9 . _ : -",
             **options,
         )
+
+
+class UUID(Text):
+    """An identifier of ours, as text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern=r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+            says="This field must be a UUID.",
+            **options,
+        )
+
+
+class Country(Text):
+    """A country's alpha-3 code of ISO 3166-1."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern=r"[A-Z]{3}", says="This field must be an ISO 3166-1 alpha-3 code such as NGA.", **options
+        )
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if value not in ALPHA3:
+            self.refuse(self._says)
+        return value
 
 
 class Choice(StrictField):
@@ -272,6 +300,37 @@ class Moment(Text):
             return moment.astimezone(UTC) if moment else self.refuse(self._says)
         except (ValueError, OverflowError):  # no such day; or none in UTC, at either end of the calendar
             self.refuse(self._says)
+
+
+class PastDate(Text):
+    """A day before today, YYYY-MM-DD."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern=r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+            says="This field must be a past date such as 1990-12-31.",
+            **options,
+        )
+
+    def to_internal_value(self, data: Any) -> date:
+        value = super().to_internal_value(data)
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:  # no such day
+            self.refuse(self._says)
+        if day >= timezone.now().date():
+            self.refuse(self._says)
+        return day
+
+
+class Ignored(StrictField):
+    """A field that may be there, with whatever value, and is not looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    def run_validation(self, data: Any = empty) -> NoReturn:  # noqa: ARG002
+        raise serializers.SkipField
 
 
 class RequestSerializer(Strict, serializers.Serializer):

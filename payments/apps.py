@@ -2,12 +2,17 @@
 
 from django.apps import AppConfig
 
-from merchants.guards import AppendOnly, Final, put_up_after_migrate
+from merchants.guards import AppendOnly, Final, Kept, Moves, put_up_after_migrate
+from payments.settle_moves import BATCH_MOVES, PAYMENT_MOVES
 
 GUARDS = (
     AppendOnly("payments_transition"),
     AppendOnly("payments_tariff"),
+    AppendOnly("payments_batchtransition"),
     Final("payments_transaction", "status", unless="pending"),
+    Kept("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
+    Moves("payments_transaction", "settle_status", PAYMENT_MOVES),
+    Moves("payments_settlementbatch", "state", BATCH_MOVES),
     Final("payments_cardoperation", "status", unless="pending"),
 )
 

@@ -1,37 +1,18 @@
 """Numbers that name a transaction: our own id, and those of ISO 8583."""
 
-import secrets
 import threading
-import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
 
+from merchants.identifiers import earliest_id, new_id
 from payments.models import TraceCounter
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = ["earliest_id", "new_id", "retrieval_reference_number", "trace_numbers"]
+
 TRACE_NUMBERS = 999_999
 BLOCK = 100  # numbers a process takes at once
-
-
-def new_id(now: datetime) -> uuid.UUID:
-    """Return a UUID of version 7 (RFC 9562): ids sort by their time of creation, to the microsecond."""
-    microseconds = (now - EPOCH) // timedelta(microseconds=1)  # in whole numbers: a float would blur the last
-    milliseconds, rest = divmod(microseconds, 1000)
-    fraction = rest * 4096 // 1000
-    value = milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | secrets.randbits(62)
-    return uuid.UUID(int=value)
-
-
-def earliest_id(at: datetime) -> uuid.UUID:
-    """Return the least id of that millisecond: whatever was made before has a smaller one.
-
-    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    >>> new_id(noon - timedelta(milliseconds=1)) < earliest_id(noon) <= new_id(noon)
-    True
-    """
-    return uuid.UUID(int=((at - EPOCH) // timedelta(milliseconds=1)) << 80)
 
 
 class TraceNumbers:

@@ -47,6 +47,9 @@ AUTHENTICATION_FAILED = Outcome("20151", "Declined - 3DS authentication failed",
 AUTHORISATION_EXPIRED = Outcome("20068", "Authorisation expired without capture")
 VOIDED = Outcome("20090", "Payment voided")
 
+# The merchant's own wallet, not the payer's account: no gateway was asked.
+WALLET_TOO_LOW = replace(NOT_SUFFICIENT_FUNDS, gateway_code="", advice="")
+
 CARD_DECLINES = (
     DO_NOT_HONOUR,
     UNSPECIFIED_FAILURE,

@@ -49,7 +49,7 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "fee": transaction.fee,
         "refund_status": transaction.refund_status,
-        **_known(transaction, ("merchant_descriptor",)),
+        **_known(transaction, ("settle_status", "merchant_descriptor")),
         "source": _source(transaction),
         "total_amount_captured": transaction.amount_captured,
         "total_amount_available_to_refund": transaction.amount_refundable,

@@ -68,6 +68,59 @@ def card_check(**changes: Any) -> dict[str, Any]:
     )
 
 
+def address(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "address_line1": "12 Marina",
+            "city": "Lagos",
+            "state": "Lagos",
+            "postal_code": "101241",
+            "country": "NGA",
+        },
+        changes,
+    )
+
+
+def dynamic_account(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "type": "dynamic",
+            "reference": new_reference("va"),
+            "first_name": "Ada",
+            "last_name": "Obi",
+            "email": "ada@shop.example",
+            "currency": "NGN",
+            "address": address(),
+        },
+        changes,
+    )
+
+
+def static_account(**changes: Any) -> dict[str, Any]:
+    everything = {
+        "type": "static",
+        "middle_name": "Ngozi",
+        "phone_number": "08012345678",
+        "dob": "1990-12-31",
+        "bvn": "22212345678",
+        "gender": "female",
+    }
+    return dynamic_account(**everything | changes)
+
+
+def business_account(**changes: Any) -> dict[str, Any]:
+    everything = {
+        "type": "static",
+        "account_type": "business",
+        "business_name": "Ada Books Ltd",
+        "phone_number": "08012345678",
+        "bvn": "22212345678",
+        "first_name": ...,
+        "last_name": ...,
+    }
+    return dynamic_account(**everything | changes)
+
+
 def _changed(request: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = request | {name.replace("three_ds", "3ds"): value for name, value in changes.items()}
     return {name: value for name, value in merged.items() if value is not ...}

@@ -109,3 +109,12 @@ class SlowBank(SandboxBank):
 
 def _not_yet(answer: RailAnswer) -> RailAnswer:
     return replace(answer, outcome=PROCESSING, authorization_code="", acquirer_transaction_id="")
+
+
+class BankThatMustNotBeAsked(SandboxBank):
+    """Nothing of what it is asked may ever reach a bank."""
+
+    def send(self, order: PayoutOrder) -> NoReturn:
+        raise AssertionError(f"The bank was asked to send {order.amount}.")
+
+    query = send

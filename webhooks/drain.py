@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import threading
 import time
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from ipaddress import ip_network
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import structlog
@@ -27,11 +28,12 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from webhooks import store
+from webhooks import claiming, finishing
+from webhooks.claiming import Claimed
+from webhooks.finishing import Finished
 from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
-from webhooks.store import Claimed, Finished
 
 log = structlog.get_logger("sluice.webhooks")
 
@@ -88,7 +90,7 @@ class Drain:
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
-        await self._in_database(lambda: store.release_stragglers(at=self._clock()))
+        await self._in_database(lambda: claiming.release_stragglers(at=self._clock()))
         self._loop = asyncio.get_running_loop()
         ends_at = time.monotonic() + LIFE
         idle_until = time.monotonic() + self._linger
@@ -126,7 +128,7 @@ class Drain:
         now = self._clock()
         held = self._held()
         return await self._in_database(
-            lambda: store.claim(
+            lambda: claiming.claim(
                 at=now,
                 until=now + timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN),
                 token=uuid.uuid4(),
@@ -189,7 +191,7 @@ class Drain:
     async def _finish(self) -> None:
         results, self._results = self._results, []
         if results:
-            lost = await self._in_database(lambda: store.finish(results))
+            lost = await self._in_database(lambda: finishing.finish(results))
             if lost:
                 log.warning("leases ended before their results", deliveries=lost)
 
@@ -220,22 +222,38 @@ _current = threading.Lock()
 _drains: set[Drain] = set()
 
 
-def drain_once(*, linger: float = 0) -> int:
-    """Run a drain; where one runs in this process already, wake it instead."""
-    if not _current.acquire(blocking=False):
+def drain_once(*, linger: float = 0, stopped: threading.Event | None = None) -> int:
+    """Run a drain; where one runs in this process already, wake it instead.
+
+    Whoever sets `stopped` before he calls `stop_gracefully` stops also the drain that is just beginning.
+    """
+    lock = _current
+    if not lock.acquire(blocking=False):
         for running in list(_drains):
             running.wake()
         return 0
     drain = Drain(linger=linger)
     _drains.add(drain)
+    if stopped is not None and stopped.is_set():
+        drain.stop()
     try:
         return drain.run()
     finally:
         _drains.discard(drain)
-        _current.release()
+        lock.release()
 
 
-def stop_gracefully(**_: Any) -> None:
+def stop_gracefully() -> None:
     """Let the drains of this process finish what is under way and claim nothing more."""
     for drain in list(_drains):
         drain.stop()
+
+
+def _forget_drains() -> None:
+    """Begin afresh in a forked process, where the threads that would end these drains do not exist."""
+    global _current  # noqa: PLW0603  (one drain for the process)
+    _current = threading.Lock()
+    _drains.clear()
+
+
+os.register_at_fork(after_in_child=_forget_drains)

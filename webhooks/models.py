@@ -78,6 +78,7 @@ class Delivery(models.Model):
     next_attempt_at = models.DateTimeField(null=True)  # while being sent: when the lease ends
     lease_token = models.UUIDField(null=True)
     created_at = models.DateTimeField()
+    held_at = models.DateTimeField(null=True)  # since when it waits for its endpoint to be switched on
     delivered_at = models.DateTimeField(null=True)
 
     objects: ClassVar = DeliveryQuerySet.as_manager()
@@ -92,6 +93,9 @@ class Delivery(models.Model):
             models.CheckConstraint(
                 condition=~Q(state="delivered") | Q(delivered_at__isnull=False),
                 name="delivered_deliveries_have_delivered_at",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="held") | Q(held_at__isnull=False), name="held_deliveries_have_held_at"
             ),
         ]
         indexes: ClassVar = [
@@ -118,7 +122,8 @@ class Attempt(models.Model):
     started_at = models.DateTimeField()
     address = models.GenericIPAddressField(null=True)
     dns_ms = models.FloatField(null=True)
-    connect_ms = models.FloatField(null=True)  # TLS included
+    connect_ms = models.FloatField(null=True)  # TCP alone
+    tls_ms = models.FloatField(null=True)  # the handshake, verification included; null without one
     wait_ms = models.FloatField(null=True)  # from the request sent to the end of the answer's headers
     total_ms = models.FloatField()
     status = models.PositiveSmallIntegerField(null=True)

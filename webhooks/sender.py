@@ -42,6 +42,7 @@ class Exchange:
     address: str | None = None
     dns_ms: float | None = None
     connect_ms: float | None = None
+    tls_ms: float | None = None
     wait_ms: float | None = None
     total_ms: float = 0.0
     excerpt: bytes = b""
@@ -68,6 +69,20 @@ def verifying_tls() -> ssl.SSLContext:
     return context
 
 
+class Tls(ssl.SSLObject):
+    """The TLS side of a connection; notes when its handshake begins and ends.
+
+    asyncio makes a connection and its handshake in one step, and asks for the handshake again each time the
+    peer has said something: the first time is the moment at which the connection itself stands.
+    """
+
+    def do_handshake(self) -> None:
+        marks = _marks.get()
+        marks.tls_started_at = marks.tls_started_at or time.perf_counter()
+        super().do_handshake()
+        marks.tls_ended_at = time.perf_counter()
+
+
 class Sender:
     """Sends bodies to endpoints. Use it as an async context manager; it keeps connections for reuse."""
 
@@ -82,7 +97,8 @@ class Sender:
         self._timeout = timeout
         self._allowed = allowed
         self._look_up = look_up
-        self._tls = tls
+        self._tls = tls or verifying_tls()
+        self._tls.sslobject_class = Tls
         self._lookups = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="dns")
 
     async def __aenter__(self) -> Self:
@@ -92,7 +108,7 @@ class Sender:
             ttl_dns_cache=5,
             limit=0,
             limit_per_host=0,  # merchants share hosts: whose endpoint is slow is the drain's business
-            ssl=self._tls or verifying_tls(),
+            ssl=self._tls,
             keepalive_timeout=15,
         )
         self._session = aiohttp.ClientSession(
@@ -149,6 +165,7 @@ class Sender:
         family, kind, protocol, _, (host, *_) = address
         _require_callable(str(host), self._allowed)
         _note_address(str(host))
+        _marks.get().forget_handshake()
         return socket.socket(family, kind, protocol)
 
 
@@ -170,16 +187,23 @@ class Marks:
     lookup_started_at: float | None = None
     lookup_ended_at: float | None = None
     connect_started_at: float | None = None
-    connected_at: float | None = None
+    tls_started_at: float | None = None
+    tls_ended_at: float | None = None
+    connected_at: float | None = None  # TLS included
     answered_at: float | None = None
     address: str | None = None
     reused: bool = False
+
+    def forget_handshake(self) -> None:
+        """Begin anew, for a further address of the same name."""
+        self.tls_started_at = self.tls_ended_at = None
 
     def note(self, exchange: Exchange) -> None:
         exchange.address = self.address
         exchange.dns_ms = _between(self.lookup_started_at, self.lookup_ended_at)
         dialled_at = self.lookup_ended_at or self.connect_started_at
-        exchange.connect_ms = _between(dialled_at, self.connected_at)
+        exchange.connect_ms = _between(dialled_at, self.tls_started_at or self.connected_at)
+        exchange.tls_ms = _between(self.tls_started_at, self.tls_ended_at)
         exchange.wait_ms = _between(self.connected_at or self.started_at, self.answered_at)
         exchange.total_ms = (time.perf_counter() - self.started_at) * 1000
 

@@ -24,7 +24,7 @@ from merchants.timestamps import timestamp
 from webhooks import bell, destinations
 from webhooks.models import Category, Delivery, Endpoint, Event
 
-HELD_FOR = timedelta(days=7)  # from the event on; then a held delivery is dropped
+HELD_FOR = timedelta(days=7)  # then a held delivery is dropped
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
 _ENDPOINT = Lookup(Endpoint, "business")
@@ -173,15 +173,15 @@ def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime) -> bool:
 def release(*, business: Business, now: datetime) -> int:
     """Let a business's held deliveries go; return how many there were."""
     released: int = Delivery.objects.filter(business=business, state=Delivery.State.HELD).update(
-        state=Delivery.State.WAITING, next_attempt_at=now
+        state=Delivery.State.WAITING, next_attempt_at=now, held_at=None
     )
     transaction.on_commit(bell.ring, robust=True)
     return released
 
 
 def drop_long_held(*, now: datetime) -> int:
-    """Give up held deliveries whose event is seven days old; return how many there were."""
-    dropped: int = Delivery.objects.filter(state=Delivery.State.HELD, created_at__lt=now - HELD_FOR).update(
+    """Give up deliveries that have been held for seven days; return how many there were."""
+    dropped: int = Delivery.objects.filter(state=Delivery.State.HELD, held_at__lt=now - HELD_FOR).update(
         state=Delivery.State.SKIPPED, next_attempt_at=None
     )
     return dropped
@@ -213,6 +213,7 @@ def _delivery(
         event=event,
         body=render(event_id, event, data=data, now=now),
         state=Delivery.State.WAITING if endpoint.enabled else Delivery.State.HELD,
+        held_at=None if endpoint.enabled else now,
         next_attempt_at=now,
         created_at=now,
     )

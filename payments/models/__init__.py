@@ -1,5 +1,6 @@
 """Transactions, what was asked of the acquirer about them, and the log of their moves."""
 
+from payments.models.batches import BatchTransition, SettlementBatch, SettlementItem
 from payments.models.challenges import Challenge, new_challenge_token
 from payments.models.counters import TraceCounter
 from payments.models.fees import Tariff
@@ -9,9 +10,12 @@ from payments.models.transactions import Transaction, TransactionQuerySet, Trans
 
 __all__ = [
     "AlreadyMoved",
+    "BatchTransition",
     "CardOperation",
     "Challenge",
     "InvalidState",
+    "SettlementBatch",
+    "SettlementItem",
     "Tariff",
     "TraceCounter",
     "Transaction",

@@ -30,6 +30,14 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
         """Sent to a rail whose answer is not known."""
         return self.filter(awaiting=Transaction.Awaiting.RAIL)
 
+    def unsettled(self) -> TransactionQuerySet:
+        """Payments that succeeded and are in no live batch."""
+        return self.filter(
+            status=Transaction.Status.SUCCESS,
+            request_type=Transaction.RequestType.PAYMENT,
+            settle_status__in=["", Transaction.SettleStatus.REJECTED],
+        )
+
     def overdue(self, *, at: datetime) -> TransactionQuerySet:
         """Challenges and authorisations whose time is over."""
         return self.filter(
@@ -68,6 +76,15 @@ class Transaction(models.Model):
         REFUNDED = "refunded"  # everything captured went back
         REFUND_FAILED = "refund_failed"  # the last attempt failed; amounts are as before it
 
+    class SettleStatus(models.TextChoices):
+        """How far the money is on its way to the wallet; empty while the payment is in no batch."""
+
+        INITIATED = "initiated"  # its batch is being put together
+        PENDING = "pending"  # the batch is complete and awaits the bank
+        REJECTED = "rejected"  # the batch was; the next one takes the payment up again
+        APPROVED = "approved"  # the funds await release
+        RELEASED = "released"  # the funds are in the wallet; final
+
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     reference = models.CharField(max_length=100)
@@ -78,6 +95,7 @@ class Transaction(models.Model):
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
     awaiting = models.CharField(max_length=8, choices=Awaiting.choices, blank=True, default=Awaiting.RAIL)
     refund_status = models.CharField(max_length=20, choices=RefundStatus.choices, default=RefundStatus.NONE)
+    settle_status = models.CharField(max_length=9, choices=SettleStatus.choices, blank=True, default="")
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
     response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
 
@@ -167,6 +185,15 @@ class Transaction(models.Model):
             models.CheckConstraint(
                 condition=Q(status="success") | Q(amount_captured=0), name="only_success_captures"
             ),
+            models.CheckConstraint(
+                condition=Q(settle_status="")
+                | Q(
+                    settle_status__in=["initiated", "pending", "rejected", "approved", "released"],
+                    status="success",
+                    request_type="payment",
+                ),
+                name="only_successful_payments_settle",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="transactions_newest_first"),
@@ -177,6 +204,11 @@ class Transaction(models.Model):
                 fields=["expires_at"],
                 condition=Q(awaiting__in=["payer", "capture"]),
                 name="transactions_overdue",
+            ),
+            models.Index(
+                fields=["business", "currency", "finished_at"],
+                condition=Q(status="success", request_type="payment", settle_status__in=["", "rejected"]),
+                name="transactions_unsettled",
             ),
         ]
 
@@ -323,7 +355,7 @@ FINISH_FIELDS = (
 
 
 class Transition(models.Model):
-    """One move of a transaction's status, refund_status or awaiting. Append-only."""
+    """One move of a transaction's status, refund_status, settle_status or awaiting. Append-only."""
 
     class Cause(models.TextChoices):
         """Who or what moved it."""
@@ -333,6 +365,8 @@ class Transition(models.Model):
         MERCHANT = "merchant"  # capture, void or refund
         REQUERY = "requery"  # the rail's answer when asked again
         EXPIRY = "expiry"  # time ran out
+        FUNDING = "funding"  # the wallet did not cover it
+        SETTLEMENT = "settlement"  # its batch moved, and the payment with it
 
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
     attribute = models.CharField(max_length=20)

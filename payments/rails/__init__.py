@@ -1,24 +1,13 @@
 """The rails in use, as the settings name them."""
 
-from functools import lru_cache
 from typing import cast
 
 from django.conf import settings
-from django.utils.module_loading import import_string
-from rest_framework import status
 
-from merchants.errors import Problem
+from merchants.connectors import RailUnavailable, connector
 from payments.rails.protocol import CardAcquirer, PayoutBank
 
-
-class RailUnavailable(Problem):
-    """No connector is configured for this kind of payment. Nothing was stored."""
-
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
-    default_code = "rail_unavailable"
-    default_detail = "This kind of payment has no configured connector here."
-
-    wait = 60  # seconds, for Retry-After
+__all__ = ["RailUnavailable", "card_acquirer", "payout_bank"]
 
 
 def card_acquirer() -> CardAcquirer:
@@ -26,7 +15,7 @@ def card_acquirer() -> CardAcquirer:
 
     :raises RailUnavailable: none is configured
     """
-    return cast("CardAcquirer", _connector(settings.CARD_ACQUIRER))
+    return cast("CardAcquirer", connector(settings.CARD_ACQUIRER))
 
 
 def payout_bank() -> PayoutBank:
@@ -34,16 +23,4 @@ def payout_bank() -> PayoutBank:
 
     :raises RailUnavailable: none is configured
     """
-    return cast("PayoutBank", _connector(settings.PAYOUT_BANK))
-
-
-def _connector(dotted_name: str) -> object:
-    if not dotted_name:
-        raise RailUnavailable
-    return _made(dotted_name)
-
-
-@lru_cache(maxsize=8)
-def _made(dotted_name: str) -> object:
-    made: object = import_string(dotted_name)()
-    return made
+    return cast("PayoutBank", connector(settings.PAYOUT_BANK))

@@ -12,11 +12,12 @@ from django.db import transaction as database
 from django.utils import timezone
 from rest_framework import status
 
+from ledger import services as ledger
 from merchants.errors import Problem
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
-from payments.services import settlement
+from payments.services import bookings, settlement
 from payments.services.intents import lock
 from payments.services.settlement import Cause
 
@@ -83,6 +84,8 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
     transaction = operation.transaction
     if operation.kind == Kind.REFUND:
         transaction.settle_refund(operation.amount, succeeded=outcome.is_success, cause=cause, now=now)
+        if outcome.is_success:
+            ledger.book(bookings.refunded(operation, now=now))
     elif operation.kind == Kind.CAPTURE and outcome.is_success:
         settlement.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
     elif operation.kind == Kind.VOID and outcome.is_success:

@@ -3,21 +3,37 @@
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+from django.db import transaction as database
+
+from ledger import services as ledger
 from merchants.models import Business
 from payments.models import Transaction
+from payments.outcomes import WALLET_TOO_LOW
 from payments.rails import payout_bank
+from payments.services import bookings, settlement
 from payments.services.intents import Intent, open_intent, order_fields
 from payments.services.orders import payout_order
-from payments.services.settlement import ask_if_new
+from payments.services.settlement import Cause, ask_if_new
 
 
 def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
-    """Start a payout: intent, bank, answer. A lost answer leaves it pending.
+    """Start a payout: intent and money set aside, bank, answer. A lost answer leaves it pending.
+
+    Where the wallet must cover payouts and does not, it fails with 20051 and the bank is not asked.
 
     :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: no bank is configured
     """
     bank = payout_bank()
+    intent = _accept(business=business, request=request, fingerprint=fingerprint, now=now)
+    if intent.transaction.awaiting != Transaction.Awaiting.RAIL:
+        return intent  # the wallet did not cover it, or an equal request is done
+    return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
+
+
+@database.atomic
+def _accept(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
     customer = request["customer"]
     intent = open_intent(
         business=business,
@@ -29,4 +45,19 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         bank_code=customer["bank_code"],
         **order_fields(request),
     )
-    return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
+    if intent.is_new:
+        _take_from_wallet(intent.transaction, now=now)
+    return intent
+
+
+def _take_from_wallet(transaction: Transaction, *, now: datetime) -> None:
+    """Set amount and fee aside, or fail the payout where they must be there and are not."""
+    fee = settlement.fee_of(transaction, captured=0)
+    booking = bookings.payout_accepted(transaction, fee=fee, now=now)
+    if not settings.PAYOUT_REQUIRES_BALANCE:
+        ledger.book(booking)
+        return
+    try:
+        ledger.book_if_covered(booking)
+    except ledger.InsufficientFunds:
+        settlement.finish(transaction, WALLET_TOO_LOW, cause=Cause.FUNDING, now=now)

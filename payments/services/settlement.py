@@ -4,19 +4,22 @@ A move, its log entry and all that follows from it are one database transaction.
 before, outside of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction as database
 from django.utils import timezone
 
+from ledger.services import Booking
+from merchants.rows import Follower
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.outcomes import Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
 from payments.representation import represent
+from payments.services import bookings
 from payments.services.intents import Intent, authorisation_ends, challenge_ends, find
 from webhooks import bell
 from webhooks import services as webhooks
@@ -89,12 +92,12 @@ def finish(
     costs = fee_of(transaction, captured=captured) if outcome.is_success else 0
     deliveries: list[Delivery] = []
 
-    def tell_merchant(finished: Transaction) -> list[Delivery]:
+    def book_and_tell(finished: Transaction) -> Sequence[Follower]:
         deliveries.extend(_deliveries(finished, now=now))
-        return deliveries
+        return [*_bookings(finished, cause=cause, now=now), *deliveries]
 
     transaction.finish(
-        outcome, captured=captured, fee=costs, answer=answer, cause=cause, now=now, followed_by=tell_merchant
+        outcome, captured=captured, fee=costs, answer=answer, cause=cause, now=now, followed_by=book_and_tell
     )
     if deliveries:
         database.on_commit(bell.ring, robust=True)
@@ -112,6 +115,19 @@ def _deliveries(finished: Transaction, *, now: datetime) -> list[Delivery]:
         data=lambda: represent(finished),
         now=now,
     )
+
+
+def _bookings(finished: Transaction, *, cause: Cause, now: datetime) -> list[Booking]:
+    """Return the entry of a finished transaction, if money moved."""
+    succeeded = finished.status == Transaction.Status.SUCCESS
+    if finished.request_type == Transaction.RequestType.PAYOUT:
+        if succeeded:
+            return [bookings.payout_sent(finished, now=now)]
+        if cause != Cause.FUNDING:
+            return [bookings.payout_failed(finished, fee=fee_of(finished, captured=0), now=now)]
+    elif finished.is_card_payment and succeeded:
+        return [bookings.card_captured(finished, now=now)]
+    return []
 
 
 def fee_of(transaction: Transaction, *, captured: int) -> int:

@@ -19,6 +19,11 @@ LONG_NAME = "Ọmọlará & Sons <Fine Furniture, Upholstery and Interior Works>
 
 PAGES = {
     "front": "/",
+    "docs": "/docs/",
+    "guide-signing": "/docs/signing",
+    "guide-card-payments": "/docs/card-payments",
+    "guide-limits": "/docs/limits",
+    "guide-operations": "/docs/operations",
     "test-data": "/docs/test-data",
     "errors": "/docs/errors/",
     "error": "/docs/errors/rate_limited",

@@ -8,10 +8,13 @@ from io import StringIO
 from itertools import pairwise
 
 import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.management import call_command
+from django.http import Http404
 from django.test import Client, RequestFactory
 
 from config import docs
+from config.guides import GUIDES, page, samples
 from config.problems import PROBLEMS
 from payments.models import Transaction
 from payments.sandbox_outcomes import (
@@ -24,16 +27,24 @@ from payments.sandbox_outcomes import (
 from tests import orders
 
 # None of these pages may need the database: these tests have none, but for those marked.
-PAGES = ["/", "/docs/test-data", "/docs/errors/", *[f"/docs/errors/{code}" for code in PROBLEMS]]
+GUIDE_PAGES = [f"/docs/{slug}" for slug in GUIDES]
+LISTS = ["/", "/docs/", "/docs/test-data", "/docs/errors/", *GUIDE_PAGES]
+PAGES = [*LISTS, *[f"/docs/errors/{code}" for code in PROBLEMS]]
 MISSING = [
     "/nothing",
     "/docs/errors/no_such_code",
     "/docs/errors/%00",
-    "/docs/",
+    "/docs/no-such-guide",
+    "/docs/../settings",
+    "/docs/samples/signing/../../../config/settings.py",
+    "/docs/samples/signing/none.py",
     "/3ds/",
     "/favicon.ico",
     "/%ff%fe",
 ]
+
+
+NEED_THE_DATABASE = {"/admin/", "/api/docs", "/api/openapi.json", "/dashboard/"}
 
 
 @pytest.fixture
@@ -112,14 +123,20 @@ class TestPages:
         assert answer.status_code == 404
         assert "There is no such page" in audited(answer)
 
-    @pytest.mark.parametrize("path", PAGES[:4])
+    @pytest.mark.parametrize("path", LISTS)
     def test_lead_only_to_pages_that_exist(self, visitor, path):
         page = visitor.get(path).content.decode()
 
-        for target in set(re.findall(r'<a [^>]*href="(/[^"]*)"', page)) - {"/admin/", "/api/docs"}:
-            assert visitor.get(target).status_code == 200, target
+        for link in set(re.findall(r'<a [^>]*href="([/#][^"]*)"', page)):
+            target, _, anchor = link.partition("#")
+            if target in NEED_THE_DATABASE:
+                continue
+            answer = visitor.get(target or path)
+            assert answer.status_code == 200, target
+            if anchor:
+                assert f'id="{anchor}"' in answer.content.decode(), link
 
-    @pytest.mark.parametrize("path", PAGES[:4])
+    @pytest.mark.parametrize("path", LISTS)
     def test_find_their_styles(self, visitor, path):
         page = visitor.get(path).content.decode()
 
@@ -165,6 +182,63 @@ def play(curl_line):
     path = "/" + words[-1].split("/", 3)[3]
     content_type = headers.pop("Content-Type", "application/json")
     return Client().generic(method, path, body.encode(), content_type=content_type, headers=headers)
+
+
+class TestGuides:
+    @pytest.mark.parametrize("slug", GUIDES)
+    def test_show_their_headings_as_contents(self, visitor, slug):
+        text = visitor.get(f"/docs/{slug}").content.decode()
+
+        assert f'<a href="/docs/{slug}" aria-current="page">' in text
+        headings = re.findall(r'<h2 id="([^"]+)"', text)
+        contents = re.search(r'<nav class="guide__contents".*?</nav>', text, re.DOTALL)
+        assert contents is None or re.findall(r'href="#([^"]+)"', contents.group()) == headings
+        assert contents is not None or len(headings) <= 2
+
+    def test_show_samples_as_tabs_and_as_files(self, visitor):
+        text = visitor.get("/docs/signing").content.decode()
+
+        assert re.findall(r'<label class="tabs__label" for="\w[^"]*">([^<]+)<', text)[:2] == [
+            "Python",
+            "Python with requests",
+        ]
+        assert text.count("tabs__choice") == text.count("tabs__panel")
+        assert len(re.findall(r'type="radio"[^>]* checked', text)) == 1
+        for name, path in samples().items():
+            answer = visitor.get(f"/docs/samples/{name}")
+            assert answer.content == path.read_bytes()
+            assert answer["Content-Type"] == "text/plain; charset=utf-8"
+
+    def test_lead_to_the_page_of_each_error_they_name(self, visitor):
+        text = visitor.get("/docs/signing").content.decode()
+
+        assert '<a href="/docs/errors/nonce_reused"><code>nonce_reused</code></a>' in text
+
+    def test_escape_what_their_files_say(self):
+        shown = page(
+            "# A\n\n## <b>\n\n<script>\n\n`<i>`\n\n```\n</code>\n```\n\n[x](javascript:a)", file="a.md"
+        )
+
+        assert re.findall(r"<(?:b|script|i)>", shown.html) == []
+        assert shown.html.count("</code>") == 2
+        assert 'href="javascript' not in shown.html
+
+    def test_turn_links_to_files_without_a_page_into_words(self):
+        shown = page("[why](decisions/README.md) and [how](../CHANGELOG.md)", file="limits.md")
+
+        assert shown.html == '<p>why and <a href="/docs/changelog">how</a></p>\n'
+
+    def test_go_from_each_page_to_the_next(self, visitor):
+        address, seen = "/docs/quickstart", []
+        while address and address not in seen and address != "/api/docs":
+            seen.append(address)
+            text = visitor.get(address).content.decode()
+            [address] = re.findall(r'docs-neighbours__link--next" href="([^"]+)"', text) or [""]
+
+        assert seen == [
+            "/docs/quickstart", "/docs/signing", "/docs/test-data", "/docs/card-payments", "/docs/card-checks",
+            "/docs/payouts", "/docs/virtual-accounts", "/docs/webhooks", "/docs/errors/", "/docs/limits",
+        ]  # fmt: skip
 
 
 class TestDataPage:
@@ -227,11 +301,45 @@ class TestFailures:
         assert answer.status_code == 500
         assert b"Something went wrong on our side" in answer.content
 
-    def test_of_permission_and_form_have_pages(self):
-        request = RequestFactory().get("/")
+    @pytest.mark.parametrize(
+        ("error", "status", "heading"),
+        [
+            (PermissionDenied("a secret of ours"), 403, "This is not open to you"),
+            (SuspiciousOperation("a secret of ours"), 400, "That request could not be read"),
+            (Http404("a secret of ours"), 404, "There is no such page"),
+        ],
+    )
+    def test_of_each_kind_say_what_to_do(self, visitor, monkeypatch, error, status, heading):
+        def fail(*_args, **_kwargs):
+            raise error
 
-        assert docs.forbidden(request, PermissionError()).status_code == 403
-        assert docs.bad_request(request, ValueError()).status_code == 400
+        monkeypatch.setattr(docs, "render", fail)
+
+        answer = visitor.get("/", headers={"X-Request-Id": "what-i-sent"})
+
+        assert answer.status_code == status
+        text = audited(answer)
+        assert f"<h1>{heading}</h1>" in text
+        assert "what-i-sent" in text
+        assert "secret" not in text
+
+    @pytest.mark.django_db
+    def test_of_a_forged_form_says_so(self):
+        answer = Client(enforce_csrf_checks=True).post(
+            "/dashboard/login/", {"email": "a"}, headers={"X-Request-Id": "what-i-sent"}
+        )
+
+        assert answer.status_code == 403
+        assert "<h1>That form is no longer valid</h1>" in audited(answer)
+        assert b"what-i-sent" in answer.content
+
+    @pytest.mark.urls("tests.config.impatient_urls")
+    def test_of_haste_is_what_the_sign_in_library_shows(self, visitor):
+        answer = visitor.get("/hasty", headers={"X-Request-Id": "what-i-sent"})
+
+        assert answer.status_code == 429
+        assert "<h1>Too many tries</h1>" in audited(answer)
+        assert b"what-i-sent" in answer.content
 
     def test_under_the_api_are_problems(self, visitor):
         answer = visitor.get("/api/nothing")

@@ -157,6 +157,13 @@ class Load:
             time.sleep(0.2)
         self.given_up.append(order["reference"])
 
+    def pay_now_and_then(self, *, seconds: float, pause: float) -> None:
+        """Pay one at a time, with a pause after each in which everything falls asleep."""
+        ends_at = time.monotonic() + seconds
+        while time.monotonic() < ends_at:
+            self._pay(next(self._shops))
+            time.sleep(pause)
+
     def end(self) -> None:
         self._over.set()
         self._pool.shutdown(wait=True)

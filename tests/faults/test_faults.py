@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.faults.impatience import LEASE_MARGIN
-from tests.faults.shop import listening, under_load
+from tests.faults.shop import Load, listening, under_load
 from tests.faults.supervisor import TIMEOUT, supervised, wait_until
+from webhooks import drain
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
 
 LEASE = TIMEOUT + LEASE_MARGIN
+ASLEEP = drain.LINGER + 1  # seconds after which a drain that had nothing more to send has ended
 
 
 def wait_until_settled(stack, *, seconds=40):
@@ -156,6 +158,23 @@ class TestRedis:
 
         check(stack, listener, load)
         print(f"p95 {p95(first_delays(listener)):.2f} s, most {first_delays(listener)[-1]:.2f} s")
+        assert p95(first_delays(listener)) < 2
+
+    def test_away_for_twenty_seconds_without_beat_is_not_missed_by_an_idle_worker(self, stack, listener):
+        """Nobody rings, no schedule speaks, and each payment finds the drain asleep: the sweep is all there is."""
+        stack.have(beat=False)
+        load = Load(stack.shops)
+        load.pay_now_and_then(seconds=1, pause=ASLEEP)
+        stack.redis.kill()
+        load.pay_now_and_then(seconds=20, pause=ASLEEP)
+        wait_until_settled(stack, seconds=5)
+        stack.redis.start()
+        stack.wait_for_workers(1)
+        load.pay_now_and_then(seconds=1, pause=ASLEEP)
+
+        check(stack, listener, load)
+        print(f"p95 {p95(first_delays(listener)):.2f} s, most {first_delays(listener)[-1]:.2f} s")
+        assert len(first_delays(listener)) >= 6
         assert p95(first_delays(listener)) < 2
 
     def test_emptied_loses_nothing(self, stack, listener):

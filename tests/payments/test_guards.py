@@ -3,10 +3,21 @@
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from payments.identifiers import new_id
-from payments.models import CardOperation, Challenge, Tariff, Transaction, Transition
+from payments.models import (
+    CardOperation,
+    Challenge,
+    SettlementBatch,
+    SettlementItem,
+    Tariff,
+    Transaction,
+    Transition,
+)
+from payments.settle_moves import BATCH_MOVES
+from tests.settling import decide, settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment
 
 pytestmark = pytest.mark.django_db
@@ -20,6 +31,49 @@ def paid(ada):
 def run(sql, *values):
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, values)
+
+
+@pytest.fixture
+def batch(paid):
+    (made,) = settle()
+    return made
+
+
+class TestMoves:
+    @pytest.mark.parametrize("before", BATCH_MOVES)
+    @pytest.mark.parametrize("after", BATCH_MOVES)
+    def test_of_a_batch_are_those_of_the_table_by_raw_sql_too(self, batch, before, after):
+        decisions = {"pending": (), "approved": ("approve",), "released": ("approve", "release")}
+        if before == "initiated":
+            batch = SettlementBatch.objects.create(
+                id=new_id(timezone.now()), business=batch.business, currency="USD", day=batch.day,
+                created_at=timezone.now(),
+            )  # fmt: skip
+        else:
+            decide(batch, *decisions.get(before, ("reject",)))
+
+        try:
+            with transaction.atomic():
+                SettlementBatch.objects.filter(pk=batch.pk).update(state=after)
+        except IntegrityError:
+            was_allowed = False
+        else:
+            was_allowed = True
+
+        assert was_allowed == (after == before or after in BATCH_MOVES[before])
+
+    def test_of_a_payment_do_not_skip_a_state(self, paid):
+        with pytest.raises(IntegrityError, match="does not move"):
+            run("UPDATE payments_transaction SET settle_status = 'released'")
+
+    def test_are_logged_for_ever(self, batch):
+        with pytest.raises(IntegrityError, match="append-only"):
+            run("DELETE FROM payments_batchtransition")
+
+    @pytest.mark.parametrize("change", ["gross = 1", "fee = 1", "refunded = 1"])
+    def test_leave_the_items_as_they_are(self, batch, change):
+        with pytest.raises(IntegrityError):
+            run(f"UPDATE payments_settlementitem SET {change}")  # noqa: S608
 
 
 class TestFinalStatus:
@@ -81,6 +135,7 @@ TRANSACTION_BREAKERS = {
     "only_finished_transactions_have_finished_at": ("captured", {"finished_at": None}),
     "pending_transactions_await_something": ("authorised", {"awaiting": ""}),
     "only_success_captures": ("authorised", {"amount_captured": 100}),
+    "only_successful_payments_settle": ("authorised", {"settle_status": "initiated"}),
 }
 OPERATION_BREAKERS = {
     "captured_or_voided_once": {"kind": "void"},
@@ -92,6 +147,18 @@ OPERATION_BREAKERS = {
 TARIFF_BREAKERS = {
     "known_flow": {"flow": "cash"},
     "basis_points_within_the_whole": {"basis_points": 10_001},
+}
+# A change that breaks the constraint, and no other: to a pending batch of one payment.
+BATCH_BREAKERS = {
+    "known_batch_state": {"state": "lost"},
+    "batch_parts_are_not_negative": {"fees": -1, "net": 50_001},
+    "batch_adds_up": {"net": 1},
+    "batch_pays_or_carries": {"net": -1, "refunds": 49_251},
+    "released_debts_are_carried": {"carried_into": F("id")},
+}
+ITEM_BREAKERS = {
+    "payment_in_one_live_batch": {},
+    "item_is_a_payment_or_a_refund": {"is_live": False, "refunded": 1},
 }
 
 
@@ -172,6 +239,44 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             Challenge.objects.update(wrong_codes=4)
 
+    @pytest.mark.parametrize("name", BATCH_BREAKERS)
+    def test_of_batches_holds(self, batch, name):
+        with pytest.raises(IntegrityError, match=f"{name}|does not move"), transaction.atomic():
+            SettlementBatch.objects.filter(pk=batch.pk).update(**BATCH_BREAKERS[name])
+
+    @pytest.mark.parametrize("name", ITEM_BREAKERS)
+    def test_of_items_holds(self, batch, name):
+        item = batch.items.get()
+        twin = {"batch": batch, "transaction": item.transaction, "gross": 50_000, "fee": 750}
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            SettlementItem.objects.create(**twin | ITEM_BREAKERS[name])
+
+    def test_lets_a_refund_be_netted_once(self, batch):
+        refund = operation_of(batch.items.get().transaction, kind="refund", reference="r")
+        refund.save(force_insert=True)
+        item = {"batch": batch, "transaction": refund.transaction, "operation": refund, "refunded": 100}
+        SettlementItem.objects.create(**item)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            SettlementItem.objects.create(**item)
+
+    @pytest.mark.parametrize(
+        ("first", "second"), [((1, "pending"), (1, "pending")), ((2, "initiated"), (3, "initiated"))]
+    )
+    def test_lets_a_batch_be_made_once(self, batch, first, second):
+        def make(number, state):
+            SettlementBatch.objects.create(
+                id=new_id(timezone.now()), business=batch.business, currency="NGN", day=batch.day,
+                number=number, state=state, created_at=timezone.now(),
+            )  # fmt: skip
+
+        if first[0] != batch.number:
+            make(*first)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            make(*second)
+
     def test_of_every_name_is_tried_above(self):
         names = {
             constraint.name
@@ -180,8 +285,12 @@ class TestConstraint:
             if isinstance(constraint, models.CheckConstraint | models.UniqueConstraint)
         }
 
-        tried = {*TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS}
-        assert names == tried | {"one_transaction_per_reference", "three_wrong_codes_at_most"}
+        tried = {
+            *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
+            "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
+            "one_batch_per_day_and_number", "refund_in_one_live_batch",
+        }  # fmt: skip
+        assert names == tried
 
     def test_keeps_every_transition_with_its_transaction(self, paid):
         with pytest.raises(models.ProtectedError):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from merchants.audit import Actor
 from tests.factories import BusinessFactory
-from webhooks import services, store
+from webhooks import claiming, finishing, services
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.sender import Exchange
 
@@ -52,6 +52,8 @@ def make_deliveries(endpoint, count=1, *, event=Event.PAYMENT_SUCCESS, at=NOON, 
         rows.append(row)
         for name, value in changes.items():
             setattr(row, name, value)
+        if row.state == Delivery.State.HELD:
+            row.held_at = row.held_at or row.created_at
     return Delivery.objects.bulk_create(rows)
 
 
@@ -61,16 +63,16 @@ def make_delivery(endpoint, **changes):
 
 
 def claim(*, at=NOON, limit=100, per_business=8, held=None):
-    return store.claim(
+    return claiming.claim(
         at=at, until=at + LEASE, token=uuid.uuid4(), limit=limit, per_business=per_business, held=held
     )
 
 
 def finish(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):
     """Record the same result for claimed deliveries; return how many came too late."""
-    return store.finish(
+    return finishing.finish(
         [
-            store.Finished(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
+            finishing.Finished(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
             for each in claimed
         ]
     )

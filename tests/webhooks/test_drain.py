@@ -12,8 +12,8 @@ from django.utils import timezone
 from tests.racing import racers
 from tests.webhooks import zoo
 from tests.webhooks.rows import ADA, DELIVERED, KEY, finish, make_deliveries, make_delivery, make_endpoint
+from webhooks import claiming, finishing, services
 from webhooks import drain as drains
-from webhooks import services, store
 from webhooks.drain import Drain, drain_once
 from webhooks.models import Attempt, Delivery, Endpoint
 
@@ -125,9 +125,11 @@ class TestDrain:
 
         assert len(door.requests) == 1
 
-    @pytest.mark.parametrize("step", ["release_stragglers", "claim", "finish"])
-    def test_writes_its_results_although_the_database_was_away(self, step, monkeypatch):
-        works, calls = getattr(store, step), []
+    @pytest.mark.parametrize(
+        ("module", "step"), [(claiming, "release_stragglers"), (claiming, "claim"), (finishing, "finish")]
+    )
+    def test_writes_its_results_although_the_database_was_away(self, module, step, monkeypatch):
+        works, calls = getattr(module, step), []
 
         def away_at_first(*arguments, **named):
             calls.append(step)
@@ -135,7 +137,7 @@ class TestDrain:
                 raise OperationalError
             return works(*arguments, **named)
 
-        monkeypatch.setattr(store, step, away_at_first)
+        monkeypatch.setattr(module, step, away_at_first)
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             delivery = make_delivery(make_endpoint(url=door.url), at=now())
             made = drain_once()
@@ -253,7 +255,7 @@ class TestDrain:
             make_delivery(make_endpoint(url=door.url), at=now())
             running = in_background(drain_once)
             wait_until(lambda: door.requests)
-            taken_over = store.claim(
+            taken_over = claiming.claim(
                 at=timezone.now() + timedelta(minutes=5),
                 until=timezone.now() + timedelta(minutes=6),
                 token=Endpoint.objects.get().business_id,

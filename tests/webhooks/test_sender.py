@@ -241,6 +241,8 @@ class TestTls:
 
         assert exchange.error == "timeout"
         assert exchange.address == "127.0.0.1"
+        assert 0 < exchange.connect_ms < 200  # the connection stood; it is the handshake that did not end
+        assert (exchange.tls_ms, exchange.wait_ms) == (None, None)
 
     def test_names_a_peer_that_does_not_speak_it(self):
         with zoo.opened(lambda visit: visit.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as door:
@@ -383,6 +385,45 @@ class TestPhases:
         assert 0 < exchange.connect_ms < 100
         assert 190 < exchange.wait_ms < 400
         assert exchange.total_ms >= exchange.dns_ms + exchange.connect_ms + exchange.wait_ms - 1
+
+    def test_tell_tls_from_the_connection(self, authority):
+        with (
+            zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving(), before_tls=0.2) as door,
+        ):
+            exchange = post(door.named(zoo.NAME), look_up=leading_to("127.0.0.1"), tls=authority.trusting())
+
+        assert 0 < exchange.connect_ms < 150
+        assert 190 < exchange.tls_ms < 400
+        assert exchange.wait_ms is not None
+
+    def test_are_those_of_the_address_that_answered(self, authority):
+        with (
+            zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door,
+            zoo.opened(zoo.closing_at_once, at=("127.0.0.9", door.port)),
+        ):
+            exchange = post(
+                door.named(zoo.NAME), look_up=leading_to("127.0.0.9", "127.0.0.1"), tls=authority.trusting()
+            )
+
+        assert exchange.succeeded
+        assert exchange.address == "127.0.0.1"
+        assert exchange.tls_ms < 200
+
+    def test_hold_no_tls_where_there_was_none(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            exchange = post(door.url)
+
+        assert exchange.connect_ms is not None
+        assert exchange.tls_ms is None
+
+    def test_of_a_kept_connection_are_empty(self, authority):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door:
+            first, second = post_all(
+                [door.named(zoo.NAME)] * 2, look_up=leading_to("127.0.0.1"), tls=authority.trusting()
+            )
+
+        assert first.tls_ms > 0
+        assert (second.dns_ms, second.connect_ms, second.tls_ms) == (None, None, None)
 
     def test_that_did_not_happen_are_empty(self):
         with zoo.opened(zoo.silent) as door:

@@ -114,9 +114,15 @@ class Door:
 
 
 @contextmanager
-def opened(receiver: Receiver, *, tls: ssl.SSLContext | None = None) -> Iterator[Door]:
-    """Let visitors in until the block ends."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+def opened(
+    receiver: Receiver,
+    *,
+    tls: ssl.SSLContext | None = None,
+    before_tls: float = 0,
+    at: tuple[str, int] = ("127.0.0.1", 0),
+) -> Iterator[Door]:
+    """Let visitors in until the block ends; with `before_tls`, begin the handshake so many seconds late."""
+    listener = socket.create_server(at, backlog=256)
     door = Door(listener.getsockname()[1], "https" if tls else "http")
     closing = threading.Event()
     threads: list[threading.Thread] = []
@@ -125,6 +131,7 @@ def opened(receiver: Receiver, *, tls: ssl.SSLContext | None = None) -> Iterator
         with suppress(OSError):  # a visitor that leaves, as it should
             connection.settimeout(5)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            closing.wait(before_tls)
             with tls.wrap_socket(connection, server_side=True) if tls else connection as wrapped:
                 receiver(Visit(wrapped, door.requests, closing))
 
@@ -259,6 +266,10 @@ def closing_within_the_body(visit: Visit) -> None:
 
 def closing_without_answer(visit: Visit) -> None:
     visit.read()
+
+
+def closing_at_once(visit: Visit) -> None:
+    """Take a connection and leave, in the middle of a handshake if there is one."""
 
 
 def continue_flood(visit: Visit) -> None:

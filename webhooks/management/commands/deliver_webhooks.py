@@ -5,9 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from webhooks import drain
-
-PAUSE = 1.0  # seconds between two looks
+from webhooks import drain, sweep
 
 
 class Command(BaseCommand):
@@ -29,12 +27,10 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
         total = 0
-        while not stopped.is_set():
-            made = drain.drain_once()
+        for made in (
+            [drain.drain_once(stopped=stopped)] if once else sweep.sweep(stopped, linger=drain.LINGER)
+        ):
             total += made
             if made:
                 self.stderr.write(f"{total:,} attempts made")
-            if once:
-                break
-            stopped.wait(PAUSE)
         self.stdout.write(f"Made {total} attempts.")

@@ -17,7 +17,7 @@ from tests.webhooks.rows import (
     make_endpoint,
     replay,
 )
-from webhooks import services, store
+from webhooks import claiming, services
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 
 pytestmark = pytest.mark.django_db
@@ -169,7 +169,7 @@ class TestHeldDeliveries:
         self.hold()
         Endpoint.objects.update(enabled=True)
 
-        released = store.release_stragglers(at=LATER)
+        released = claiming.release_stragglers(at=LATER)
 
         assert released == 1
         assert len(claim(at=LATER)) == 1
@@ -177,7 +177,7 @@ class TestHeldDeliveries:
     def test_stay_while_the_endpoint_is_off(self):
         self.hold()
 
-        assert store.release_stragglers(at=LATER) == 0
+        assert claiming.release_stragglers(at=LATER) == 0
         assert states() == [STATES.HELD]
 
     def test_are_skipped_after_seven_days(self):
@@ -187,6 +187,34 @@ class TestHeldDeliveries:
         assert services.drop_long_held(now=delivery.created_at + week) == 0
         assert services.drop_long_held(now=delivery.created_at + week + timedelta(seconds=1)) == 1
         assert states() == [STATES.SKIPPED]
+
+    def test_are_counted_from_the_moment_they_are_held(self):
+        make_delivery(make_endpoint())
+        finish(claim())
+        Endpoint.objects.update(enabled=False)
+        switched_off_at = NOON + timedelta(days=6)
+        assert claim(at=switched_off_at) == []
+
+        assert services.drop_long_held(now=NOON + timedelta(days=12)) == 0
+        assert services.drop_long_held(now=switched_off_at + timedelta(days=7, seconds=1)) == 1
+
+    def test_go_on_being_held_while_they_are_sent_by_hand(self):
+        _, delivery = self.hold()
+
+        replay(delivery, at=NOON + timedelta(days=5))
+        finish(claim(at=NOON + timedelta(days=5)), at=NOON + timedelta(days=5))
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.held_at) == (STATES.HELD, NOON)
+
+    def test_begin_anew_when_they_are_held_again(self):
+        endpoint, delivery = self.hold()
+        services.release(business=endpoint.business, now=LATER)
+
+        assert claim(at=LATER) == []
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.held_at) == (STATES.HELD, LATER)
 
 
 class TestFinish:

@@ -1,0 +1,250 @@
+"""The guides: Markdown files under `docs/`, made into pages in the design of the service.
+
+A guide reads as well in the repository as on its page. So links stay relative to the file, and become
+addresses here; a link to a file that has no page becomes plain words. Third-level headings that name
+languages, one after the other, become tabs.
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from config.problems import PROBLEMS
+
+DOCS = settings.BASE_DIR / "docs"
+SAMPLES = DOCS / "samples"
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A page of the documentation that is written as a file. The file is relative to `docs/`."""
+
+    slug: str
+    title: str
+    summary: str
+    file: str
+
+
+GUIDES: dict[str, Guide] = {
+    guide.slug: guide
+    for guide in (
+        Guide("quickstart", "Quickstart", "From nothing to a first payment, in ten minutes.", "quickstart.md"),
+        Guide("signing", "Signing requests", "The string to sign, the checks, and samples in six languages.", "signing.md"),
+        Guide("card-payments", "Card payments", "3-D Secure, capture, void and refunds.", "card-payments.md"),
+        Guide("card-checks", "Card checks", "Is this card alive? No money moves.", "card-checks.md"),
+        Guide("payouts", "Payouts", "Money to a bank account.", "payouts.md"),
+        Guide("virtual-accounts", "Virtual accounts", "Account numbers that payers transfer to.", "virtual-accounts.md"),
+        Guide("webhooks", "Webhooks", "What arrives, how to verify it, and retries.", "webhooks.md"),
+        Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes, on one page.", "limits.md"),
+        Guide("operations", "Operations", "Deploy, scale, back up, rotate, and what each alarm means.", "operations.md"),
+        Guide("changelog", "Changelog", "What each release holds.", "../CHANGELOG.md"),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A guide as it is shown: its title, the headings of its sections, and the rest as HTML."""
+
+    title: str
+    sections: tuple[Heading, ...]
+    html: SafeString
+
+
+LANGUAGES = frozenset(
+    {"Python", "Python with requests", "Node", "PHP", "Go", "Java", "bash", "Command line", "curl"}
+)
+# Pages that are no guides: where a guide says their address as code, it becomes a link.
+PLACES = frozenset({"/api/docs", "/api/openapi.json", "/docs/test-data", "/docs/errors/", "/dashboard/"})
+
+_PAGE_OF = {guide.file: guide.slug for guide in GUIDES.values()}
+
+
+@lru_cache(maxsize=len(GUIDES))
+def page_of(guide: Guide) -> Page:
+    """Return a guide's page. Files do not change under a running process: each is read once."""
+    return page((DOCS / guide.file).read_text(), file=guide.file)
+
+
+def page(markdown: str, *, file: str) -> Page:
+    """Make a page of Markdown text that stands in that file.
+
+    >>> print(page("See [it](signing.md#samples).", file="limits.md").html)
+    <p>See <a href="/docs/signing#samples">it</a>.</p>
+    <BLANKLINE>
+    """
+    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(markdown)
+    title, tokens = _without_title(tokens)
+    anchors: dict[str, int] = {}
+    sections = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            text = _text(tokens[place + 1])
+            token.attrs["id"] = _anchor(text, anchors)
+            if token.tag == "h2":
+                sections.append(Heading(str(token.attrs["id"]), text))
+    renderer = _Renderer(folder=posixpath.dirname(file))
+    return Page(title, tuple(sections), mark_safe("".join(_parts(tokens, renderer))))  # noqa: S308  (made here)
+
+
+def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
+    if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
+        return _text(tokens[1]), tokens[3:]
+    return "", tokens
+
+
+def _text(inline: Token) -> str:
+    return "".join(child.content for child in inline.children or [])
+
+
+def _anchor(text: str, taken: dict[str, int]) -> str:
+    """Return a heading's anchor, as repositories make it; a second one of the same name has a number."""
+    name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+    taken[name] = taken.get(name, -1) + 1
+    return f"{name}-{taken[name]}" if taken[name] else name
+
+
+# Tabs ------------------------------------------------------------------------------------------------
+
+
+def _parts(tokens: list[Token], renderer: "_Renderer") -> list[str]:
+    """Render tokens, with runs of sections that are named after languages as tabs."""
+    parts: list[str] = []
+    tabs: list[tuple[str, str, list[Token]]] = []  # anchor, language, what stands there
+    rest: list[Token] = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            language = _text(tokens[place + 1])
+            if token.tag == "h3" and language in LANGUAGES:
+                parts.append(renderer.show(rest))
+                rest = []
+                tabs.append((str(token.attrs["id"]), language, []))
+            elif tabs:
+                parts.append(_tabs(tabs, renderer))
+                tabs = []
+        (tabs[-1][2] if tabs else rest).append(token)
+    return [*parts, renderer.show(rest), _tabs(tabs, renderer)]
+
+
+def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -> str:
+    """Render panels of which radio buttons show one: no script is needed."""
+    if not tabs:
+        return ""
+    shown = [
+        format_html(
+            '<input class="tabs__choice" type="radio" name="language" id="{}"{}><label class="tabs__label" for="{}">{}</label>'
+            '<div class="tabs__panel">{}</div>',
+            anchor,
+            mark_safe(" checked") if place == 0 else "",
+            anchor,
+            language,
+            mark_safe(renderer.show(tokens[3:])),  # noqa: S308  (made here)
+        )
+        for place, (anchor, language, tokens) in enumerate(tabs)
+    ]
+    return (
+        f'<fieldset class="tabs"><legend class="visually-hidden">Language</legend>{"".join(shown)}</fieldset>'
+    )
+
+
+# HTML ------------------------------------------------------------------------------------------------
+
+
+class _Renderer(RendererHTML):
+    """Renders as the library does, but for links, headings, code and tables."""
+
+    def __init__(self, *, folder: str) -> None:
+        super().__init__()
+        self._folder = folder
+        self._headings: list[str] = []  # of the table that is being rendered
+        self._column = 0
+        self._unlinked = 0
+
+    def show(self, tokens: Sequence[Token]) -> str:
+        return str(self.render(tokens, MarkdownIt("commonmark").options, {}))
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        opened = tokens[idx - 2]
+        anchor = escape(opened.attrs["id"])
+        name = escape(_text(tokens[idx - 1]))
+        return (
+            f' <a class="guide__anchor" href="#{anchor}" aria-label="Link to {name}">#</a></{opened.tag}>\n'
+        )
+
+    def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        text = tokens[idx].content
+        button = render_to_string("components/copy.html", {"text": text, "what": "this sample"})
+        return f'<div class="code"><pre class="code-block"><code>{escape(text)}</code></pre>{button}</div>\n'
+
+    def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        text = tokens[idx].content
+        code = f"<code>{escape(text)}</code>"
+        address = f"/docs/errors/{text}" if text in PROBLEMS else text if text in PLACES else ""
+        return f'<a href="{escape(address)}">{code}</a>' if address else code
+
+    def link_open(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        address = self._address(str(tokens[idx].attrs["href"]))
+        self._unlinked = 0 if address else 1
+        return f'<a href="{escape(address)}">' if address else ""
+
+    def link_close(self, *_: Any) -> str:
+        was_unlinked, self._unlinked = self._unlinked, 0
+        return "" if was_unlinked else "</a>"
+
+    def table_open(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        end = next(place for place in range(idx, len(tokens)) if tokens[place].type == "thead_close")
+        self._headings = [_text(token) for token in tokens[idx:end] if token.type == "inline"]
+        return '<table class="data-table">\n'
+
+    def tr_open(self, *_: Any) -> str:
+        self._column = 0
+        return "<tr>\n"
+
+    def th_open(self, *_: Any) -> str:
+        return '<th scope="col">'
+
+    def td_open(self, *_: Any) -> str:
+        column, self._column = self._column, self._column + 1
+        if column == 0:
+            return '<th scope="row">'
+        # On a phone a row is a block, and each cell says what it is.
+        return f'<td data-label="{escape(self._headings[column])}">'
+
+    def td_close(self, *_: Any) -> str:
+        return "</th>\n" if self._column == 1 else "</td>\n"
+
+    def _address(self, link: str) -> str:
+        """Return where a link of the file leads on the page; empty where it leads to no page."""
+        parts = urlsplit(link)
+        if parts.scheme or not parts.path:
+            return link
+        target = posixpath.normpath(posixpath.join(self._folder, parts.path))
+        fragment = f"#{parts.fragment}" if parts.fragment else ""
+        if target in _PAGE_OF:
+            return f"/docs/{_PAGE_OF[target]}{fragment}"
+        return f"/docs/{target}" if target.startswith("samples/") else ""
+
+
+@lru_cache(maxsize=1)
+def samples() -> dict[str, Path]:
+    """Return the samples by their path below `docs/samples`: these files can be read, and no others."""
+    return {str(path.relative_to(SAMPLES)): path for path in sorted(SAMPLES.glob("*/*")) if path.is_file()}

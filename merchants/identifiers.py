@@ -1,0 +1,26 @@
+"""Our own identifiers: UUIDs that sort by the moment they were made."""
+
+import secrets
+import uuid
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def new_id(now: datetime) -> uuid.UUID:
+    """Return a UUID of version 7 (RFC 9562): ids sort by their time of creation, to the microsecond."""
+    microseconds = (now - EPOCH) // timedelta(microseconds=1)  # in whole numbers: a float would blur the last
+    milliseconds, rest = divmod(microseconds, 1000)
+    fraction = rest * 4096 // 1000
+    value = milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | secrets.randbits(62)
+    return uuid.UUID(int=value)
+
+
+def earliest_id(at: datetime) -> uuid.UUID:
+    """Return the least id of that millisecond: whatever was made before has a smaller one.
+
+    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    >>> new_id(noon - timedelta(milliseconds=1)) < earliest_id(noon) <= new_id(noon)
+    True
+    """
+    return uuid.UUID(int=((at - EPOCH) // timedelta(milliseconds=1)) << 80)

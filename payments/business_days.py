@@ -1,0 +1,31 @@
+"""Business days: a payment belongs to the day on which it succeeded, on the clocks of Lagos.
+
+>>> business_day(datetime(2026, 3, 1, 22, 59, tzinfo=UTC)).isoformat()
+'2026-03-01'
+>>> business_day(datetime(2026, 3, 1, 23, 0, tzinfo=UTC)).isoformat()
+'2026-03-02'
+>>> begins_at(date(2026, 3, 2)).astimezone(UTC).isoformat()
+'2026-03-01T23:00:00+00:00'
+"""
+
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+TIME_ZONE = ZoneInfo("Africa/Lagos")
+
+
+def business_day(moment: datetime) -> date:
+    return moment.astimezone(TIME_ZONE).date()
+
+
+def begins_at(day: date) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=TIME_ZONE)
+
+
+def day_after(day: date) -> date:
+    return day + timedelta(days=1)
+
+
+def last_business_day(now: datetime) -> date:
+    """Return the last one that is over."""
+    return business_day(now) - timedelta(days=1)

@@ -1,0 +1,100 @@
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+from django.utils import timezone
+
+from merchants.commands import Document, DocumentCommand
+from merchants.progress import show_progress
+from payments import business_days
+from payments.models import SettlementBatch
+from payments.services import batches
+
+
+def day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a day, such as 2026-01-31") from None
+
+
+class Command(DocumentCommand):
+    help = (
+        "Put every successful payment up to the end of a business day (Africa/Lagos) that is in no batch yet "
+        "into settlement batches, for our own people to approve and release. Run it once a day; run again, it "
+        "goes on with what is left. Example: manage.py settle --date 2026-01-31 --dry-run"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--date", type=day, metavar="D", help="the last business day to settle (default: yesterday)"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be settled, change nothing"
+        )
+        super().add_arguments(parser)
+
+    def handle(self, *, date: date | None, dry_run: bool, json: bool, **options: Any) -> None:
+        now = timezone.now()
+        until = date or business_days.last_business_day(now)
+        work = batches.due(until=until)
+        found = [_found(one) for one in work] if dry_run else self._settle(work)
+        self.show({"date": until.isoformat(), "dry_run": dry_run, "batches": found}, as_json=json)
+
+    def _settle(self, work: list[batches.Due]) -> list[Document]:
+        steps = show_progress(
+            batches.settle(work, actor="settle", now=timezone.now()),
+            total=sum(one.payments for one in work),
+            stream=self.stderr,
+            size=lambda step: step.payments,
+        )
+        made = {step.batch.pk: step.batch for step in steps}
+        return [_shown(batch) for batch in made.values()]
+
+    def lines(self, document: Document) -> Iterable[str]:
+        verb = "Would settle" if document["dry_run"] else "Settled"
+        for one in document["batches"]:
+            yield (
+                f"{one['day']}  {one['currency']}  business {one['business']}  {one['payments']:>7,} payments"
+                f"  gross {one['gross']:,}  fees {one['fees']:,}"
+                + (
+                    ""
+                    if document["dry_run"]
+                    else f"  refunds {one['refunds']:,}  net {one['net']:,}  {one['state']}"
+                )
+            )
+        payments = sum(one["payments"] for one in document["batches"])
+        yield (
+            f"{verb} {payments:,} payments up to the end of {document['date']} "
+            f"in {len(document['batches'])} batches."
+        )
+
+
+def _found(one: batches.Due) -> Document:
+    return {
+        "business": str(one.business_id),
+        "currency": one.currency,
+        "day": one.day.isoformat(),
+        "payments": one.payments,
+        "gross": one.gross,
+        "fees": one.fees,
+    }
+
+
+def _shown(batch: SettlementBatch) -> Document:
+    return {
+        "id": str(batch.pk),
+        "business": str(batch.business_id),
+        "currency": batch.currency,
+        "day": batch.day.isoformat(),
+        "number": batch.number,
+        "state": batch.state,
+        "payments": batch.payments_count,
+        "gross": batch.gross,
+        "fees": batch.fees,
+        "refunds": batch.refunds,
+        "brought_forward": batch.brought_forward,
+        "net": batch.net,
+        "carried_forward": batch.carried_forward,
+    }

@@ -1,0 +1,170 @@
+"""Settlement batches: what a business earned in a currency on a business day, on its way to the wallet.
+
+Amounts are minor units.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from merchants.models import Business
+from payments.models.operations import CardOperation
+from payments.models.states import AlreadyMoved, InvalidState
+from payments.models.transactions import Transaction
+from payments.settle_moves import BATCH_MOVES
+
+SettleStatus = Transaction.SettleStatus
+
+
+class SettlementBatch(models.Model):
+    """Payments of one business, currency and business day, with the refunds that are netted with them.
+
+    At release `net` goes to the wallet. Where the payments cover less than the refunds, `net` is 0 and the
+    rest is carried forward, into a later batch.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    currency = models.CharField(max_length=3)
+    day = models.DateField(help_text="Business day, Africa/Lagos.")
+    number = models.PositiveSmallIntegerField(
+        default=1
+    )  # late or rejected payments make a second one of a day
+    state = models.CharField(max_length=9, choices=SettleStatus.choices, default=SettleStatus.INITIATED)
+    payments_count = models.PositiveIntegerField(default=0)
+    gross = models.BigIntegerField(default=0)
+    fees = models.BigIntegerField(default=0)
+    refunds = models.BigIntegerField(default=0)
+    brought_forward = models.BigIntegerField(default=0)  # owed from earlier batches
+    net = models.BigIntegerField(default=0)
+    carried_forward = models.BigIntegerField(default=0)  # owed after this one
+    carried_into = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, related_name="brought", db_index=False
+    )
+    reason = models.CharField(max_length=255, blank=True)  # of the rejection
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "settlement batches"
+        permissions: ClassVar = [("decide_settlementbatch", "Can approve, release and reject batches")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["business", "currency", "day", "number"], name="one_batch_per_day_and_number"
+            ),
+            models.UniqueConstraint(
+                fields=["business", "currency"], condition=Q(state="initiated"), name="one_batch_being_built"
+            ),
+            models.CheckConstraint(condition=Q(state__in=SettleStatus.values), name="known_batch_state"),
+            models.CheckConstraint(
+                condition=Q(gross__gte=0, fees__gte=0, refunds__gte=0, brought_forward__gte=0),
+                name="batch_parts_are_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    gross=F("net") + F("fees") + F("refunds") + F("brought_forward") - F("carried_forward")
+                ),
+                name="batch_adds_up",
+            ),
+            models.CheckConstraint(
+                condition=Q(net__gte=0, carried_forward=0) | Q(net=0, carried_forward__gt=0),
+                name="batch_pays_or_carries",
+            ),
+            models.CheckConstraint(
+                condition=Q(carried_into__isnull=True) | Q(state="released", carried_forward__gt=0),
+                name="released_debts_are_carried",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.business_id} {self.currency} {self.day} no. {self.number}"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that belongs to it is in it."""
+        return self.state != SettleStatus.INITIATED
+
+    def set_totals(
+        self, *, payments_count: int, gross: int, fees: int, refunds: int, brought_forward: int = 0
+    ) -> None:
+        self.payments_count, self.gross, self.fees, self.refunds = payments_count, gross, fees, refunds
+        self.brought_forward = brought_forward
+        left = gross - fees - refunds - brought_forward
+        self.net, self.carried_forward = max(left, 0), max(-left, 0)
+        self.save(update_fields=TOTALS)
+
+    def move(self, to: SettleStatus, *, actor: str, reason: str = "", now: datetime) -> None:
+        """Move to another state, if that is a move and nobody was faster. Its payments do not follow by this.
+
+        :raises InvalidState: it is no move
+        :raises AlreadyMoved: somebody else was first
+        """
+        before = SettleStatus(self.state)
+        if to not in BATCH_MOVES[before]:
+            raise InvalidState(f"A batch that is {before} cannot become {to}.")
+        if not SettlementBatch.objects.filter(pk=self.pk, state=before).update(state=to, reason=reason):
+            raise AlreadyMoved
+        self.state, self.reason = to, reason
+        BatchTransition.objects.create(
+            batch=self, before=before, after=to, actor=actor, reason=reason, at=now
+        )
+
+
+TOTALS = ("payments_count", "gross", "fees", "refunds", "brought_forward", "net", "carried_forward")
+
+
+class SettlementItem(models.Model):
+    """A payment in a batch, or a refund that is netted in it. Not live: its batch was rejected."""
+
+    batch = models.ForeignKey(SettlementBatch, on_delete=models.PROTECT, related_name="items")
+    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="+", db_index=False)
+    operation = models.ForeignKey(
+        CardOperation, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )  # the refund; a payment's own item has none
+    gross = models.BigIntegerField(default=0)
+    fee = models.BigIntegerField(default=0)
+    refunded = models.BigIntegerField(default=0)
+    is_live = models.BooleanField(default=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["transaction"],
+                condition=Q(is_live=True, operation__isnull=True),
+                name="payment_in_one_live_batch",
+            ),
+            models.UniqueConstraint(
+                fields=["operation"],
+                condition=Q(is_live=True, operation__isnull=False),
+                name="refund_in_one_live_batch",
+            ),
+            models.CheckConstraint(
+                condition=Q(operation__isnull=True, gross__gt=0, fee__gte=0, refunded=0)
+                | Q(operation__isnull=False, gross=0, fee=0, refunded__gt=0),
+                name="item_is_a_payment_or_a_refund",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.net:+} of {self.transaction_id}"
+
+    @property
+    def net(self) -> int:
+        return self.gross - self.fee - self.refunded
+
+
+class BatchTransition(models.Model):
+    """One move of a batch. Append-only."""
+
+    batch = models.ForeignKey(SettlementBatch, on_delete=models.PROTECT, related_name="transitions")
+    before = models.CharField(max_length=9, blank=True)
+    after = models.CharField(max_length=9)
+    actor = models.CharField(max_length=254, help_text="An e-mail address, or the command that acted.")
+    reason = models.CharField(max_length=255, blank=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.before} → {self.after}"

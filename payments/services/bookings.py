@@ -1,0 +1,147 @@
+"""What each money event books: which account gains, which loses.
+
+A refund is taken out of what is pending settlement, whether its payment has been released by then or not:
+pending may fall below zero, and the next batch is netted by it. A payout's fee is taken with its amount
+when it is accepted, goes back with it when it fails, and is earned when it is sent. What a bank gives back
+after a payout's success is the amount: the fee was for the sending.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from ledger.models import Entry
+from ledger.services import Booking, Kind
+from payments.models import CardOperation, SettlementBatch, Transaction
+
+
+def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
+    return _of(
+        transaction,
+        Entry.Kind.CARD,
+        {
+            Kind.ACQUIRER_RECEIVABLE: -transaction.amount_captured,
+            Kind.PENDING_SETTLEMENT: transaction.amount_captured - transaction.fee,
+            Kind.FEES: transaction.fee,
+        },
+        now=now,
+    )
+
+
+def refunded(refund: CardOperation, *, now: datetime) -> Booking:
+    return Booking(
+        kind=Entry.Kind.REFUND,
+        cause=refund.pk,
+        business_id=refund.business_id,
+        currency=refund.transaction.currency,
+        legs={Kind.PENDING_SETTLEMENT: -refund.amount, Kind.REFUNDS_PAYABLE: refund.amount},
+        at=now,
+    )
+
+
+def transfer_received(transaction: Transaction, *, now: datetime) -> Booking:
+    """A bank transfer has paid a virtual-account payment, exactly."""
+    return _of(
+        transaction,
+        Entry.Kind.VIRTUAL_ACCOUNT,
+        {
+            Kind.BANK_CLEARING: -transaction.amount,
+            Kind.PENDING_SETTLEMENT: transaction.amount - transaction.fee,
+            Kind.FEES: transaction.fee,
+        },
+        now=now,
+    )
+
+
+def payout_accepted(transaction: Transaction, *, fee: int, now: datetime) -> Booking:
+    taken = transaction.amount + fee
+    return _of(
+        transaction,
+        Entry.Kind.PAYOUT_ACCEPTED,
+        {Kind.WALLET: -taken, Kind.PAYOUTS_IN_FLIGHT: taken},
+        now=now,
+    )
+
+
+def payout_sent(transaction: Transaction, *, now: datetime) -> Booking:
+    return _of(
+        transaction,
+        Entry.Kind.PAYOUT_SENT,
+        {
+            Kind.PAYOUTS_IN_FLIGHT: -(transaction.amount + transaction.fee),
+            Kind.BANK_CLEARING: transaction.amount,
+            Kind.FEES: transaction.fee,
+        },
+        now=now,
+    )
+
+
+def payout_failed(transaction: Transaction, *, fee: int, now: datetime) -> Booking:
+    taken = transaction.amount + fee
+    return _of(
+        transaction,
+        Entry.Kind.PAYOUT_FAILED,
+        {Kind.PAYOUTS_IN_FLIGHT: -taken, Kind.WALLET: taken},
+        now=now,
+    )
+
+
+def payout_reversed(transaction: Transaction, *, reason: str, now: datetime) -> Booking:
+    return _of(
+        transaction,
+        Entry.Kind.PAYOUT_REVERSED,
+        {Kind.BANK_CLEARING: -transaction.amount, Kind.WALLET: transaction.amount},
+        now=now,
+        note=reason,
+    )
+
+
+def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
+    return Booking(
+        kind=Entry.Kind.SETTLEMENT_RELEASED,
+        cause=batch.pk,
+        business_id=batch.business_id,
+        currency=batch.currency,
+        legs={Kind.PENDING_SETTLEMENT: -batch.net, Kind.WALLET: batch.net},
+        at=now,
+    )
+
+
+def unapplied_in(*, transfer: UUID, business_id: UUID, currency: str, amount: int, now: datetime) -> Booking:
+    """A bank transfer has arrived that belongs to no payment: kept for its owner."""
+    return Booking(
+        kind=Entry.Kind.UNAPPLIED_IN,
+        cause=transfer,
+        business_id=business_id,
+        currency=currency,
+        legs={Kind.BANK_CLEARING: -amount, Kind.UNAPPLIED: amount},
+        at=now,
+    )
+
+
+def unapplied_out(
+    *, transfer: UUID, business_id: UUID, currency: str, amount: int, to: Kind, now: datetime, reason: str
+) -> Booking:
+    """Unapplied money leaves: to `BANK_CLEARING` when it is returned, to `WALLET` when it is given to its owner."""
+    return Booking(
+        kind=Entry.Kind.UNAPPLIED_OUT,
+        cause=transfer,
+        business_id=business_id,
+        currency=currency,
+        legs={Kind.UNAPPLIED: -amount, to: amount},
+        at=now,
+        note=reason,
+    )
+
+
+def _of(
+    transaction: Transaction, kind: Entry.Kind, legs: dict[Kind, int], *, now: datetime, note: str = ""
+) -> Booking:
+    return Booking(
+        kind=kind,
+        cause=transaction.pk,
+        business_id=transaction.business_id,
+        currency=transaction.currency,
+        legs=legs,
+        at=now,
+        note=note,
+    )

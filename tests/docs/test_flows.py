@@ -1,0 +1,75 @@
+"""The guides of the flows, played: every request in them is sent, and answered as they say."""
+
+import json
+import re
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GUIDES = ("card-payments", "card-checks", "payouts")
+BLOCK = re.compile(r"^```http\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+
+# What is another one each time; the guide shows one of its kind.
+ANEW = {
+    "id",
+    "payment_timestamp",
+    "created_at",
+    "expires_at",
+    "acquirer_transaction_id",
+    "authorization_code",
+    "retrieval_reference_number",
+    "system_trace_audit_number",
+    "redirect_link",
+    "account_number",
+}
+
+
+def blocks(guide: str) -> list[tuple[str, str]]:
+    """Return the first line of each HTTP block of a guide, and its body."""
+    found = [block.partition("\n\n") for block in BLOCK.findall((DOCS / f"{guide}.md").read_text())]
+    return [(first, body) for first, _, body in found]
+
+
+def send(api: Any, line: str, body: str) -> Any:
+    method, target = line.split(" ")
+    return api.send(method, target, body.encode())
+
+
+def confirm(answer: dict[str, Any]) -> None:
+    """Do what the payer does between two calls, where there is a payer to wait for."""
+    if "redirect_link" in answer:
+        path = "/3ds/" + answer["redirect_link"].rpartition("/")[2]
+        Client().post(path, {"action": "approve", "code": "123456"})
+
+
+def shown_part(answer: Any, shown: Any) -> Any:
+    """Return of an answer what the guide shows, with the guide's word for what is another one each time."""
+    if not isinstance(shown, dict):
+        return answer
+    return {
+        name: value if name in ANEW and answer.get(name) and type(answer[name]) is type(value) else
+        shown_part(answer.get(name), value)
+        for name, value in shown.items()
+    }  # fmt: skip
+
+
+@pytest.mark.django_db
+class TestFlows:
+    @pytest.mark.parametrize("guide", GUIDES)
+    def test_are_answered_as_their_guide_says(self, api, guide):
+        answer = None
+        for line, body in blocks(guide):
+            if not line.startswith("HTTP/1.1 "):
+                answer = send(api, line, body)
+                assert answer.status_code in {200, 201}, (line, answer.content)
+                continue
+            assert answer is not None, "an answer stands before its request"
+            status = HTTPStatus(answer.status_code)
+            assert line == f"HTTP/1.1 {status.value} {status.phrase}"
+            shown = json.loads(body)
+            assert shown_part(answer.json(), shown) == shown
+            confirm(answer.json())

@@ -1,0 +1,218 @@
+"""What each money event does to the accounts, and what the merchant sees of it."""
+
+import pytest
+
+from ledger.models import Account, Entry
+from payments.models import Transaction
+from payments.services import requery
+from tests import orders
+from tests.wallets import fill_wallet
+from tests.webhooks.rows import make_endpoint
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db
+
+
+def held():
+    """Return what the accounts hold that hold anything."""
+    return {account.kind: account.balance for account in Account.objects.exclude(balance=0)}
+
+
+def booked():
+    return list(Entry.objects.order_by("id").values_list("kind", flat=True))
+
+
+def balance(api, currency="NGN"):
+    shown = api.get("/api/balance").json()["data"]
+    return next((row["available"], row["pending"]) for row in shown if row["currency"] == currency)
+
+
+def requery_everything(now):
+    for _ in requery.requery(requery.unanswered(), now=now):
+        pass
+
+
+class TestCardPayment:
+    def test_is_pending_settlement_less_its_fee(self, api):
+        api.post("/api/payments", orders.card_payment(amount=50_000))
+
+        assert held() == {"acquirer_receivable": -50_000, "pending_settlement": 49_250, "fees": 750}
+        assert balance(api) == (0, 49_250)
+        entry = Entry.objects.get()
+        assert (entry.kind, entry.cause) == ("card", Transaction.objects.get().pk)
+
+    def test_books_nothing_when_it_is_declined(self, api):
+        api.post("/api/payments", orders.card_payment(amount=10_051))
+
+        assert booked() == []
+
+    def test_books_what_was_captured_of_it(self, api):
+        order = orders.card_payment(amount=50_000, capture=False)
+        api.post("/api/payments", order)
+        assert booked() == []
+
+        api.post(f"/api/payments/{order['reference']}/capture", {"amount": 20_000})
+
+        assert held() == {"acquirer_receivable": -20_000, "pending_settlement": 19_700, "fees": 300}
+
+    def test_books_nothing_when_it_is_voided(self, api):
+        order = orders.card_payment(capture=False)
+        api.post("/api/payments", order)
+
+        api.post(f"/api/payments/{order['reference']}/void")
+
+        assert booked() == []
+
+    def test_is_booked_once_however_often_it_is_asked_for(self, api):
+        order = orders.card_payment()
+        for _ in range(3):
+            api.post("/api/payments", order)
+
+        assert booked() == ["card"]
+
+    def test_books_nothing_for_a_card_check(self, api):
+        api.post("/api/payments", orders.card_check())
+
+        assert booked() == []
+
+
+class TestRefund:
+    def test_is_taken_out_of_what_is_pending(self, api):
+        order = orders.card_payment(amount=50_000)
+        api.post("/api/payments", order)
+
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "r1", "amount": 30_000})
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "r2"})
+
+        assert held()["refunds_payable"] == 50_000
+        assert balance(api) == (0, -750)
+
+    def test_books_nothing_when_it_fails(self, api):
+        order = orders.card_payment(amount=50_000)
+        api.post("/api/payments", order)
+
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "r1", "amount": 10_005})
+
+        assert booked() == ["card"]
+
+
+class TestPayout:
+    def test_leaves_the_wallet_with_its_fee(self, api):
+        api.post("/api/payments", orders.payout(amount=250_000))
+
+        assert booked() == ["payout_accepted", "payout_sent"]
+        assert held() == {"wallet": -251_000, "bank_clearing": 250_000, "fees": 1_000}
+
+    def test_is_in_flight_until_the_bank_has_told(self, api, ada):
+        order = orders.payout(amount=250_000)
+        order["customer"] |= {"account_number": "0000000097"}
+        api.post("/api/payments", order)
+
+        assert held() == {"wallet": -251_000, "payouts_in_flight": 251_000}
+
+        requery_everything(Transaction.objects.get().created_at)
+
+        assert held() == {"wallet": -251_000, "bank_clearing": 250_000, "fees": 1_000}
+
+    def test_goes_back_to_the_wallet_when_it_fails(self, api):
+        api.post("/api/payments", orders.payout(amount=250_051))
+
+        assert booked() == ["payout_accepted", "payout_failed"]
+        assert held() == {}
+        assert balance(api) == (0, 0)
+
+    def test_is_taken_once_however_often_it_is_asked_for(self, api):
+        order = orders.payout(amount=250_000)
+        for _ in range(3):
+            api.post("/api/payments", order)
+
+        assert booked() == ["payout_accepted", "payout_sent"]
+
+
+@pytest.fixture
+def covered_only(settings):
+    settings.PAYOUT_REQUIRES_BALANCE = True
+
+
+@pytest.fixture
+def no_bank(settings):
+    settings.PAYOUT_BANK = "tests.rails.BankThatMustNotBeAsked"
+
+
+@pytest.mark.usefixtures("covered_only", "no_bank")
+class TestPayoutThatTheWalletDoesNotCover:
+    def test_fails_with_20051_and_the_bank_is_not_asked(self, api):
+        answer = api.post("/api/payments", orders.payout())
+
+        shown = answer.json()
+        assert answer.status_code == 201
+        assert (shown["status"], shown["response_code"]) == ("failed", "20051")
+        assert shown["response_summary"] == "Declined - Not sufficient funds"
+        assert shown["fee"] == 0
+        assert "gateway_code" not in shown
+        assert "gateway_recommendation" not in shown
+        assert booked() == []
+        assert Transaction.objects.get().transitions.get().cause == "funding"
+
+    def test_is_told_to_the_merchant(self, api, ada):
+        make_endpoint(business=ada.business)
+
+        api.post("/api/payments", orders.payout())
+
+        told = Delivery.objects.get()
+        assert (told.event, told.subject) == ("payout.failed", Transaction.objects.get().pk)
+
+    def test_stays_failed_when_it_is_asked_for_again(self, api):
+        order = orders.payout()
+        first = api.post("/api/payments", order)
+
+        again = api.post("/api/payments", order)
+
+        assert (again.status_code, again.json()) == (200, first.json())
+
+
+@pytest.mark.usefixtures("covered_only")
+class TestPayoutThatTheWalletCovers:
+    def test_takes_amount_and_fee_to_the_last_unit(self, api, ada):
+        fill_wallet(ada.business, 251_000)
+
+        assert api.post("/api/payments", orders.payout(amount=250_000)).json()["status"] == "success"
+        assert api.post("/api/payments", orders.payout(amount=1)).json()["response_code"] == "20051"
+        assert balance(api) == (0, 0)
+
+    def test_is_not_covered_without_its_fee(self, api, ada):
+        fill_wallet(ada.business, 250_999)
+
+        assert api.post("/api/payments", orders.payout(amount=250_000)).json()["response_code"] == "20051"
+        assert balance(api) == (250_999, 0)
+
+    def test_is_not_covered_by_another_currency(self, api, ada):
+        fill_wallet(ada.business, 251_000)
+
+        shown = api.post("/api/payments", orders.payout(amount=250_000, currency="USD")).json()
+
+        assert shown["response_code"] == "20051"
+
+    def test_can_be_paid_with_what_another_one_gave_back(self, api, ada):
+        fill_wallet(ada.business, 251_051)
+        api.post("/api/payments", orders.payout(amount=250_051))
+
+        assert api.post("/api/payments", orders.payout(amount=250_000)).json()["status"] == "success"
+
+
+class TestBalance:
+    def test_shows_every_currency_of_the_business_in_whole_numbers(self, api):
+        assert api.get("/api/balance").json() == {
+            "data": [
+                {"currency": "NGN", "available": 0, "pending": 0},
+                {"currency": "USD", "available": 0, "pending": 0},
+            ]
+        }
+
+    def test_is_each_businesss_own(self, api, other_api):
+        api.post("/api/payments", orders.card_payment())
+
+        assert balance(other_api) == (0, 0)
+
+    def test_is_signed(self, client, db):
+        assert client.get("/api/balance").status_code == 401

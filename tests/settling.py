@@ -1,0 +1,31 @@
+"""Settlement as our own people run it, from tests."""
+
+from datetime import date
+
+from django.utils import timezone
+
+from merchants.audit import Actor
+from payments import business_days
+from payments.models import SettlementBatch
+from payments.services import batch_decisions, batches
+
+STAFF = Actor(name="staff@example.com")
+
+
+def today() -> date:
+    return business_days.business_day(timezone.now())
+
+
+def settle(until: date | None = None) -> list[SettlementBatch]:
+    """Settle everything up to and including a business day, today by default; return the batches made."""
+    work = batches.due(until=until or today())
+    steps = list(batches.settle(work, actor="settle", now=timezone.now()))
+    return list({step.batch.pk: step.batch for step in steps}.values())
+
+
+def decide(batch: SettlementBatch, *decisions: str, reason: str = "wrong") -> SettlementBatch:
+    for decision in decisions:
+        arguments = {"reason": reason} if decision == "reject" else {}
+        getattr(batch_decisions, decision)(batch.pk, actor=STAFF, now=timezone.now(), **arguments)
+    batch.refresh_from_db()
+    return batch

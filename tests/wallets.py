@@ -1,0 +1,23 @@
+"""Wallets with money in them, put there as our own people would."""
+
+from uuid import uuid4
+
+from django.utils import timezone
+
+from ledger import services as ledger
+from merchants.audit import Actor
+from merchants.models import Business
+
+STAFF = Actor(name="staff@example.com")
+
+
+def fill_wallet(business: Business, amount: int, *, currency: str = "NGN") -> None:
+    ledger.top_up(
+        business=business,
+        currency=currency,
+        amount=amount,
+        reason="Opening balance",
+        cause=uuid4(),
+        actor=STAFF,
+        now=timezone.now(),
+    )

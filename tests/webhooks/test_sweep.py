@@ -1,0 +1,140 @@
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from celery.signals import worker_shutting_down
+from django.db import OperationalError, connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.celery import app
+from tests.webhooks import zoo
+from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
+from webhooks import claiming, sweep
+from webhooks import drain as drains
+from webhooks.models import Delivery, Endpoint
+from webhooks.sweep import Sweep
+
+# The sweep has a database connection of its own: it sees only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+STATES = Delivery.State
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(sweep, "INTERVAL", 0.05)
+    monkeypatch.setattr(drains, "LINGER", 0.2)
+
+
+@pytest.fixture
+def swept(monkeypatch):
+    """Run the sweep of a worker while a test lasts."""
+    run = Sweep._run
+
+    def run_and_hang_up(step):
+        try:
+            run(step)
+        finally:
+            connections.close_all()
+
+    monkeypatch.setattr(Sweep, "_run", run_and_hang_up)
+    step = Sweep(None)
+    step.start(None)
+    yield step
+    step.stop(None)
+
+
+def now():
+    return timezone.now() - timedelta(seconds=1)
+
+
+def wait_until_delivered(count, seconds=5):
+    end = time.monotonic() + seconds
+    while Delivery.objects.filter(state=STATES.DELIVERED).count() < count:
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+class TestSweep:
+    def test_is_a_part_of_every_worker(self):
+        assert "webhooks.sweep:Sweep" in app.steps["worker"]
+
+    def test_sends_what_no_ring_announced(self, swept):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            endpoint = make_endpoint(url=door.url)
+            for number in (1, 2):
+                make_delivery(endpoint, at=now())
+                wait_until_delivered(number)
+                time.sleep(drains.LINGER * 2)  # nobody is awake when the next one comes
+
+        assert len(door.requests) == 2
+
+    def test_sends_what_was_held_while_somebody_switched_the_endpoint_on(self, swept):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now(), state=STATES.HELD)
+            wait_until_delivered(1)
+
+    @pytest.mark.parametrize("error", [OperationalError, RuntimeError])
+    def test_goes_on_after_a_failure(self, error, monkeypatch, swept):
+        works, failed = claiming.has_work, threading.Event()
+
+        def fails_at_first(*, at):
+            if failed.is_set():
+                return works(at=at)
+            failed.set()
+            raise error
+
+        monkeypatch.setattr(claiming, "has_work", fails_at_first)
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            assert failed.wait(5)
+            wait_until_delivered(1)
+
+    @pytest.mark.parametrize("told", ["by the worker's step", "by the signal"])
+    def test_that_is_stopped_finishes_what_is_under_way_and_claims_nothing_more(self, told, swept):
+        with zoo.opened(zoo.slow(0.3)) as door:
+            make_deliveries(make_endpoint(url=door.url), 12, at=now())
+            while len(door.requests) < 8:
+                time.sleep(0.01)
+            if told == "by the signal":
+                worker_shutting_down.send(sender="a worker")
+                swept._thread.join(5)
+            else:
+                swept.stop(None)
+
+        assert not swept._thread.is_alive()
+        assert len(door.requests) == 8
+        assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 8
+
+
+class TestHasWork:
+    def test_costs_one_query(self):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            claiming.has_work(at=timezone.now())
+
+        assert len(queries) == 1
+
+    @pytest.mark.parametrize(
+        ("enabled", "state", "is_work"),
+        [
+            (True, STATES.WAITING, True),
+            (True, STATES.HELD, True),
+            (False, STATES.HELD, False),
+            (True, STATES.DEAD, False),
+            (True, STATES.SKIPPED, False),
+        ],
+    )
+    def test_is_told_by_state_and_switch(self, enabled, state, is_work):
+        make_delivery(make_endpoint(), at=now(), state=state)
+        Endpoint.objects.update(enabled=enabled)
+
+        assert claiming.has_work(at=timezone.now()) is is_work
+
+    def test_begins_when_a_delivery_is_due(self):
+        delivery = make_delivery(make_endpoint(), at=now())
+
+        assert not claiming.has_work(at=delivery.next_attempt_at - timedelta(microseconds=1))
+        assert claiming.has_work(at=delivery.next_attempt_at)

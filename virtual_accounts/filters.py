@@ -1,0 +1,35 @@
+"""The filters of the list of virtual accounts."""
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from merchants.list_filters import narrowed
+from merchants.strict_fields import UUID, Choice, Moment, RequestSerializer
+from virtual_accounts.models import VirtualAccount
+
+LOOKUPS = {
+    "status": "status",
+    "type": "type",
+    "created_from": "created_at__gte",
+    "created_to": "created_at__lte",
+    "id": "id",
+}
+
+
+class AccountFilterSerializer(RequestSerializer):
+    status = Choice(VirtualAccount.Status.values, required=False)
+    type = Choice(VirtualAccount.Type.values, required=False)
+    created_from = Moment(required=False)
+    created_to = Moment(required=False)
+    id = UUID(required=False)
+
+
+_SERIALIZER = AccountFilterSerializer()
+
+
+def filtered(accounts: QuerySet[VirtualAccount], query: QueryDict) -> QuerySet[VirtualAccount]:
+    """Narrow a list down as the query says.
+
+    :raises ValidationError: an unknown parameter, one given twice, or a value that is none
+    """
+    return narrowed(accounts, query, serializer=_SERIALIZER, lookups=LOOKUPS)

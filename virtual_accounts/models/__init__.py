@@ -1,0 +1,17 @@
+"""Accounts, the numbers they hold, the sessions in which a payment is expected, and the transfers that came."""
+
+from virtual_accounts.models.accounts import VirtualAccount, VirtualAccountQuerySet
+from virtual_accounts.models.numbers import AccountNumber, NumberSeries
+from virtual_accounts.models.sessions import Session, SessionQuerySet
+from virtual_accounts.models.transfers import Transfer, UnappliedMoney
+
+__all__ = [
+    "AccountNumber",
+    "NumberSeries",
+    "Session",
+    "SessionQuerySet",
+    "Transfer",
+    "UnappliedMoney",
+    "VirtualAccount",
+    "VirtualAccountQuerySet",
+]

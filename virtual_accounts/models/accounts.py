@@ -1,0 +1,106 @@
+"""Virtual accounts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from merchants.fields import EncryptedTextField
+from merchants.models import Business
+
+
+class VirtualAccountQuerySet(models.QuerySet["VirtualAccount"]):
+    def of(self, business: Business) -> VirtualAccountQuerySet:
+        """A business's own: another's look as if they did not exist."""
+        return self.filter(business=business)
+
+
+class VirtualAccount(models.Model):
+    """Whom money is received for: a customer with a number of his own, or whoever pays next."""
+
+    class Type(models.TextChoices):
+        STATIC = "static"  # long-lived: one customer, one permanent number
+        DYNAMIC = "dynamic"  # takes a fresh number for each payment
+
+    class AccountType(models.TextChoices):
+        INDIVIDUAL = "individual"
+        BUSINESS = "business"
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        INACTIVE = "inactive"  # opens no session; what arrives is unapplied
+
+    id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    reference = models.CharField(max_length=100)
+    fingerprint = models.CharField(max_length=64)  # keyed hash of the request, for idempotency
+    type = models.CharField(max_length=7, choices=Type.choices)
+    account_type = models.CharField(max_length=10, choices=AccountType.choices)
+    currency = models.CharField(max_length=3)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
+    account_number = models.CharField(max_length=10, blank=True)  # static: for good; dynamic: none of its own
+    bank_code = models.CharField(max_length=6)
+    bank_name = models.CharField(max_length=100)
+
+    first_name = models.CharField(max_length=100, blank=True)
+    middle_name = models.CharField(max_length=100, blank=True)
+    last_name = models.CharField(max_length=100, blank=True)
+    business_name = models.CharField(max_length=200, blank=True)
+    email = models.CharField(max_length=254)
+    phone_number = models.CharField(max_length=11, blank=True)
+    date_of_birth = models.DateField(null=True, blank=True)
+    gender = models.CharField(max_length=6, blank=True)
+    address = models.JSONField(default=dict)
+    bvn = EncryptedTextField(null=True, blank=True)
+    bvn_hash = models.CharField(max_length=64, blank=True)  # keyed: to find who has the same
+    bvn_last4 = models.CharField(max_length=4, blank=True)
+
+    created_at = models.DateTimeField()
+    deactivated_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar = VirtualAccountQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "reference"], name="one_account_per_reference"),
+            models.UniqueConstraint(
+                fields=["account_number"], condition=~Q(account_number=""), name="one_account_per_number"
+            ),
+            models.CheckConstraint(
+                condition=Q(type="static") & ~Q(account_number="") | Q(type="dynamic", account_number=""),
+                name="only_static_accounts_have_numbers",
+            ),
+            models.CheckConstraint(
+                condition=Q(account_type="individual") | Q(account_type="business", type="static"),
+                name="business_accounts_are_static",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="active", deactivated_at__isnull=True)
+                | Q(status="inactive", deactivated_at__isnull=False),
+                name="only_inactive_accounts_have_deactivated_at",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["business", "-id"], name="accounts_newest_first"),
+            models.Index(fields=["bvn_hash"], condition=~Q(bvn_hash=""), name="accounts_by_bvn"),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference
+
+    @property
+    def is_static(self) -> bool:
+        return self.type == self.Type.STATIC
+
+    @property
+    def is_active(self) -> bool:
+        return self.status == self.Status.ACTIVE
+
+    @property
+    def holder_name(self) -> str:
+        """The name on the account."""
+        if self.account_type == self.AccountType.BUSINESS:
+            return self.business_name
+        return " ".join(name for name in (self.first_name, self.middle_name, self.last_name) if name)

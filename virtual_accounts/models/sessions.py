@@ -1,0 +1,71 @@
+"""Sessions: a payment is expected on a number until a moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from virtual_accounts.models.accounts import VirtualAccount
+from virtual_accounts.models.numbers import AccountNumber
+
+
+class SessionQuerySet(models.QuerySet["Session"]):
+    def overdue(self, *, at: datetime) -> SessionQuerySet:
+        """Sessions whose time is over and that nobody has ended."""
+        return self.filter(status=Session.Status.PENDING, expires_at__lte=at)
+
+
+class Session(models.Model):
+    """One payment's claim on an account number: the `virtual_account_details`. Amounts are minor units."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"  # accepts a transfer while its time is not over
+        SUCCESS = "success"  # the expected amount arrived; final
+        MISMATCH = "mismatch"  # another amount arrived; final
+        EXPIRED = "expired"  # nothing arrived in time; final
+        FAILED = "failed"  # the account was deactivated; final
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    account = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, related_name="sessions")
+    number = models.ForeignKey(AccountNumber, on_delete=models.PROTECT, related_name="sessions")
+    bank_name = models.CharField(max_length=100)
+    account_name = models.CharField(max_length=320)
+    expected_amount = models.BigIntegerField()
+    amount_received = models.BigIntegerField(null=True)
+    currency = models.CharField(max_length=3)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
+    opened_at = models.DateTimeField()
+    expires_at = models.DateTimeField()  # accepts funds while now < expires_at
+    ended_at = models.DateTimeField(null=True)
+
+    objects: ClassVar = SessionQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            # A static account has one number for good: so it has one open session at most, too.
+            models.UniqueConstraint(
+                fields=["number"], condition=Q(status="pending"), name="one_open_session_per_number"
+            ),
+            models.CheckConstraint(condition=Q(expected_amount__gt=0), name="expected_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(status="pending", ended_at__isnull=True)
+                | ~Q(status="pending") & Q(ended_at__isnull=False),
+                name="only_ended_sessions_have_ended_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="success", amount_received=models.F("expected_amount"))
+                | Q(status="mismatch", amount_received__isnull=False)
+                & ~Q(amount_received=models.F("expected_amount"))
+                | Q(status__in=["pending", "expired", "failed"], amount_received__isnull=True),
+                name="session_status_follows_amounts",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["expires_at"], condition=Q(status="pending"), name="sessions_overdue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number_id}: {self.expected_amount} {self.currency}"

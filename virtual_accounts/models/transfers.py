@@ -1,0 +1,102 @@
+"""Bank transfers that arrived, and the money among them that fits nothing."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from merchants.models import Business
+from virtual_accounts.models.accounts import VirtualAccount
+from virtual_accounts.models.numbers import AccountNumber
+from virtual_accounts.models.sessions import Session
+
+
+class Transfer(models.Model):
+    """A fact told by the hosting bank, and what it was applied to. Append-only. Amounts are minor units."""
+
+    class Applied(models.TextChoices):
+        SESSION = "session"  # it ended an open session: success or mismatch
+        NEW_PAYMENT = "new_payment"  # a static account without an open session received it
+        UNAPPLIED = "unapplied"  # it fits nothing; see `reason`
+
+    class Reason(models.TextChoices):
+        """Why a transfer fits nothing."""
+
+        NONE = "", "applied"
+        LATE = "late"  # the session it was meant for is over
+        SECOND = "second"  # the session it was meant for has received its transfer
+        INACTIVE = "inactive"  # the account was deactivated
+        OTHER_CURRENCY = "other_currency"  # the account takes another currency
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    bank_reference = models.CharField(max_length=100, unique=True)
+    number = models.ForeignKey(AccountNumber, on_delete=models.PROTECT, related_name="transfers")
+    account = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, related_name="transfers")
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    sender_name = models.CharField(max_length=100)
+    sender_account_number = models.CharField(max_length=10, blank=True)
+    sender_bank_code = models.CharField(max_length=10, blank=True)
+    received_at = models.DateTimeField()
+    applied = models.CharField(max_length=11, choices=Applied.choices)
+    session = models.OneToOneField(
+        Session, on_delete=models.PROTECT, null=True, related_name="transfer"
+    )  # what it was applied to
+    reason = models.CharField(max_length=14, choices=Reason.choices, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="transfer_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(applied__in=["session", "new_payment"], session__isnull=False, reason="")
+                | Q(applied="unapplied", session__isnull=True) & ~Q(reason=""),
+                name="transfers_are_applied_or_not",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.bank_reference
+
+    @property
+    def is_unapplied(self) -> bool:
+        return self.applied == self.Applied.UNAPPLIED
+
+
+class UnappliedMoney(models.Model):
+    """A transfer that fits nothing, kept for its owner until somebody decides. Amounts are minor units."""
+
+    class State(models.TextChoices):
+        OPEN = "open"  # waits for a decision
+        RETURNED = "returned"  # sent back to its sender by a payout
+        CREDITED = "credited"  # given to the owner
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    transfer = models.OneToOneField(Transfer, on_delete=models.PROTECT, related_name="unapplied")
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
+    reason = models.CharField(max_length=255, blank=True)  # why it was returned or credited
+    actor = models.CharField(max_length=254, blank=True)
+    reference = models.CharField(max_length=100, blank=True)  # of the payout or payment that took it
+    created_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "unapplied money"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="unapplied_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(state="open", decided_at__isnull=True)
+                | Q(state__in=["returned", "credited"], decided_at__isnull=False)
+                & ~Q(reason="")
+                & ~Q(actor=""),
+                name="decisions_have_reason_and_actor",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["business", "-id"], name="unapplied_newest_first"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} ({self.state})"

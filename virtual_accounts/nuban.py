@@ -1,0 +1,61 @@
+r"""NUBAN: Nigeria's ten-digit account numbers, nine digits of a serial and a check digit.
+
+The check digit is computed over the bank's code and the serial, with the weights 3, 7, 3 again and again:
+ten less the last digit of the sum. The rule of 2010 knows bank codes of three digits. The revision of 2020
+makes every institution's code six digits long: a deposit money bank's has three zeros in front, any other
+institution's five digits have a 9 in front. Zeros add nothing, so that for banks both rules agree.
+
+>>> account_number("011", 1457), account_number("011", 22)
+('0000014579', '0000000220')
+>>> [is_valid(bank_code, number) for bank_code, number in (
+...     ("058", "0123456785"), ("044", "1234567895"), ("057", "2000000015"), ("033", "1000000007"),
+...     ("035", "0000000011"), ("232", "9876543212"), ("50211", "2000000013"), ("50515", "5000000013"),
+...     ("044", "0010246780"))]
+[True, True, True, True, True, True, True, True, True]
+>>> is_valid("058", "0123456786"), is_valid("058", "12345"), is_valid("058", "\u0660123456785")
+(False, False, False)
+"""
+
+import re
+from itertools import cycle
+
+WEIGHTS = (3, 7, 3)
+SERIALS = 10**9  # serials have nine digits
+BANK_CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")
+NUMBER = re.compile(r"[0-9]{10}")
+
+
+def institution_code(bank_code: str) -> str:
+    """Return the six digits that stand for a bank, or any other institution, in the check digit's sum.
+
+    >>> institution_code("058"), institution_code("50211"), institution_code("000013")
+    ('000058', '950211', '000013')
+
+    :raises ValueError: a bank code has three, five or six digits
+    """
+    if not BANK_CODE.fullmatch(bank_code):
+        raise ValueError("A bank code has three, five or six digits.")
+    return {3: f"000{bank_code}", 5: f"9{bank_code}", 6: bank_code}[len(bank_code)]
+
+
+def check_digit(bank_code: str, serial: str) -> str:
+    """Return the tenth digit of the account with this nine-digit serial."""
+    digits = institution_code(bank_code) + serial
+    total = sum(int(digit) * weight for digit, weight in zip(digits, cycle(WEIGHTS), strict=False))
+    return str(-total % 10)
+
+
+def account_number(bank_code: str, serial: int) -> str:
+    """Return the account number with this serial, 0 to 999,999,999.
+
+    :raises ValueError: the bank has no such serial
+    """
+    if not 0 <= serial < SERIALS:
+        raise ValueError("A serial has nine digits.")
+    digits = f"{serial:09}"
+    return digits + check_digit(bank_code, digits)
+
+
+def is_valid(bank_code: str, number: str) -> bool:
+    """Tell whether a number could be an account of this bank."""
+    return bool(NUMBER.fullmatch(number)) and check_digit(bank_code, number[:9]) == number[9]

@@ -1,0 +1,20 @@
+"""The sandbox's hosting bank: it has every number there can be, and money arrives by simulation only."""
+
+from collections.abc import Sequence
+
+from virtual_accounts import nuban
+from virtual_accounts.providers.protocol import NumberOrder
+
+
+class SandboxProvider:
+    """A bank whose numbers are a function of their serials."""
+
+    def issue(self, order: NumberOrder) -> Sequence[str]:
+        serials = range(order.first_serial, order.first_serial + order.count)
+        return [nuban.account_number(order.bank_code, serial) for serial in serials]
+
+    def close(self, number: str) -> None:
+        """Nothing to do: a simulated transfer asks nobody."""
+
+    def reopen(self, number: str) -> None:
+        """Nothing to do: a simulated transfer asks nobody."""

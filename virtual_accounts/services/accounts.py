@@ -1,0 +1,94 @@
+"""Virtual accounts: created, found, switched on."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction as database
+
+from merchants.idempotency import DuplicateReference, keyed_hash
+from merchants.identifiers import new_id
+from merchants.models import Business
+from merchants.rows import Lookup, insert_if_absent
+from virtual_accounts.models import VirtualAccount
+from virtual_accounts.providers import account_provider
+from virtual_accounts.services import numbers
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedAccount:
+    """An account, and whether this request is the one that wrote it."""
+
+    account: VirtualAccount
+    is_new: bool
+
+
+def create(*, business: Business, request: dict[str, Any], now: datetime) -> OpenedAccount:
+    """Create an account; a static one gets its permanent number.
+
+    :raises DuplicateReference: the reference belongs to a different request
+    :raises RailUnavailable: no hosting bank is configured
+    """
+    account_provider()
+    new = VirtualAccount(
+        id=new_id(now),
+        business=business,
+        fingerprint=keyed_hash(request),
+        bank_code=settings.VIRTUAL_ACCOUNT_BANK_CODE,
+        bank_name=settings.VIRTUAL_ACCOUNT_BANK_NAME,
+        created_at=now,
+        **_stored(request),
+    )
+    existing = find_of(business, new.reference)
+    if existing is None and numbers.with_numbers(lambda: _write(new, now=now), now=now):
+        return OpenedAccount(new, is_new=True)
+    return _replayed(existing or find_of(business, new.reference), new.fingerprint)
+
+
+def find_of(business: Business, reference: str) -> VirtualAccount | None:
+    """Return the business's account with that reference; another business's is none."""
+    return _BY_REFERENCE.find(business.pk, reference)
+
+
+def find_by_id(business: Business, account_id: UUID) -> VirtualAccount | None:
+    """Return the business's account with that id; another business's is none."""
+    return _BY_ID.find(account_id, business.pk)
+
+
+_BY_REFERENCE = Lookup(VirtualAccount, "business", "reference")
+_BY_ID = Lookup(VirtualAccount, "id", "business")
+
+
+def bvn_hash(bvn: str) -> str:
+    """Return the keyed hash by which accounts of the same person are found."""
+    return keyed_hash({"bvn": bvn})
+
+
+@database.atomic
+def _write(new: VirtualAccount, *, now: datetime) -> bool:
+    """Write the row, and tell whether this was the first with its reference."""
+    if new.is_static:
+        new.account_number = numbers.take(new.pk, now=now).number
+    if insert_if_absent(new):
+        return True
+    database.set_rollback(True)  # the number goes back
+    return False
+
+
+def _replayed(existing: VirtualAccount | None, mark: str) -> OpenedAccount:
+    if existing is None:
+        raise VirtualAccount.DoesNotExist
+    if existing.fingerprint != mark:
+        raise DuplicateReference(id=str(existing.pk), status=existing.status)
+    return OpenedAccount(existing, is_new=False)
+
+
+def _stored(request: dict[str, Any]) -> dict[str, Any]:
+    """Return what is stored of a request, by the names of the fields."""
+    values = dict(request)
+    bvn = values.get("bvn")
+    if "dob" in values:
+        values["date_of_birth"] = values.pop("dob")
+    return values | ({"bvn_hash": bvn_hash(bvn), "bvn_last4": bvn[-4:]} if bvn else {})
