@@ -9,6 +9,7 @@ GUARDS = (
     AppendOnly("payments_transition"),
     AppendOnly("payments_tariff"),
     AppendOnly("payments_batchtransition"),
+    AppendOnly("payments_reversal"),
     Final("payments_transaction", "status", unless="pending"),
     Kept("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
     Moves("payments_transaction", "settle_status", PAYMENT_MOVES),

@@ -1,0 +1,256 @@
+"""What must always hold, as data: each rule is one SELECT that finds the rows that break it.
+
+Every statement sees one moment of the database, so the rules hold while money moves. Those here are the
+ledger's own; `payments.invariants` adds what ties it to payments. `docs/invariants.md` lists them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import perf_counter
+from uuid import UUID
+
+from django.db import connection
+
+from ledger import chain
+from ledger.models import Account, Entry
+
+SHOWN = 20  # rows that are named of those that break one rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """A rule, and the SELECT of one text column that names each row that breaks it."""
+
+    name: str
+    rule: str
+    sql: str
+    on_sqlite: str = ""  # where SQLite says it in other words
+
+    @property
+    def statement(self) -> str:
+        return self.on_sqlite if self.on_sqlite and connection.vendor == "sqlite" else self.sql
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What became of one rule."""
+
+    invariant: Invariant
+    broken: list[str]  # the rows that break it, the first SHOWN of them
+    milliseconds: float
+
+    @property
+    def holds(self) -> bool:
+        return not self.broken
+
+
+def check(invariants: Iterable[Invariant]) -> Iterator[Checked]:
+    """Look for rows that break a rule, rule by rule. Reads only."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            connection.connection.create_function("ledger_link", 9, _link, deterministic=True)
+        for invariant in invariants:
+            started = perf_counter()
+            cursor.execute(f"SELECT * FROM ({invariant.statement}) broken LIMIT {SHOWN}")
+            broken = [found for (found,) in cursor.fetchall()]
+            milliseconds = (perf_counter() - started) * 1000
+            yield Checked(invariant=invariant, broken=broken, milliseconds=milliseconds)
+
+
+def _link(  # noqa: PLR0917 (SQLite calls it by position)
+    previous: bytes,
+    account_id: int,
+    sequence: int,
+    amount: int,
+    balance: int,
+    kind: str,
+    cause: str,
+    at: str,
+    note: str,
+) -> bytes:
+    """Compute a posting's hash from its columns as SQLite keeps them."""
+    entry = chain.entry_text(
+        kind=kind, cause=UUID(cause), at=datetime.fromisoformat(at).replace(tzinfo=UTC), note=note
+    )
+    return chain.link(
+        previous, account_id=account_id, sequence=sequence, amount=amount, balance=balance, entry=entry
+    )
+
+
+Kind = Account.Kind
+
+# The accounts that an entry of each kind may move; other kinds of entries there are none.
+MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
+    Entry.Kind.CARD: (Kind.ACQUIRER_RECEIVABLE, Kind.PENDING_SETTLEMENT, Kind.FEES),
+    Entry.Kind.REFUND: (Kind.PENDING_SETTLEMENT, Kind.REFUNDS_PAYABLE),
+    Entry.Kind.VIRTUAL_ACCOUNT: (Kind.BANK_CLEARING, Kind.PENDING_SETTLEMENT, Kind.FEES),
+    Entry.Kind.PAYOUT_ACCEPTED: (Kind.WALLET, Kind.PAYOUTS_IN_FLIGHT),
+    Entry.Kind.PAYOUT_SENT: (Kind.PAYOUTS_IN_FLIGHT, Kind.BANK_CLEARING, Kind.FEES),
+    Entry.Kind.PAYOUT_FAILED: (Kind.PAYOUTS_IN_FLIGHT, Kind.WALLET),
+    Entry.Kind.PAYOUT_REVERSED: (Kind.BANK_CLEARING, Kind.WALLET),
+    Entry.Kind.SETTLEMENT_RELEASED: (Kind.PENDING_SETTLEMENT, Kind.WALLET),
+    Entry.Kind.UNAPPLIED_IN: (Kind.BANK_CLEARING, Kind.UNAPPLIED),
+    Entry.Kind.UNAPPLIED_OUT: (Kind.UNAPPLIED, Kind.BANK_CLEARING, Kind.WALLET),
+    Entry.Kind.TOP_UP: (Kind.BANK_CLEARING, Kind.WALLET),
+}
+_MAY_MOVE = ", ".join(f"('{kind}', '{account}')" for kind, accounts in MOVES.items() for account in accounts)
+
+INVARIANTS = (
+    Invariant(
+        name="entries_sum_to_zero",
+        rule="The postings of an entry sum to zero.",
+        sql="""
+            SELECT 'entry ' || entry_id || ': ' || sum(amount)
+            FROM ledger_posting GROUP BY entry_id HAVING sum(amount) <> 0
+        """,
+    ),
+    Invariant(
+        name="entries_have_postings",
+        rule="An entry has postings.",
+        sql="""
+            SELECT 'entry ' || id FROM ledger_entry
+            WHERE NOT EXISTS (SELECT 1 FROM ledger_posting WHERE entry_id = ledger_entry.id)
+        """,
+    ),
+    Invariant(
+        name="postings_have_entries",
+        rule="A posting belongs to an entry.",
+        sql="""
+            SELECT 'posting ' || id FROM ledger_posting
+            WHERE NOT EXISTS (SELECT 1 FROM ledger_entry WHERE id = entry_id)
+        """,
+    ),
+    Invariant(
+        name="balances_are_sums",
+        rule="An account's balance is the sum of its postings, its sequence their number.",
+        sql="""
+            SELECT 'account ' || account.id || ': ' || balance || ' after ' || sequence || ', posted '
+                || coalesce(posted, 0) || ' in ' || coalesce(postings, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT account_id, sum(amount) AS posted, count(*) AS postings
+                FROM ledger_posting GROUP BY account_id
+            ) summed ON account_id = account.id
+            WHERE balance <> coalesce(posted, 0) OR sequence <> coalesce(postings, 0)
+        """,
+    ),
+    Invariant(
+        name="postings_follow_each_other",
+        rule="A posting follows the one before it: its number, its balance and the hash that it continues.",
+        sql="""
+            SELECT 'posting ' || id FROM (
+                SELECT id, amount, balance_after, previous_hash, sequence,
+                    lag(balance_after) OVER one AS balance, lag(hash) OVER one AS hash,
+                    row_number() OVER one AS number
+                FROM ledger_posting WINDOW one AS (PARTITION BY account_id ORDER BY sequence)
+            ) posting
+            WHERE sequence <> number OR balance_after <> coalesce(balance, 0) + amount
+                OR previous_hash <> coalesce(hash, '')
+        """,
+        on_sqlite="""
+            SELECT 'posting ' || id FROM (
+                SELECT id, amount, balance_after, previous_hash, sequence,
+                    lag(balance_after) OVER one AS balance, lag(hash) OVER one AS hash,
+                    row_number() OVER one AS number
+                FROM ledger_posting WINDOW one AS (PARTITION BY account_id ORDER BY sequence)
+            ) posting
+            WHERE sequence <> number OR balance_after <> coalesce(balance, 0) + amount
+                OR previous_hash <> coalesce(hash, x'')
+        """,
+    ),
+    Invariant(
+        name="hashes_hold",
+        rule="A posting's hash is that of what it and its entry say.",
+        sql="""
+            SELECT 'posting ' || posting.id
+            FROM ledger_posting posting JOIN ledger_entry entry ON entry.id = entry_id
+            WHERE hash <> sha256(convert_to(
+                encode(previous_hash, 'hex') || '|' || account_id || '|' || sequence || '|' || amount || '|'
+                || balance_after || '|' || kind || '|' || cause || '|'
+                || (extract(epoch FROM at) * 1000000)::bigint || '|' || note, 'UTF8'))
+        """,
+        on_sqlite="""
+            SELECT 'posting ' || posting.id
+            FROM ledger_posting posting JOIN ledger_entry entry ON entry.id = entry_id
+            WHERE hash <> ledger_link(
+                previous_hash, account_id, sequence, amount, balance_after, kind, cause, at, note)
+        """,
+    ),
+    Invariant(
+        name="accounts_end_their_chains",
+        rule="An account's hash is that of its last posting.",
+        sql="""
+            SELECT 'account ' || account.id
+            FROM ledger_account account LEFT JOIN ledger_posting last
+                ON last.account_id = account.id AND last.sequence = account.sequence
+            WHERE account.sequence > 0 AND (last.hash IS NULL OR last.hash <> account.hash)
+        """,
+    ),
+    Invariant(
+        name="entries_stay_in_one_business_and_currency",
+        rule="All accounts that an entry moves are of its business and currency.",
+        sql="""
+            SELECT 'posting ' || posting.id
+            FROM ledger_posting posting
+                JOIN ledger_entry entry ON entry.id = entry_id
+                JOIN ledger_account account ON account.id = account_id
+            WHERE account.business_id <> entry.business_id OR account.currency <> entry.currency
+        """,
+    ),
+    Invariant(
+        name="entries_move_the_accounts_of_their_kind",
+        rule="An entry moves only accounts that its kind may move.",
+        sql=f"""
+            SELECT 'posting ' || posting.id || ': ' || entry.kind || ' on ' || account.kind
+            FROM ledger_posting posting
+                JOIN ledger_entry entry ON entry.id = entry_id
+                JOIN ledger_account account ON account.id = account_id
+            WHERE (entry.kind, account.kind) NOT IN (VALUES {_MAY_MOVE})
+        """,
+    ),
+    Invariant(
+        name="accounts_sum_to_zero",
+        rule="The accounts of a business in one currency sum to zero.",
+        sql="""
+            SELECT 'business ' || business_id || ' ' || currency || ': ' || sum(balance)
+            FROM ledger_account GROUP BY business_id, currency HAVING sum(balance) <> 0
+        """,
+    ),
+    Invariant(
+        name="accounts_are_complete",
+        rule="A business has all kinds of accounts in a currency, or none.",
+        sql=f"""
+            SELECT 'business ' || business_id || ' ' || currency
+            FROM ledger_account GROUP BY business_id, currency HAVING count(*) <> {len(Account.Kind)}
+        """,
+    ),
+    Invariant(
+        name="accounts_stand_on_their_side",
+        rule="Money in flight, unapplied, earned or payable is never below zero; what the acquirer owes never above.",
+        sql="""
+            SELECT 'account ' || id || ' ' || kind || ': ' || balance FROM ledger_account
+            WHERE balance < 0 AND kind IN ('payouts_in_flight', 'unapplied', 'fees', 'refunds_payable')
+                OR balance > 0 AND kind = 'acquirer_receivable'
+        """,
+    ),
+    Invariant(
+        name="top_ups_are_audited",
+        rule="A top-up is in the audit trail: who, and why.",
+        sql="""
+            SELECT 'entry ' || entry.id FROM ledger_entry entry
+            WHERE kind = 'top_up' AND NOT EXISTS (
+                SELECT 1 FROM merchants_auditentry audit
+                WHERE action = 'wallet.topped_up' AND target = CAST(cause AS text)
+                    AND audit.business_id = entry.business_id)
+        """,
+        on_sqlite="""
+            SELECT 'entry ' || entry.id FROM ledger_entry entry
+            WHERE kind = 'top_up' AND NOT EXISTS (
+                SELECT 1 FROM merchants_auditentry audit
+                WHERE action = 'wallet.topped_up' AND replace(target, '-', '') = cause
+                    AND audit.business_id = entry.business_id)
+        """,
+    ),
+)

@@ -1,0 +1,245 @@
+"""What ties the ledger to payments: no money without its event, no event without its money.
+
+See `ledger.invariants` for the manner. `check_ledger` checks all of them.
+"""
+
+from ledger import invariants as ledger
+from ledger.invariants import Invariant
+
+# What an entry of a kind has moved on an account: one row each, by the entry's cause.
+_MOVED = """
+    SELECT entry.cause, entry.currency, entry.business_id, posting.amount
+    FROM ledger_entry entry
+        JOIN ledger_posting posting ON posting.entry_id = entry.id
+        JOIN ledger_account account ON account.id = posting.account_id
+    WHERE entry.kind = '{kind}' AND account.kind = '{account}'
+"""
+
+
+def moved(kind: str, account: str) -> str:
+    return _MOVED.format(kind=kind, account=account)
+
+
+_CAPTURED = "payment.request_type = 'payment' AND payment.method = 'card' AND payment.status = 'success'"
+
+INVARIANTS = (
+    *ledger.INVARIANTS,
+    Invariant(
+        name="captures_are_booked",
+        rule="A successful card payment has an entry of what was captured, in its business and currency.",
+        sql=f"""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN ({moved("card", "acquirer_receivable")}) booked
+                ON booked.cause = payment.id
+            WHERE {_CAPTURED} AND (
+                booked.amount IS NULL OR booked.amount <> -payment.amount_captured
+                OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id)
+        """,
+    ),
+    Invariant(
+        name="captures_are_earned_less_their_fee",
+        rule="What a card payment adds to pending settlement is what was captured less its fee.",
+        sql=f"""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN ({moved("card", "pending_settlement")}) booked
+                ON booked.cause = payment.id
+            WHERE {_CAPTURED} AND coalesce(booked.amount, 0) <> payment.amount_captured - payment.fee
+        """,
+    ),
+    Invariant(
+        name="card_entries_have_payments",
+        rule="An entry of a card payment has a successful one.",
+        sql=f"""
+            SELECT 'entry ' || entry.id
+            FROM ledger_entry entry LEFT JOIN payments_transaction payment
+                ON payment.id = entry.cause AND {_CAPTURED}
+            WHERE entry.kind = 'card' AND payment.id IS NULL
+        """,
+    ),
+    Invariant(
+        name="refunds_are_booked",
+        rule="A successful refund has an entry of its amount, and nothing else has one.",
+        sql=f"""
+            SELECT 'refund ' || coalesce(refund.id, booked.cause)
+            FROM (SELECT * FROM payments_cardoperation WHERE kind = 'refund' AND status = 'success') refund
+                FULL JOIN ({moved("refund", "refunds_payable")}) booked ON booked.cause = refund.id
+            WHERE refund.id IS NULL OR booked.amount IS NULL OR booked.amount <> refund.amount
+        """,
+    ),
+    Invariant(
+        name="refunded_amounts_are_sums",
+        rule="What is refunded and being refunded of a payment are the sums of its refunds.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN (
+                SELECT transaction_id,
+                    sum(CASE WHEN status = 'success' THEN amount ELSE 0 END) AS done,
+                    sum(CASE WHEN status = 'pending' THEN amount ELSE 0 END) AS open
+                FROM payments_cardoperation WHERE kind = 'refund' GROUP BY transaction_id
+            ) refunds ON refunds.transaction_id = payment.id
+            WHERE amount_refunded <> coalesce(done, 0) OR amount_being_refunded <> coalesce(open, 0)
+        """,
+    ),
+    Invariant(
+        name="payouts_are_taken_from_the_wallet",
+        rule="A payout that is pending or has succeeded was taken from the wallet: its amount, and its fee.",
+        sql=f"""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN ({moved("payout_accepted", "wallet")}) booked
+                ON booked.cause = payment.id
+            WHERE payment.request_type = 'payout' AND (
+                payment.status = 'success'
+                    AND coalesce(-booked.amount, 0) <> payment.amount + payment.fee
+                OR payment.status = 'pending' AND coalesce(-booked.amount, 0) < payment.amount)
+        """,
+    ),
+    Invariant(
+        name="payouts_are_sent_and_booked",
+        rule="A successful payout has an entry of what the bank has sent, and no other one has.",
+        sql=f"""
+            SELECT 'payout ' || coalesce(payout.id, booked.cause)
+            FROM (
+                SELECT * FROM payments_transaction WHERE request_type = 'payout' AND status = 'success'
+            ) payout FULL JOIN ({moved("payout_sent", "bank_clearing")}) booked ON booked.cause = payout.id
+            WHERE payout.id IS NULL OR booked.amount IS NULL OR booked.amount <> payout.amount
+                OR booked.currency <> payout.currency OR booked.business_id <> payout.business_id
+        """,
+    ),
+    Invariant(
+        name="failed_payouts_are_given_back",
+        rule="A failed payout is given back to the wallet as it was taken, and no other one is.",
+        sql=f"""
+            SELECT 'payout ' || coalesce(payout.id, back.cause)
+            FROM (
+                SELECT payment.id, taken.amount FROM payments_transaction payment
+                    JOIN ({moved("payout_accepted", "wallet")}) taken ON taken.cause = payment.id
+                WHERE request_type = 'payout' AND status = 'failed'
+            ) payout FULL JOIN ({moved("payout_failed", "wallet")}) back ON back.cause = payout.id
+            WHERE payout.id IS NULL OR back.amount IS NULL OR back.amount <> -payout.amount
+        """,
+    ),
+    Invariant(
+        name="only_uncovered_payouts_take_nothing",
+        rule="A payout that was taken from no wallet has failed with 20051.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN ledger_entry entry
+                ON entry.kind = 'payout_accepted' AND entry.cause = payment.id
+            WHERE request_type = 'payout' AND entry.id IS NULL
+                AND NOT (status = 'failed' AND response_code = '20051')
+        """,
+    ),
+    Invariant(
+        name="accepted_payouts_are_payouts",
+        rule="What was taken from a wallet for a payout has that payout.",
+        sql="""
+            SELECT 'entry ' || entry.id
+            FROM ledger_entry entry LEFT JOIN payments_transaction payment
+                ON payment.id = entry.cause AND payment.request_type = 'payout'
+            WHERE entry.kind = 'payout_accepted' AND payment.id IS NULL
+        """,
+    ),
+    Invariant(
+        name="money_in_flight_is_of_pending_payouts",
+        rule="The money in flight is what was taken for the payouts that are pending.",
+        sql=f"""
+            SELECT 'account ' || account.id || ': ' || account.balance || ', pending ' || coalesce(open.amount, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT taken.business_id, taken.currency, sum(taken.amount) AS amount
+                FROM ({moved("payout_accepted", "payouts_in_flight")}) taken
+                    JOIN payments_transaction payment ON payment.id = taken.cause
+                WHERE payment.status = 'pending' GROUP BY taken.business_id, taken.currency
+            ) open ON open.business_id = account.business_id AND open.currency = account.currency
+            WHERE account.kind = 'payouts_in_flight' AND account.balance <> coalesce(open.amount, 0)
+        """,
+    ),
+    Invariant(
+        name="reversals_are_booked",
+        rule="A reversal is of a successful payout, and has an entry of its amount; nothing else has one.",
+        sql=f"""
+            SELECT 'payout ' || coalesce(reversal.transaction_id, booked.cause)
+            FROM (
+                SELECT reversal.transaction_id, payment.amount
+                FROM payments_reversal reversal
+                    JOIN payments_transaction payment ON payment.id = reversal.transaction_id
+                        AND payment.request_type = 'payout' AND payment.status = 'success'
+            ) reversal FULL JOIN ({moved("payout_reversed", "wallet")}) booked
+                ON booked.cause = reversal.transaction_id
+            WHERE reversal.transaction_id IS NULL OR booked.amount IS NULL OR booked.amount <> reversal.amount
+        """,
+    ),
+    Invariant(
+        name="fees_are_those_of_successes",
+        rule="The fees earned of a business are the fees of its successful transactions.",
+        sql="""
+            SELECT 'account ' || account.id || ': ' || account.balance || ', charged ' || coalesce(charged, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT business_id, currency, sum(fee) AS charged FROM payments_transaction
+                WHERE status = 'success' GROUP BY business_id, currency
+            ) successes ON successes.business_id = account.business_id
+                AND successes.currency = account.currency
+            WHERE account.kind = 'fees' AND account.balance <> coalesce(charged, 0)
+        """,
+    ),
+    Invariant(
+        name="what_failed_costs_nothing",
+        rule="A transaction that has not succeeded has captured nothing and has no fee.",
+        sql="""
+            SELECT 'transaction ' || id FROM payments_transaction
+            WHERE status <> 'success' AND (fee <> 0 OR amount_captured <> 0 OR amount_refunded <> 0)
+        """,
+    ),
+    Invariant(
+        name="what_is_final_was_logged_once",
+        rule="A finished transaction has one move to its status in the log; one that is pending has none.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN (
+                SELECT transaction_id, count(*) AS moves, max(after) AS status
+                FROM payments_transition WHERE attribute = 'status' GROUP BY transaction_id
+            ) log ON log.transaction_id = payment.id
+            WHERE (payment.status = 'pending') <> (log.moves IS NULL)
+                OR log.moves > 1 OR log.status <> payment.status
+        """,
+    ),
+    Invariant(
+        name="events_tell_what_happened",
+        rule="A delivery tells of a finished transaction of its business, and tells its status.",
+        sql="""
+            SELECT 'delivery ' || delivery.id
+            FROM webhooks_delivery delivery LEFT JOIN payments_transaction payment
+                ON payment.id = delivery.subject AND payment.business_id = delivery.business_id
+            WHERE delivery.subject IS NOT NULL AND (
+                payment.id IS NULL
+                OR delivery.event <> payment.request_type || '.' || payment.status
+                AND NOT (delivery.event = 'payment.mismatch' AND payment.status = 'failed'))
+        """,
+    ),
+    Invariant(
+        name="outcomes_are_told",
+        rule="What finished while an endpoint was subscribed to it has its delivery.",
+        # Only what finished two seconds or more after the last configuration: who knows what stood before it?
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM webhooks_endpoint endpoint JOIN payments_transaction payment
+                ON payment.business_id = endpoint.business_id
+            WHERE payment.status <> 'pending'
+                AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || payment.request_type || '"%'
+                AND payment.finished_at - interval '2 seconds' > (
+                    SELECT max(at) FROM merchants_auditentry audit
+                    WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
+        """,
+        on_sqlite="""
+            SELECT 'transaction ' || payment.id
+            FROM webhooks_endpoint endpoint JOIN payments_transaction payment
+                ON payment.business_id = endpoint.business_id
+            WHERE payment.status <> 'pending'
+                AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || payment.request_type || '"%'
+                AND julianday(payment.finished_at) - 2.0 / 86400 > (
+                    SELECT max(julianday(at)) FROM merchants_auditentry audit
+                    WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
+        """,
+    ),
+)

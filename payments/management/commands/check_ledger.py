@@ -1,0 +1,71 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from textwrap import dedent
+from typing import Any
+
+from ledger.invariants import Invariant, check
+from merchants.commands import Document, DocumentCommand
+from payments.invariants import INVARIANTS
+
+
+class Command(DocumentCommand):
+    help = (
+        "Check every money invariant and name the rows that break one; exit 1 if there are any. Reads only, and "
+        "may run while money moves. docs/invariants.md says what is checked. Example: manage.py check_ledger --json"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--explain", action="store_true", help="print what is checked, as Markdown; check nothing"
+        )
+        parser.add_argument("--timings", action="store_true", help="say how long each invariant took")
+
+    def handle(self, *, json: bool, explain: bool, timings: bool, **options: Any) -> None:
+        if explain:
+            self.stdout.write("\n".join(explained(invariant) for invariant in INVARIANTS), ending="")
+            return
+        self.with_timings = timings
+        checked = list(check(INVARIANTS))
+        document = {
+            "ok": all(one.holds for one in checked),
+            "invariants": [
+                {
+                    "name": one.invariant.name,
+                    "holds": one.holds,
+                    "broken": one.broken,
+                    "milliseconds": round(one.milliseconds, 1),
+                }
+                for one in checked
+            ],
+        }
+        self.show(document, as_json=json)
+        if not document["ok"]:
+            sys.exit(1)
+
+    def lines(self, document: Document) -> Iterable[str]:
+        invariants = document["invariants"]
+        for one in invariants:
+            if self.with_timings:
+                yield f"{one['milliseconds']:8.1f} ms  {one['name']}"
+            if not one["holds"]:
+                yield f"BROKEN {one['name']}: {RULES[one['name']]}"
+                yield from (f"  {row}" for row in one["broken"])
+        broken = sum(not one["holds"] for one in invariants)
+        yield (
+            f"{broken} of {len(invariants)} invariants are broken."
+            if broken
+            else (f"All {len(invariants)} invariants hold.")
+        )
+
+
+def explained(invariant: Invariant) -> str:
+    """Return the part of docs/invariants.md about an invariant."""
+    statement = "\n".join(
+        line.rstrip() for line in dedent(invariant.sql).strip().splitlines() if line.strip()
+    )
+    return f"## {invariant.name}\n\n{invariant.rule}\n\n```sql\n{statement}\n```\n"
+
+
+RULES = {invariant.name: invariant.rule for invariant in INVARIANTS}

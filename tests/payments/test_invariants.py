@@ -1,0 +1,188 @@
+"""`check_ledger`: finds each way in which the books can be wrong, by name, and nothing in books that are right."""
+
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from ledger.invariants import check
+from ledger.models import Account, Posting
+from merchants.audit import Actor
+from payments.invariants import INVARIANTS
+from payments.models import Transaction
+from payments.services import reversals
+from tests import orders
+from tests.ledger.tampering import tampering
+from tests.wallets import fill_wallet
+from webhooks import services as webhooks
+
+pytestmark = pytest.mark.django_db
+
+DOC = Path(__file__).resolve().parents[2] / "docs" / "invariants.md"
+STAFF = Actor(name="staff@example.com")
+
+
+@pytest.fixture
+def books(ada, api, settings):
+    """Books in which everything has happened once."""
+    webhooks.configure(
+        business=ada.business,
+        url="http://127.0.0.1:9/hook",
+        subscribed_events=["payment", "payout"],
+        enabled=True,
+        actor=STAFF,
+        now=timezone.now() - timedelta(hours=1),
+    )
+    settings.PAYOUT_REQUIRES_BALANCE = True
+    fill_wallet(ada.business, 600_000)
+    for amount in (50_000, 60_000, 10_051):
+        order = orders.card_payment(amount=amount)
+        api.post("/api/payments", order)
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": f"r{amount}", "amount": 20_000})
+    authorised = orders.card_payment(capture=False)
+    api.post("/api/payments", authorised)
+    api.post(f"/api/payments/{authorised['reference']}/capture", {"amount": 20_000})
+    sent = orders.payout(amount=250_000)
+    lost = orders.payout(amount=100_000)
+    lost["customer"] |= {"account_number": "0000000097"}
+    for order in (sent, lost, orders.payout(amount=20_051), orders.payout(amount=900_000)):
+        api.post("/api/payments", order)
+    reversals.reverse(
+        transaction_id=Transaction.objects.get(reference=sent["reference"]).pk,
+        reason="Account closed",
+        actor=STAFF,
+        now=timezone.now(),
+    )
+
+
+def broken():
+    return {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds}
+
+
+FIRST_POSTING = "(SELECT min(id) FROM ledger_posting)"
+FIRST_ENTRY = "(SELECT min(id) FROM ledger_entry WHERE kind = '{}')"
+LAST_POSTING = "(SELECT max(id) FROM ledger_posting)"
+
+# For each invariant, what somebody did to the database by hand.
+BREAKERS = {
+    "entries_sum_to_zero": f"UPDATE ledger_posting SET amount = amount + 1 WHERE id = {FIRST_POSTING}",
+    "entries_have_postings": f"DELETE FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')}",
+    "postings_have_entries": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
+    "balances_are_sums": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
+    "postings_follow_each_other": f"DELETE FROM ledger_posting WHERE id = {FIRST_POSTING}",
+    "hashes_hold": "UPDATE ledger_entry SET note = 'nothing to see' WHERE kind = 'top_up'",
+    "accounts_end_their_chains": f"DELETE FROM ledger_posting WHERE id = {LAST_POSTING}",
+    "entries_stay_in_one_business_and_currency": "UPDATE ledger_entry SET currency = 'USD' WHERE kind = 'card'",
+    "entries_move_the_accounts_of_their_kind": "UPDATE ledger_entry SET kind = 'top_up' WHERE kind = 'card'",
+    "accounts_sum_to_zero": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
+    "accounts_are_complete": "DELETE FROM ledger_account WHERE kind = 'unapplied'",
+    "accounts_stand_on_their_side": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees'",
+    "top_ups_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'wallet.topped_up'",
+    "captures_are_booked": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
+    "captures_are_earned_less_their_fee": "UPDATE payments_transaction SET fee = fee + 1 WHERE method = 'card'",
+    "card_entries_have_payments": (
+        f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('card')}"
+    ),
+    "refunds_are_booked": "UPDATE payments_cardoperation SET amount = amount + 1 WHERE kind = 'refund'",
+    "refunded_amounts_are_sums": (
+        "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
+    ),
+    "payouts_are_taken_from_the_wallet": "UPDATE payments_transaction SET amount = amount + 1 WHERE method = 'bank'",
+    "payouts_are_sent_and_booked": "DELETE FROM ledger_entry WHERE kind = 'payout_sent'",
+    "failed_payouts_are_given_back": "DELETE FROM ledger_entry WHERE kind = 'payout_failed'",
+    "only_uncovered_payouts_take_nothing": "DELETE FROM ledger_entry WHERE kind = 'payout_accepted'",
+    "accepted_payouts_are_payouts": (
+        f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('payout_accepted')}"
+    ),
+    "money_in_flight_is_of_pending_payouts": (
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'payouts_in_flight'"
+    ),
+    "reversals_are_booked": "DELETE FROM payments_reversal",
+    "fees_are_those_of_successes": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees'",
+    "what_failed_costs_nothing": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
+    "what_is_final_was_logged_once": "DELETE FROM payments_transition WHERE attribute = 'status'",
+    "events_tell_what_happened": "UPDATE webhooks_delivery SET event = 'payout.failed'",
+    "outcomes_are_told": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
+}
+
+
+@pytest.mark.usefixtures("books")
+class TestInvariant:
+    def test_of_every_name_holds_in_books_that_are_right(self):
+        assert broken() == {}
+
+    @pytest.mark.parametrize("name", BREAKERS)
+    def test_of_this_name_finds_what_was_done_by_hand(self, name):
+        with tampering(BREAKERS[name]):
+            found = broken()
+
+        assert found[name]
+        assert broken() == {}
+
+    def test_of_every_name_is_tried_above(self):
+        assert set(BREAKERS) == {invariant.name for invariant in INVARIANTS}
+        assert len(INVARIANTS) >= 20
+
+    def test_names_the_row(self):
+        with tampering(BREAKERS["hashes_hold"]):
+            found = broken()["hashes_hold"]
+
+        postings = Posting.objects.filter(entry__kind="top_up")
+        assert sorted(found) == sorted(f"posting {posting.pk}" for posting in postings)
+
+
+@pytest.mark.usefixtures("books")
+class TestAnEditedPast:
+    """Whoever edits one posting and mends what is next to it is found all the same."""
+
+    def test_is_found_where_the_sums_were_mended(self):
+        older, newer = Posting.objects.filter(account__kind="fees").order_by("sequence")[:2]
+
+        with tampering(
+            f"UPDATE ledger_posting SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = {older.pk}",
+            f"UPDATE ledger_posting SET amount = amount + 1 WHERE id = {newer.pk}",
+        ):
+            assert {f"posting {older.pk}", f"posting {newer.pk}"} <= set(broken()["hashes_hold"])
+
+    def test_is_found_where_an_entry_was_removed_with_everything_it_did(self):
+        with tampering(
+            "UPDATE ledger_account SET balance = balance - (SELECT sum(amount) FROM ledger_posting "
+            f"WHERE account_id = ledger_account.id AND entry_id = {FIRST_ENTRY.format('card')}) WHERE id IN "
+            f"(SELECT account_id FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')})",
+            f"DELETE FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')}",
+            f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
+        ):
+            assert {"postings_follow_each_other", "captures_are_booked"} <= set(broken())
+
+
+@pytest.mark.usefixtures("books")
+class TestCheckLedger:
+    def run(self, *arguments):
+        out = io.StringIO()
+        call_command("check_ledger", *arguments, stdout=out)
+        return out.getvalue()
+
+    def test_says_that_all_is_well(self):
+        assert self.run() == f"All {len(INVARIANTS)} invariants hold.\n"
+        assert json.loads(self.run("--json"))["ok"] is True
+
+    def test_exits_with_1_and_names_the_rows(self, capsys):
+        wallet = Account.objects.get(kind="wallet")
+
+        with tampering(BREAKERS["balances_are_sums"]), pytest.raises(SystemExit) as ended:
+            call_command("check_ledger")
+
+        assert ended.value.code == 1
+        told = capsys.readouterr().out
+        assert "BROKEN balances_are_sums: An account's balance is the sum" in told
+        assert f"  account {wallet.pk}: " in told
+        assert told.endswith(f"2 of {len(INVARIANTS)} invariants are broken.\n")
+
+    def test_explains_what_the_guide_says(self):
+        guide = DOC.read_text()
+
+        assert guide.endswith("\n\n" + self.run("--explain"))
