@@ -1,0 +1,110 @@
+"""The ledger as our own staff see it: everything to look at. The one thing they add is money to a wallet."""
+
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+
+from ledger import services
+from ledger.models import Account, Entry, Posting
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
+from merchants.callers import person_acting
+from merchants.strict_fields import MAX_AMOUNT
+
+
+@admin.register(Account)
+class AccountAdmin(ReadOnlyAdmin):
+    list_display = ("business", "currency", "kind", "balance", "sequence")
+    list_filter = ("kind", "currency")
+    list_select_related = ("business",)
+    search_fields = ("business__name", "business__id")
+    ordering = ("business__name", "currency", "id")
+    exclude = ("hash",)
+
+
+class PostingInline(ReadOnlyInline):
+    model = Posting
+    fields = ("account", "amount", "balance_after", "sequence")
+
+
+class TopUpForm(forms.ModelForm):
+    """Money that our own people put into a wallet. Sent twice, it fills the wallet once."""
+
+    amount = forms.IntegerField(min_value=1, max_value=MAX_AMOUNT, help_text="Minor units.")
+    cause = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+
+    class Meta:
+        model = Entry
+        fields = ("business", "currency", "amount", "note", "cause")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["note"].required = True
+        self.fields["note"].label = "Reason"
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        business, currency = cleaned.get("business"), cleaned.get("currency")
+        if business and currency and currency not in business.currencies:
+            raise ValidationError({"currency": f"The business has {' and '.join(business.currencies)}."})
+        return cleaned
+
+
+@admin.register(Entry)
+class EntryAdmin(ReadOnlyAdmin):
+    """Entries are looked at; adding one is a top-up, of whoever has the permission to add entries."""
+
+    list_display = ("id", "at", "kind", "cause", "business", "currency", "note")
+    list_filter = ("kind", "currency")
+    list_select_related = ("business",)
+    search_fields = ("cause", "business__name", "note")
+    ordering = ("-id",)
+    autocomplete_fields = ("business",)
+    inlines = (PostingInline,)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
+        return admin.ModelAdmin.has_add_permission(self, request)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        return super().add_view(request, form_url, {"title": "Top up a wallet"} | (extra_context or {}))
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: Entry | None = None,
+        change: bool = False,  # noqa: FBT001, FBT002 (Django's signature)
+        **kwargs: Any,
+    ) -> Any:
+        if obj is None:
+            kwargs |= {"form": TopUpForm, "fields": TopUpForm.Meta.fields}
+        return super().get_form(request, obj, change, **kwargs)
+
+    def get_inline_instances(self, request: HttpRequest, obj: Entry | None = None) -> Any:
+        return [] if obj is None else super().get_inline_instances(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Entry, form: Any, change: bool) -> None:  # noqa: ARG002, FBT001
+        services.top_up(
+            business=obj.business,
+            currency=obj.currency,
+            amount=form.cleaned_data["amount"],
+            reason=obj.note,
+            cause=obj.cause,
+            actor=person_acting(request),
+            now=timezone.now(),
+        )
+        obj.pk = Entry.objects.get(kind=Entry.Kind.TOP_UP, cause=obj.cause).pk
+
+
+@admin.register(Posting)
+class PostingAdmin(ReadOnlyAdmin):
+    list_display = ("id", "account", "amount", "balance_after", "sequence", "entry")
+    list_select_related = ("account", "entry")
+    search_fields = ("=entry__id", "entry__cause")
+    ordering = ("-id",)
+    exclude = ("previous_hash", "hash")

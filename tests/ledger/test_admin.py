@@ -1,0 +1,84 @@
+"""The ledger in the administration: looked at, and topped up with a reason."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ledger.models import Account, Entry
+from ledger.services import book
+from merchants.models import AuditEntry, User
+
+pytestmark = pytest.mark.django_db
+
+ADD = "/admin/ledger/entry/add/"
+
+
+@pytest.fixture
+def staff():
+    client = Client()
+    client.force_login(User.objects.create_superuser("staff@example.com", "a long enough password"))
+    return client
+
+
+def filled_in(business, **changes):
+    return {
+        "business": business.pk,
+        "currency": "NGN",
+        "amount": 500,
+        "note": "Float",
+        "cause": uuid4(),
+    } | changes
+
+
+class TestPages:
+    @pytest.mark.parametrize("model", ["account", "entry", "posting"])
+    def test_show_every_row_and_let_none_be_changed(self, staff, booking, model):
+        book(booking())
+
+        for row in {"account": Account, "entry": Entry}.get(model, Account).objects.all()[:1]:
+            page = reverse(f"admin:ledger_{model}_changelist")
+            assert staff.get(page).status_code == 200
+            assert staff.get(f"{page}{row.pk}/change/").status_code in {200, 302}
+            assert staff.post(f"{page}{row.pk}/change/", {"balance": 1}).status_code == 403
+            assert staff.post(f"{page}{row.pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+class TestTopUp:
+    def test_fills_the_wallet_and_is_audited(self, staff, business):
+        answer = staff.post(ADD, filled_in(business))
+
+        assert answer.status_code == 302
+        assert Account.objects.get(business=business, kind="wallet").balance == 500
+        entry = Entry.objects.get()
+        assert (entry.kind, entry.note) == ("top_up", "Float")
+        told = AuditEntry.objects.get(action="wallet.topped_up")
+        assert (told.actor, told.business, told.target) == ("staff@example.com", business, str(entry.cause))
+        assert told.after == {"currency": "NGN", "amount": 500, "reason": "Float"}
+
+    def test_sent_twice_fills_the_wallet_once(self, staff, business):
+        form = filled_in(business)
+
+        staff.post(ADD, form)
+        staff.post(ADD, form)
+
+        assert Account.objects.get(business=business, kind="wallet").balance == 500
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"note": ""}, {"amount": 0}, {"amount": "1.5"}, {"currency": "EUR"}, {"amount": 10**12 + 1}],
+    )
+    def test_needs_a_reason_and_a_sane_amount(self, staff, business, change):
+        answer = staff.post(ADD, filled_in(business, **change))
+
+        assert answer.status_code == 200
+        assert not Entry.objects.exists()
+
+    def test_is_for_those_who_may(self, business):
+        client = Client()
+        looker = User.objects.create_user("looker@example.com", "a long enough password", is_staff=True)
+        client.force_login(looker)
+
+        assert client.post(ADD, filled_in(business)).status_code == 403
+        assert not Entry.objects.exists()
