@@ -6,7 +6,7 @@ PostgreSQL does each batch in one or two statements; SQLite, which serves a sand
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -16,9 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
-
-WINDOW = 5  # looks at so many times the rows it may take before it asks business by business
+from webhooks.models import Delivery, DeliveryQuerySet, Endpoint, category_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +26,7 @@ class Claimed:
     id: UUID
     business_id: UUID
     token: UUID
+    leased_until: datetime
     event: str
     body: str
     attempts_made: int
@@ -90,16 +89,11 @@ def claim(
     take = _take_in_batches if connection.vendor == "postgresql" else _take
     with transaction.atomic():
         rows = take(look, token=token, until=until)
-        endpoints = {
-            endpoint.business_id: endpoint
-            for endpoint in Endpoint.objects.filter(business__in={row.business_id for row in rows})
-        }
-        _put_aside(rows, endpoints, at=at)
-        return [
-            _claimed(row, endpoints[row.business_id], token)
-            for row in rows
-            if _is_wanted(row, endpoints.get(row.business_id))
-        ]
+        endpoints = _endpoints_of(rows)
+        wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.business_id))]
+        if len(wanted) < len(rows):
+            _put_aside(set(rows).difference(wanted), endpoints, at=at)
+    return [_claimed(row, endpoints[row.business_id], token=token, until=until) for row in wanted]
 
 
 def has_work(*, at: datetime) -> bool:
@@ -139,7 +133,7 @@ def _take(look: Look, *, token: UUID, until: datetime) -> list[Row]:
 
 def _take_in_batches(look: Look, *, token: UUID, until: datetime) -> list[Row]:
     rows, seen = _execute_take(_OLDEST, look, token=token, until=until)
-    if len(rows) == look.limit or seen < look.limit * WINDOW:
+    if len(rows) == look.limit or seen < look.limit:
         return rows
     held = Counter(look.held) + Counter(row.business_id for row in rows)
     rest = replace(look, limit=look.limit - len(rows), held=held)
@@ -154,7 +148,6 @@ def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -
             {
                 "at": look.at,
                 "limit": look.limit,
-                "window": look.limit * WINDOW,
                 "per_business": look.per_business,
                 "businesses": list(look.held),
                 "places": list(look.held.values()),
@@ -166,12 +159,13 @@ def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -
     return [Row(*values) for _, *values in found if values[0] is not None], found[0][0]
 
 
-# The cheap look: the oldest rows, whoever's they are. What another drain is claiming is passed over.
+# The cheap look: the oldest rows, whoever's they are. What another drain is claiming is passed over. It takes no
+# more than a claim may have: each row that is looked at is locked, and a lock is a write.
 _LOOK_AT_OLDEST = """
 WITH looked_at AS (
     SELECT id, business_id, next_attempt_at FROM webhooks_delivery
     WHERE state = 'waiting' AND next_attempt_at <= %(at)s
-    ORDER BY next_attempt_at LIMIT %(window)s
+    ORDER BY next_attempt_at LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 )"""
 
@@ -222,21 +216,41 @@ _OLDEST = _LOOK_AT_OLDEST + _TAKE
 _OLDEST_OF_EACH = _LOOK_AT_OLDEST_OF_EACH + _TAKE
 
 
-def _is_wanted(row: Row, endpoint: Endpoint | None) -> bool:
+class Address(NamedTuple):
+    """Of an endpoint, what decides whether and where a delivery goes: no more, for it is read in each claim."""
+
+    business_id: UUID
+    url: str
+    subscribed_events: list[str]
+    enabled: bool
+    hash_key: str
+
+    def is_subscribed_to(self, event: str) -> bool:
+        return category_of(event) in self.subscribed_events
+
+
+def _endpoints_of(rows: Sequence[Row]) -> dict[UUID, Address]:
+    businesses = {row.business_id for row in rows}
+    if not businesses:
+        return {}
+    found = Endpoint.objects.filter(business__in=businesses).values_list(*Address.__annotations__)
+    return {address.business_id: address for address in (Address(*values) for values in found)}
+
+
+def _is_wanted(row: Row, endpoint: Address | None) -> bool:
     return endpoint is not None and (
         row.is_manual or (endpoint.enabled and endpoint.is_subscribed_to(row.event))
     )
 
 
-def _put_aside(rows: Sequence[Row], endpoints: Mapping[UUID, Endpoint], *, at: datetime) -> None:
+def _put_aside(rows: Iterable[Row], endpoints: Mapping[UUID, Address], *, at: datetime) -> None:
     """Hold claimed deliveries whose endpoint is switched off, and skip those it is not subscribed to."""
     aside: dict[Delivery.State, list[UUID]] = {}
     for row in rows:
         endpoint = endpoints.get(row.business_id)
-        if not _is_wanted(row, endpoint):
-            is_subscribed = endpoint is not None and endpoint.is_subscribed_to(row.event)
-            state = Delivery.State.HELD if is_subscribed else Delivery.State.SKIPPED
-            aside.setdefault(state, []).append(row.id)
+        is_subscribed = endpoint is not None and endpoint.is_subscribed_to(row.event)
+        state = Delivery.State.HELD if is_subscribed else Delivery.State.SKIPPED
+        aside.setdefault(state, []).append(row.id)
     for state, ids in aside.items():
         Delivery.objects.filter(pk__in=ids).update(
             state=state,
@@ -247,11 +261,12 @@ def _put_aside(rows: Sequence[Row], endpoints: Mapping[UUID, Endpoint], *, at: d
         )
 
 
-def _claimed(row: Row, endpoint: Endpoint, token: UUID) -> Claimed:
+def _claimed(row: Row, endpoint: Address, *, token: UUID, until: datetime) -> Claimed:
     return Claimed(
         id=row.id,
         business_id=row.business_id,
         token=token,
+        leased_until=until,
         event=row.event,
         body=row.body,
         attempts_made=row.attempts_made,

@@ -60,11 +60,14 @@ class Drain:
         self._linger = linger
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()  # something was finished, or somebody rang
-        self._database = ThreadPoolExecutor(1, thread_name_prefix="drain-db")
+        # A thread, and with it a connection, to claim and one to finish: neither waits for the other's commit.
+        self._claims = ThreadPoolExecutor(1, thread_name_prefix="drain-claim")
+        self._finishes = ThreadPoolExecutor(1, thread_name_prefix="drain-finish")
         self._in_flight: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by business: started at
         self._silent: set[UUID] = set()  # businesses whose endpoint has not answered when it was last asked
         self._results: list[Finished] = []
         self._running: set[asyncio.Task[None]] = set()
+        self._finishing: asyncio.Task[None] | None = None
         self._stopping = False
         self.sent = 0
 
@@ -73,8 +76,9 @@ class Drain:
         try:
             asyncio.run(self._run())
         finally:
-            self._database.submit(_hang_up).result()
-            self._database.shutdown()
+            for thread in (self._claims, self._finishes):
+                thread.submit(_hang_up).result()
+                thread.shutdown()
         return self.sent
 
     def stop(self) -> None:
@@ -90,7 +94,7 @@ class Drain:
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
-        await self._in_database(lambda: claiming.release_stragglers(at=self._clock()))
+        await self._in_database(self._claims, lambda: claiming.release_stragglers(at=self._clock()))
         self._loop = asyncio.get_running_loop()
         ends_at = time.monotonic() + LIFE
         idle_until = time.monotonic() + self._linger
@@ -100,11 +104,11 @@ class Drain:
                 claimed = [] if self._stopping else await self._claim()
                 for delivery in claimed:
                     self._start(sender, delivery)
-                if claimed or self._running or self._results:
+                if claimed or self._is_busy():
                     idle_until = time.monotonic() + self._linger
                 elif self._stopping or self._is_over(min(idle_until, ends_at)):
                     return
-                await self._finish()
+                self._finish_soon()
                 if not claimed:
                     await self._wait_for_news()
                 if self._linger and time.monotonic() >= ends_at:
@@ -114,10 +118,12 @@ class Drain:
         """Tell whether it is time to end: not when somebody rang after the last look."""
         return time.monotonic() >= moment and not self._news.is_set()
 
+    def _is_busy(self) -> bool:
+        return bool(self._running or self._results or self._finishing)
+
     async def _wait_for_news(self) -> None:
-        busy = self._running or self._results
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), POLL if busy else IDLE_POLL)
+            await asyncio.wait_for(self._news.wait(), POLL if self._is_busy() else IDLE_POLL)
         if self._results:
             await asyncio.sleep(FINISH_PAUSE)
 
@@ -128,6 +134,7 @@ class Drain:
         now = self._clock()
         held = self._held()
         return await self._in_database(
+            self._claims,
             lambda: claiming.claim(
                 at=now,
                 until=now + timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN),
@@ -135,7 +142,7 @@ class Drain:
                 limit=free,
                 per_business=PER_BUSINESS,
                 held=held,
-            )
+            ),
         )
 
     def _held(self) -> dict[UUID, int]:
@@ -161,6 +168,10 @@ class Drain:
 
     async def _deliver(self, sender: Sender, delivery: Claimed) -> None:
         started_at = self._clock()
+        if started_at >= delivery.leased_until:  # this process stood still: by now it is somebody else's
+            self._in_flight[delivery.business_id].pop(delivery.id, None)
+            log.warning("a lease ended before its request", delivery=str(delivery.id))
+            return
         body = delivery.body.encode()
         exchange = await sender.post(
             delivery.url,
@@ -188,15 +199,29 @@ class Drain:
             jitter=random.uniform(-JITTER, JITTER),  # noqa: S311  (spreads load; guards nothing)
         )
 
+    def _finish_soon(self) -> None:
+        """Begin to write results down, unless that goes on already.
+
+        :raises OperationalError: the last results could not be written: the database stayed away
+        """
+        if self._finishing is not None and self._finishing.done():
+            self._finishing.result()
+            self._finishing = None
+        if self._results and self._finishing is None:
+            self._finishing = asyncio.create_task(self._finish())
+
     async def _finish(self) -> None:
-        results, self._results = self._results, []
-        if results:
-            lost = await self._in_database(lambda: finishing.finish(results))
+        try:
+            await asyncio.sleep(FINISH_PAUSE)
+            results, self._results = self._results, []
+            lost = await self._in_database(self._finishes, lambda: finishing.finish(results))
             if lost:
                 log.warning("leases ended before their results", deliveries=lost)
+        finally:
+            self._news.set()
 
-    async def _in_database(self, work: Callable[[], T]) -> T:
-        """Do blocking work in the drain's one database thread.
+    async def _in_database(self, thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        """Do blocking work in a database thread of the drain.
 
         Where the database is away, it is done again on a new connection: giving up would leave what is
         under way without its results, to be sent twice when its leases have ended.
@@ -204,12 +229,12 @@ class Drain:
         ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT + LEASE_MARGIN
         while True:
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._database, work)
+                return await asyncio.get_running_loop().run_in_executor(thread, work)
             except (InterfaceError, OperationalError) as error:
                 if time.monotonic() >= ends_at:
                     raise
                 log.warning("the database is away", error=type(error).__name__)
-            await asyncio.get_running_loop().run_in_executor(self._database, _hang_up)
+            await asyncio.get_running_loop().run_in_executor(thread, _hang_up)
             await asyncio.sleep(DATABASE_PAUSE)
 
 

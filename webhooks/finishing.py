@@ -43,27 +43,22 @@ class Move(NamedTuple):
     held_at: datetime | None  # only where it has none
 
 
-@transaction.atomic
 def finish(results: Sequence[Finished]) -> int:
     """Write down what came of attempts; return how many came too late, after their lease had ended."""
     if not results:
         return 0
-    in_batches = connection.vendor == "postgresql"
-    moves = [_next(result) for result in results]
-    moved = _move_in_one_statement(moves) if in_batches else _move(moves)
-    attempts = [_attempt(result) for result in results if result.delivery.id in moved]
-    if in_batches:
-        _insert_in_one_statement(attempts)
-    else:
-        Attempt.objects.bulk_create(
-            [Attempt(**dict(zip(ATTEMPT_COLUMNS, attempt, strict=True))) for attempt in attempts]
-        )
-    return len(results) - len(attempts)
+    write = _write_in_one_statement if connection.vendor == "postgresql" else _write
+    return len(results) - write([(_next(result), _attempt(result)) for result in results])
 
 
-def _move(moves: Sequence[Move]) -> set[UUID]:
-    """Move deliveries on, one by one; return which of them were still ours."""
-    return {move.id for move in moves if _move_one(move)}
+@transaction.atomic
+def _write(outcomes: Sequence[tuple[Move, NewAttempt]]) -> int:
+    """Move deliveries on, one by one; return how many of them were still ours."""
+    attempts = [attempt for move, attempt in outcomes if _move_one(move)]
+    Attempt.objects.bulk_create(
+        [Attempt(**dict(zip(ATTEMPT_COLUMNS, attempt, strict=True))) for attempt in attempts]
+    )
+    return len(attempts)
 
 
 def _move_one(move: Move) -> bool:
@@ -78,31 +73,6 @@ def _move_one(move: Move) -> bool:
         held_at=Coalesce("held_at", Value(move.held_at, DateTimeField())),
     )
     return bool(updated)
-
-
-def _move_in_one_statement(moves: Sequence[Move]) -> set[UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(_MOVE, [list(column) for column in zip(*moves, strict=True)])
-        return {delivery_id for (delivery_id,) in cursor.fetchall()}
-
-
-# One column of all rows is one parameter: the statement is the same for every batch, and stays prepared.
-_MOVE = """
-UPDATE webhooks_delivery AS delivery SET
-    lease_token = NULL,
-    is_manual = false,
-    state = move.state,
-    attempts_made = move.attempts_made,
-    manual_attempts = move.manual_attempts,
-    next_attempt_at = move.next_attempt_at,
-    delivered_at = coalesce(move.delivered_at, delivery.delivered_at),
-    held_at = coalesce(delivery.held_at, move.held_at)
-FROM unnest(
-    %s::uuid[], %s::uuid[], %s::text[], %s::smallint[], %s::smallint[],
-    %s::timestamptz[], %s::timestamptz[], %s::timestamptz[]
-) AS move (id, token, state, attempts_made, manual_attempts, next_attempt_at, delivered_at, held_at)
-WHERE delivery.id = move.id AND delivery.lease_token = move.token
-RETURNING delivery.id"""
 
 
 def _next(result: Finished) -> Move:
@@ -158,20 +128,46 @@ class NewAttempt(NamedTuple):
 ATTEMPT_COLUMNS = tuple(NewAttempt.__annotations__)
 
 
-def _insert_in_one_statement(attempts: Sequence[NewAttempt]) -> None:
-    # bulk_create makes the same statement anew each time, which takes three times as long as running it.
-    if attempts:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, [list(column) for column in zip(*attempts, strict=True)])
+def _write_in_one_statement(outcomes: Sequence[tuple[Move, NewAttempt]]) -> int:
+    columns = zip(*((*move, *attempt) for move, attempt in outcomes), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_WRITE, [list(column) for column in columns])
+        (written,) = cursor.fetchone()
+    return int(written)
 
 
-_INSERT = f"""
-INSERT INTO webhooks_attempt ({", ".join(ATTEMPT_COLUMNS)})
-SELECT * FROM unnest(
-    %s::uuid[], %s::smallint[], %s::boolean[], %s::timestamptz[], %s::inet[],
-    %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[],
-    %s::smallint[], %s::text[], %s::text[], %s::bytea[]
-)"""  # noqa: S608  (our own column names)
+# One column of all rows is one parameter: the statement is the same for every batch, and stays prepared.
+# Sent as it is kept (%b), an array needs no quoting.
+_WRITE = f"""
+WITH outcome AS (
+    SELECT * FROM unnest(
+        %b::uuid[], %b::uuid[], %b::text[], %b::smallint[], %b::smallint[],
+        %b::timestamptz[], %b::timestamptz[], %b::timestamptz[],
+        %b::uuid[], %b::smallint[], %b::boolean[], %b::timestamptz[], %b::text[]::inet[],
+        %b::float8[], %b::float8[], %b::float8[], %b::float8[], %b::float8[],
+        %b::smallint[], %b::text[], %b::text[], %b::bytea[]
+    ) AS outcome (
+        id, token, state, attempts_made, manual_attempts, next_attempt_at, delivered_at, held_at,
+        {", ".join(ATTEMPT_COLUMNS)}
+    )
+), moved AS (
+    UPDATE webhooks_delivery AS delivery SET
+        lease_token = NULL,
+        is_manual = false,
+        state = outcome.state,
+        attempts_made = outcome.attempts_made,
+        manual_attempts = outcome.manual_attempts,
+        next_attempt_at = outcome.next_attempt_at,
+        delivered_at = coalesce(outcome.delivered_at, delivery.delivered_at),
+        held_at = coalesce(delivery.held_at, outcome.held_at)
+    FROM outcome WHERE delivery.id = outcome.id AND delivery.lease_token = outcome.token
+    RETURNING delivery.id
+), written AS (
+    INSERT INTO webhooks_attempt ({", ".join(ATTEMPT_COLUMNS)})
+    SELECT {", ".join(f"outcome.{column}" for column in ATTEMPT_COLUMNS)} FROM outcome JOIN moved USING (id)
+    RETURNING 1
+)
+SELECT count(*) FROM written"""  # noqa: S608  (our own column names)
 
 
 def _attempt(result: Finished) -> NewAttempt:

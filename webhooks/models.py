@@ -28,9 +28,10 @@ class Event(models.TextChoices):
     PAYOUT_SUCCESS = "payout.success"
     PAYOUT_FAILED = "payout.failed"
 
-    @property
-    def category(self) -> str:
-        return str(self.value).partition(".")[0]
+
+def category_of(event: str) -> str:
+    """Return the category that an event belongs to."""
+    return str(event).partition(".")[0]
 
 
 class Endpoint(models.Model):
@@ -48,7 +49,7 @@ class Endpoint(models.Model):
         return self.url
 
     def is_subscribed_to(self, event: str) -> bool:
-        return Event(event).category in self.subscribed_events
+        return category_of(event) in self.subscribed_events
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):

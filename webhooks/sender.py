@@ -10,25 +10,27 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
-from types import SimpleNamespace, TracebackType
+from functools import cache, partial
+from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import AddrInfoType, Connection
+from aiohttp.tracing import Trace
 
 from webhooks.addresses import Network, is_public
 
 USER_AGENT = "Sluice-Webhooks/1.0"
 EXCERPT = 2048  # bytes kept of an answer
-LOOKUPS_AT_ONCE = 16  # a look-up may hang longer than we wait: its thread lives on
+LOOKUPS_AT_ONCE = 16
+LOOKUP_PATIENCE = 0.5  # seconds after which a look-up no longer counts among them
 LookUp = Callable[[str, int, int], list[Any]]  # host, port, family: what `socket.getaddrinfo` returns
 
 
@@ -99,11 +101,10 @@ class Sender:
         self._look_up = look_up
         self._tls = tls or verifying_tls()
         self._tls.sslobject_class = Tls
-        self._lookups = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="dns")
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(
-            resolver=VettingResolver(self._look_up, self._lookups, self._allowed),
+        connector = Connector(
+            resolver=VettingResolver(self._look_up, self._allowed),
             socket_factory=self._open_socket,
             ttl_dns_cache=5,
             limit=0,
@@ -119,7 +120,6 @@ class Sender:
             timeout=aiohttp.ClientTimeout(total=None),  # ours is around everything
             headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"},
             skip_auto_headers={"Accept-Encoding"},
-            trace_configs=[_tracing()],
             response_class=Answer,
         )
         return self
@@ -128,7 +128,6 @@ class Sender:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._session.close()
-        self._lookups.shutdown(wait=False, cancel_futures=True)
 
     async def post(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
         """Send a body and tell what came of it; no peer's behaviour makes this raise."""
@@ -149,24 +148,35 @@ class Sender:
         self, url: str, body: bytes, headers: dict[str, str], marks: Marks
     ) -> aiohttp.ClientResponse:
         while True:
-            marks.reused = False
+            marks.dialled_at = None
             try:
-                return await self._session.post(
-                    url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=marks
-                )
+                return await self._session.post(url, data=body, headers=headers, allow_redirects=False)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 # A kept connection that the peer closes while we write to it is no failure of the endpoint.
                 # Each round uses such a connection up, and a new one is never tried twice.
-                if not marks.reused:
+                if marks.connected_at is None or marks.dialled_at is not None:
                     raise
 
     def _open_socket(self, address: AddrInfoType) -> socket.socket:
         """Open the socket for a dial: the last moment to refuse, whatever led to this address."""
         family, kind, protocol, _, (host, *_) = address
         _require_callable(str(host), self._allowed)
-        _note_address(str(host))
-        _marks.get().forget_handshake()
+        _marks.get().dial(str(host))
         return socket.socket(family, kind, protocol)
+
+
+class Connector(aiohttp.TCPConnector):
+    """Makes connections, or takes kept ones, and notes when that is done."""
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  (aiohttp's own signature)
+    ) -> Connection:
+        connection = await super().connect(req, traces, timeout)
+        _marks.get().connected_at = time.perf_counter()
+        return connection
 
 
 class Answer(aiohttp.ClientResponse):
@@ -186,25 +196,25 @@ class Marks:
     started_at: float = field(default_factory=time.perf_counter)
     lookup_started_at: float | None = None
     lookup_ended_at: float | None = None
-    connect_started_at: float | None = None
+    dialled_at: float | None = None  # None where a kept connection was used
     tls_started_at: float | None = None
     tls_ended_at: float | None = None
     connected_at: float | None = None  # TLS included
     answered_at: float | None = None
     address: str | None = None
-    reused: bool = False
 
-    def forget_handshake(self) -> None:
-        """Begin anew, for a further address of the same name."""
+    def dial(self, address: str) -> None:
+        """Note the beginning of a connection, or of a further one to the next address of the same name."""
+        self.address = address.partition("%")[0]
+        self.dialled_at = self.dialled_at or time.perf_counter()
         self.tls_started_at = self.tls_ended_at = None
 
     def note(self, exchange: Exchange) -> None:
         exchange.address = self.address
         exchange.dns_ms = _between(self.lookup_started_at, self.lookup_ended_at)
-        dialled_at = self.lookup_ended_at or self.connect_started_at
-        exchange.connect_ms = _between(dialled_at, self.tls_started_at or self.connected_at)
+        exchange.connect_ms = _between(self.dialled_at, self.tls_started_at or self.connected_at)
         exchange.tls_ms = _between(self.tls_started_at, self.tls_ended_at)
-        exchange.wait_ms = _between(self.connected_at or self.started_at, self.answered_at)
+        exchange.wait_ms = _between(self.connected_at, self.answered_at)
         exchange.total_ms = (time.perf_counter() - self.started_at) * 1000
 
 
@@ -216,18 +226,27 @@ def _note_address(host: str) -> None:
 
 
 class VettingResolver(AbstractResolver):
-    """Looks names up in threads of its own and refuses those that lead where nobody may be called."""
+    """Looks names up and refuses those that lead where nobody may be called.
 
-    def __init__(self, look_up: LookUp, threads: ThreadPoolExecutor, allowed: Sequence[Network]) -> None:
+    The system's resolver may hang for longer than anybody waits here, so each look-up has a thread, and few
+    go on at once. One that takes long gives its place away: hanging names keep only each other waiting.
+    """
+
+    def __init__(self, look_up: LookUp, allowed: Sequence[Network]) -> None:
         self._look_up = look_up
-        self._threads = threads
         self._allowed = allowed
+        self._places = asyncio.Semaphore(LOOKUPS_AT_ONCE)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, self._look_up, host, port, family)
+        marks = _marks.get()  # of whoever asked first; others that ask meanwhile wait for the same answer
+        marks.lookup_started_at = time.perf_counter()
+        async with self._places:
+            answer = _in_thread(partial(self._look_up, host, port, family))
+            await asyncio.wait([answer], timeout=LOOKUP_PATIENCE)
+        found = await answer
+        marks.lookup_ended_at = time.perf_counter()
         for _, _, _, _, address in found:
             _require_callable(str(address[0]), self._allowed)
         return [
@@ -243,7 +262,28 @@ class VettingResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """The threads are the sender's."""
+        """Nothing is kept: a thread that hangs ends with its look-up, or with the process."""
+
+
+def _in_thread(work: Callable[[], list[Any]]) -> asyncio.Future[list[Any]]:
+    """Do blocking work in a thread that nobody has to wait for, also at the end of the process."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Any]] = loop.create_future()
+
+    def settle(settle_with: Callable[[Any], None], result: Any) -> None:
+        if not answer.done():
+            settle_with(result)
+
+    def run() -> None:
+        try:
+            settling = partial(settle, answer.set_result, work())
+        except Exception as error:  # noqa: BLE001  (it is raised where the answer is awaited)
+            settling = partial(settle, answer.set_exception, error)
+        with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(settling)
+
+    threading.Thread(target=run, name="dns", daemon=True).start()
+    return answer
 
 
 def _require_callable(host: str, allowed: Sequence[Network]) -> None:
@@ -295,30 +335,6 @@ _FAILURES: tuple[tuple[type[BaseException], str, str], ...] = (
     (aiohttp.NonHttpUrlClientError, "invalid_url", "The address is not a URL."),
     (ValueError, "invalid_url", "The address is not a URL."),
 )  # fmt: skip
-
-
-def _tracing() -> aiohttp.TraceConfig:
-    config = aiohttp.TraceConfig()
-    for event, attribute in (
-        (config.on_dns_resolvehost_start, "lookup_started_at"),
-        (config.on_dns_resolvehost_end, "lookup_ended_at"),
-        (config.on_connection_create_start, "connect_started_at"),
-        (config.on_connection_create_end, "connected_at"),
-    ):
-        event.append(_marking(attribute))
-    config.on_connection_reuseconn.append(_mark_reuse)
-    return config
-
-
-async def _mark_reuse(_session: Any, context: SimpleNamespace, _parameters: Any) -> None:
-    context.trace_request_ctx.reused = True
-
-
-def _marking(attribute: str) -> Any:
-    async def mark(_session: Any, context: SimpleNamespace, _parameters: Any) -> None:
-        setattr(context.trace_request_ctx, attribute, time.perf_counter())
-
-    return mark
 
 
 def _between(start: float | None, end: float | None) -> float | None:

@@ -3,6 +3,7 @@ import hmac
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -269,6 +270,22 @@ class TestDrain:
         assert finish(taken_over, DELIVERED) == 0
         assert Attempt.objects.get().number == 1
 
+    def test_sends_nothing_when_its_lease_ended_before_it_came_to_it(self, monkeypatch):
+        """As after a stop of the process between the claim and the request."""
+        claim = claiming.claim
+
+        def claim_and_stand_still(**named):
+            return [replace(each, leased_until=now()) for each in claim(**named)]
+
+        monkeypatch.setattr(claiming, "claim", claim_and_stand_still)
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            made = drain_once()
+
+        delivery.refresh_from_db()
+        assert (made, door.connections) == (0, 0)
+        assert (delivery.state, delivery.attempts_made) == (STATES.WAITING, 0)
+
     def test_leases_longer_than_any_exchange_can_last(self, settings):
         settings.WEBHOOK_TIMEOUT = 60
         with zoo.opened(zoo.slow(0.2)) as door:
@@ -279,6 +296,30 @@ class TestDrain:
             running.join()
 
         assert lease_ends_at > timezone.now() + timedelta(seconds=70)
+
+
+class TestIsolation:
+    def test_of_a_thousand_due_rows_at_a_hanging_endpoint_is_not_felt_by_others(self, settings):
+        """In small what `benchmarks/webhooks.py --parts isolation` measures in full."""
+        settings.WEBHOOK_TIMEOUT = 2
+        sent_at = {}
+        with zoo.opened(zoo.silent) as deaf, zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_deliveries(make_endpoint(url=deaf.url), 1000, at=now() - timedelta(hours=1))
+            others = [make_endpoint(url=door.url) for _ in range(9)]
+            running = in_background(lambda: drain_once(linger=10))
+            wait_until(lambda: deaf.requests)
+            for number in range(45):
+                delivery = make_delivery(others[number % 9], at=timezone.now())
+                sent_at[str(delivery.pk)] = time.monotonic()
+                drain_once()  # as a ring does
+                time.sleep(0.02)
+            wait_until(lambda: len(door.requests) == 45)
+            drains.stop_gracefully()
+            running.join()
+
+        delays = sorted(one.at - sent_at[one.header("X-Service-Idempotency-Key")] for one in door.requests)
+        assert delays[int(45 * 0.95)] < 1
+        assert len(deaf.requests) <= drains.PER_BUSINESS * 2
 
 
 class Gauge:

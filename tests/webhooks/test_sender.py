@@ -150,6 +150,7 @@ class TestBadPeers:
             (zoo.continue_flood, "timeout", "No answer within 0.6 seconds."),
             (zoo.reset, "connection_reset", "The connection was reset."),
             (zoo.garbage, "bad_answer", "The answer is not HTTP."),
+            (zoo.garbage_with_the_headers, "bad_answer", "The answer is not HTTP."),
             (zoo.header_flood, "bad_answer", "The answer is not HTTP."),
             (zoo.long_header, "bad_answer", "The answer is not HTTP."),
             (zoo.closing_without_answer, "disconnected", "The connection was closed without an answer."),
@@ -267,6 +268,33 @@ class TestLookUps:
 
         assert exchange.error == "timeout"
         assert exchange.address is None
+
+    def test_that_hang_keep_only_each_other_waiting(self):
+        woken = threading.Event()
+
+        def look_up(host, port, family):
+            if host.startswith("hanging"):
+                woken.wait(5)
+            return leading_to("127.0.0.1")(host, port, family)
+
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            urls = [f"http://hanging{number}.example/" for number in range(senders.LOOKUPS_AT_ONCE)]
+            exchanges = post_all(
+                [*urls, door.named("hooks.shop.example")], look_up=look_up, timeout=2, at_once=True
+            )
+        woken.set()
+
+        assert {exchange.error for exchange in exchanges[:-1]} == {"timeout"}
+        assert exchanges[-1].succeeded
+        assert exchanges[-1].total_ms < 1500
+
+    def test_that_hang_do_not_keep_the_process_from_ending(self):
+        woken = threading.Event()
+
+        post("http://hooks.shop.example/", look_up=lambda *_: woken.wait(5) and [])
+
+        assert all(thread.daemon for thread in threading.enumerate() if thread.name == "dns")
+        woken.set()
 
     def test_that_find_nothing_are_named(self):
         def fail(*_):

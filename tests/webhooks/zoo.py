@@ -259,6 +259,12 @@ def garbage_in_the_body(visit: Visit) -> None:
     visit.send(b"this is no chunk\r\n")
 
 
+def garbage_with_the_headers(visit: Visit) -> None:
+    visit.read()
+    visit.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nthis is no chunk\r\n")
+    visit.stay()
+
+
 def closing_within_the_body(visit: Visit) -> None:
     visit.read()
     visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
