@@ -15,6 +15,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["worker"].add("webhooks.sweep:Sweep")  # by name: it needs the models, which are not loaded yet
 app.conf.beat_schedule = {
+    "say that we live": {"task": "config.heartbeat", "schedule": 5.0, "options": {"expires": 5}},
     "expire what is due": {"task": "payments.expire_due", "schedule": 1.0},
     "ask about unknown outcomes": {"task": "payments.requery_due", "schedule": 5.0},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},

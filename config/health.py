@@ -1,7 +1,25 @@
-"""Is the process alive, and can it serve?"""
+"""For load balancers and Prometheus: does the process live, can it serve, and how much does it do?"""
 
+from hmac import compare_digest
+from ipaddress import ip_address, ip_network
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, JsonResponse
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from prometheus_client import CONTENT_TYPE_LATEST
+from redis import Redis
+from redis.exceptions import RedisError
+
+from config import metrics
+from config.models import LATE_AFTER, last_beat
+from merchants.callers import client_address
+
+BROKER_TIMEOUT = 0.5  # seconds
+
+_migrated = False  # once true it stays so: this process's code asks for no more than it did
 
 
 def livez(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
@@ -10,10 +28,73 @@ def livez(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
 
 
 def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
-    """The process can serve: its database answers."""
+    """The process can serve: its database answers, and has the tables that this code knows.
+
+    A broker that is away or workers that stand still are told, as `degraded`, and are no reason to take
+    requests from this process: payments go on, their events are rows and wait.
+    """
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        migrated, worker = has_migrated(), worker_state()
     except DatabaseError:
-        return JsonResponse({"status": "unavailable", "database": "away"}, status=503)
-    return JsonResponse({"status": "ok", "database": "ok"})
+        return _unready({"database": "away"})
+    if not migrated:
+        return _unready({"database": "ok", "migrations": "missing"})
+    states = {"database": "ok", "migrations": "ok", "broker": broker_state(), "worker": worker}
+    status = "ok" if set(states.values()) <= {"ok"} else "degraded"
+    return JsonResponse({"status": status, **states})
+
+
+def _unready(states: dict[str, str]) -> JsonResponse:
+    return JsonResponse({"status": "unavailable", **states}, status=503, headers={"Retry-After": "5"})
+
+
+def has_migrated() -> bool:
+    """Tell whether the database has every migration that this code has."""
+    global _migrated  # noqa: PLW0603  (a fact about the process)
+    if not _migrated:
+        executor = MigrationExecutor(connection)
+        _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return _migrated
+
+
+def worker_state() -> str:
+    """Return ok, late, or none where no worker has ever said that it lives."""
+    beat = last_beat()
+    if beat is None:
+        return "none"
+    return "ok" if timezone.now() - beat < LATE_AFTER else "late"
+
+
+def broker_state() -> str:
+    """Return ok or away. A broker in memory is there whenever the process is."""
+    if not settings.REDIS_URL:
+        return "ok"
+    try:
+        with Redis.from_url(
+            settings.REDIS_URL, socket_timeout=BROKER_TIMEOUT, socket_connect_timeout=BROKER_TIMEOUT
+        ) as broker:
+            broker.ping()
+    except RedisError:
+        return "away"
+    return "ok"
+
+
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    """Show the metrics to whoever may see them: by network, or by token."""
+    if not (_has_token(request) or _is_near(request)):
+        raise PermissionDenied
+    return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
+
+
+def _has_token(request: HttpRequest) -> bool:
+    expected = f"Bearer {settings.METRICS_TOKEN}".encode()
+    given = request.META.get("HTTP_AUTHORIZATION", "").encode(errors="replace")
+    return bool(settings.METRICS_TOKEN) and compare_digest(given, expected)
+
+
+def _is_near(request: HttpRequest) -> bool:
+    try:
+        caller = ip_address(client_address(request))
+    except ValueError:  # a socket has no address
+        return False
+    return any(caller in ip_network(network) for network in settings.METRICS_ALLOW_CIDRS)

@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from config.metrics import count_request
 from config.problems import problem_response
 from merchants.masking import mask_card_numbers
 
@@ -39,8 +40,10 @@ class RequestContext:
         started = time.perf_counter()
         try:
             response = self.get_response(request)
+            seconds = time.perf_counter() - started
+            count_request(request, response, seconds=seconds)
             if settings.LOG_REQUESTS:
-                _log_request(request, response, seconds=time.perf_counter() - started)
+                _log_request(request, response, seconds=seconds)
         finally:
             structlog.contextvars.clear_contextvars()
         response.headers["X-Request-Id"] = request.id  # type: ignore[attr-defined]

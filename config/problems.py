@@ -20,6 +20,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from config.metrics import PROBLEMS_TOLD
 from merchants.errors import Problem
 from merchants.masking import mask_card_numbers
 
@@ -81,6 +82,7 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
     """Turn any exception of an API view into its answer. DRF calls this."""
     exception = _as_api_exception(exception)
     request = context["request"]
+    PROBLEMS_TOLD.labels(_code(exception)).inc()
     body = problem(
         _code(exception),
         request_id=getattr(request, "id", ""),
@@ -113,6 +115,7 @@ def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") ->
 
 def problem_response(request: HttpRequest, code: str) -> HttpResponse:
     """Answer with a problem outside of DRF's views."""
+    PROBLEMS_TOLD.labels(code).inc()
     body = problem(code, request_id=getattr(request, "id", ""))
     return HttpResponse(json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE)
 

@@ -307,6 +307,12 @@ if ACCOUNT_PROVIDER and not (
 if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
     raise ImproperlyConfigured("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
 
+# Metrics ---------------------------------------------------------------------------------------------
+
+METRICS_ALLOW_CIDRS = env.words("METRICS_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128"))
+METRICS_TOKEN = env.text("METRICS_TOKEN")  # a caller from elsewhere needs it; empty: there is none
+WORKER_METRICS_ADDRESS = env.text("WORKER_METRICS_ADDRESS")  # host:port; empty: a worker does not listen
+
 # Production refuses to start on anything unsafe ------------------------------------------------------
 
 if not SANDBOX:

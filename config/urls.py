@@ -79,9 +79,10 @@ urlpatterns = [
     path("dashboard/logout/", dashboard.sign_out, name="sign-out"),
     # Our own people
     path("admin/", admin.site.urls),
-    # For load balancers
+    # For load balancers and Prometheus
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", health.metrics_page, name="metrics"),
 ]
 
 handler400 = "config.docs.bad_request"

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
+import structlog
 from django.conf import settings
 from django.db import models
 from django.http import HttpRequest
@@ -91,7 +92,7 @@ class SignedRequest(BaseAuthentication):
         remembered = key_ring.remembered(api_key_id)
         is_right = remembered is not None and _is_right(signature, remembered, text)
         if remembered is not None and is_right and _is_in_time(timestamp) and _use(remembered, nonce, now):
-            return remembered.business, remembered
+            return _known(remembered)
         # Not known here, or something is wrong: from now on only what the database says counts.
         api_key = key_ring.fetch(api_key_id, now=now)
         if remembered is None:  # one HMAC for each request: time must not tell whether the key is there
@@ -103,10 +104,16 @@ class SignedRequest(BaseAuthentication):
             raise InvalidSignature(**({"string_to_sign": _shown(text)} if settings.SANDBOX else {}))
         if not _use(api_key, nonce, now):
             raise NonceReused
-        return api_key.business, api_key
+        return _known(api_key)
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return SCHEME
+
+
+def _known(api_key: ApiKey) -> tuple[Business, ApiKey]:
+    """Return who calls, and let the log lines of the request say it too."""
+    structlog.contextvars.bind_contextvars(business=str(api_key.business_id))
+    return api_key.business, api_key
 
 
 def request_target(request: Request | HttpRequest) -> str:

@@ -6,6 +6,7 @@ from django.utils.module_loading import import_string
 from rest_framework import status
 
 from merchants.errors import Problem
+from merchants.metrics import Timed
 
 
 class RailUnavailable(Problem):
@@ -30,5 +31,4 @@ def connector(dotted_name: str) -> object:
 
 @lru_cache(maxsize=8)
 def _made(dotted_name: str) -> object:
-    made: object = import_string(dotted_name)()
-    return made
+    return Timed(import_string(dotted_name)())

@@ -116,13 +116,25 @@ class Moves:
         )
 
 
+_known: list[Guard] = []  # every app's
+
+
 def put_up_after_migrate(app: AppConfig, guards: Iterable[Guard]) -> None:
     """Have an app's guards put up whenever its migrations have run."""
+    _known.extend(guards)
 
     def put_up_missing(using: str, **_: Any) -> None:
         put_up(guards, connections[using])
 
     post_migrate.connect(put_up_missing, sender=app, weak=False)  # weak: it would be gone at once
+
+
+def missing(connection: BaseDatabaseWrapper) -> list[str]:
+    """Return the names of guards that the database should have and has not."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EXISTING[connection.vendor])
+        existing = {name for (name,) in cursor.fetchall()}
+    return [name for guard in _known for name in guard.triggers(connection.vendor) if name not in existing]
 
 
 def put_up(guards: Iterable[Guard], connection: BaseDatabaseWrapper) -> None:

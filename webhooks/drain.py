@@ -31,6 +31,7 @@ from django.utils import timezone
 from webhooks import claiming, finishing
 from webhooks.claiming import Claimed
 from webhooks.finishing import Finished
+from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
 from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
@@ -186,6 +187,7 @@ class Drain:
         )
         self._in_flight[delivery.business_id].pop(delivery.id, None)
         (self._silent.add if exchange.error == "timeout" else self._silent.discard)(delivery.business_id)
+        _count(delivery, exchange)
         self._results.append(self._judge(delivery, exchange, started_at))
         self.sent += 1
         self._news.set()
@@ -216,6 +218,7 @@ class Drain:
             results, self._results = self._results, []
             lost = await self._in_database(self._finishes, lambda: finishing.finish(results))
             if lost:
+                LEASES_LOST.inc(lost)
                 log.warning("leases ended before their results", deliveries=lost)
         finally:
             self._news.set()
@@ -236,6 +239,21 @@ class Drain:
                 log.warning("the database is away", error=type(error).__name__)
             await asyncio.get_running_loop().run_in_executor(thread, _hang_up)
             await asyncio.sleep(DATABASE_PAUSE)
+
+
+def _count(delivery: Claimed, exchange: Exchange) -> None:
+    """Count an attempt, and log one that failed."""
+    ATTEMPTS.labels("delivered" if exchange.succeeded else exchange.error).inc()
+    ATTEMPT_SECONDS.observe(exchange.total_ms / 1000)
+    if not exchange.succeeded:
+        log.info(
+            "attempt failed",
+            delivery=str(delivery.id),
+            business=str(delivery.business_id),
+            number=delivery.number,
+            error=exchange.error,
+            status=exchange.status,
+        )
 
 
 def _hang_up() -> None:

@@ -15,6 +15,7 @@ from ledger.services import Booking
 from merchants.rows import Follower
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
+from payments.metrics import OUTCOMES
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.outcomes import Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
@@ -99,6 +100,7 @@ def finish(
     transaction.finish(
         outcome, captured=captured, fee=costs, answer=answer, cause=cause, now=now, followed_by=book_and_tell
     )
+    OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
     if deliveries:
         database.on_commit(bell.ring, robust=True)
 

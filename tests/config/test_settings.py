@@ -34,7 +34,9 @@ def start(environment: dict[str, str], *command: str) -> subprocess.CompletedPro
 
 class TestEnvironmentExample:
     def test_lists_every_variable_that_is_read(self):
-        code = "".join((PROJECT / "config" / name).read_text() for name in ("settings.py", "env.py"))
+        code = "".join(
+            (PROJECT / "config" / name).read_text() for name in ("settings.py", "env.py", "gunicorn.py")
+        )
         read = set(re.findall(r'(?:env\.(?:text|flag|number|words|choice)|_secret)\(\s*"([A-Z_]+)"', code))
 
         listed = set(re.findall(r"^([A-Z_]+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))

@@ -101,7 +101,7 @@ TABLE = [
 ]
 
 # Signed calls have tests of their own; these pages are open to everybody and change nothing.
-ELSEWHERE = ("api/", "docs", "3ds/", "livez", "readyz", "admin/")
+ELSEWHERE = ("api/", "docs", "3ds/", "livez", "readyz", "metrics", "admin/")
 FRONT = ""
 
 
