@@ -1,0 +1,40 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from config import support
+
+
+class Command(BaseCommand):
+    help = (
+        "Put what is needed to help with this installation into one archive: versions, settings without "
+        "secrets, the doctor's findings, counts, metrics, and the last lines of the logs that are named. "
+        "Example: manage.py support_bundle --redact --log /var/log/sluice/web.log"
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--output", type=Path, help="the archive (default sluice-support-<time>.zip)")
+        parser.add_argument(
+            "--log", type=Path, action="append", default=[], help="a log file; may be given several times"
+        )
+        parser.add_argument(
+            "--redact",
+            action="store_true",
+            help="leave out e-mail addresses, references and IP addresses too; secrets never go in",
+        )
+
+    def handle(self, *, output: Path | None, log: list[Path], redact: bool, **options: Any) -> None:
+        now = timezone.now()
+        target = output or Path(f"sluice-support-{now:%Y%m%d-%H%M%S}.zip")
+        missing = [str(path) for path in log if not path.is_file()]
+        if missing:
+            raise CommandError(f"There is no log file {', '.join(missing)}.", returncode=2)
+        try:
+            support.write(target, logs=log, redact=redact, now=now)
+        except FileExistsError:
+            raise CommandError(f"{target} is there already.", returncode=2) from None
+        self.stdout.write(f"Wrote {target}. Look at it before you send it to anybody.")
