@@ -14,7 +14,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 
 from config.openapi_answers import components, headers
 from config.openapi_fields import described, field_schema
-from config.openapi_operations import EVERYWHERE, OPERATIONS, TAGS, Answer, Body, Operation
+from config.openapi_operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Answer, Body, Operation
 from config.openapi_words import INTRODUCTION
 from config.problems import CONTENT_TYPE, PROBLEMS
 from merchants.pagination import NewestFirst
@@ -39,6 +39,8 @@ class SluiceSchema(AutoSchema):
     ) -> Schema | None:
         self.registry, self.path, self.path_regex = registry, path, path_regex
         self.path_prefix, self.method = path_prefix, method
+        if (type(self.view), method) in UNDESCRIBED:
+            return None
         operation = OPERATIONS.get((type(self.view), method))
         if operation is None:
             warn(f"config.openapi_operations does not describe {method} {path}.")

@@ -6,7 +6,7 @@ from config.openapi_words import response_code_list
 from config.problems import PROBLEMS, problem
 from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UNKNOWN_FIELD
 from payments.models import CardOperation, Transaction
-from virtual_accounts.models import VirtualAccount
+from virtual_accounts.models import Session, VirtualAccount
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -100,6 +100,7 @@ _PAYMENT: Schema = {
     ),
     "source": _ref("CardShown", "The card. Card payments and card checks."),
     "customer": _ref("Customer", "Payer or beneficiary."),
+    "virtual_account_details": _ref("TransferDetails", "Where the payer transfers to. Virtual accounts."),
     "total_amount_captured": _minor_units("Captured so far. Card payments.", 50_000),
     "total_amount_available_to_refund": _minor_units("Left to refund. Card payments.", 50_000),
     "total_amount_refunded": _minor_units("Refunded so far. Card payments.", 0),
@@ -144,8 +145,10 @@ _PROBLEM: Schema = {
         "`invalid_signature`, in the sandbox: the text that the server built and signed.",
         STRING_TO_SIGN,
     ),
+    "success": {"const": False, "description": "Errors of the simulation."},
+    "message": _text("Errors of the simulation: the same as `detail`.", PROBLEMS["unknown_account"].help),
 }
-_EXTRA_MEMBERS = ("errors", "server_time", "string_to_sign")
+_EXTRA_MEMBERS = ("errors", "server_time", "string_to_sign", "success", "message")
 # Its `status` is the first resource's: contract before RFC 9457, whose own `status` is advisory.
 _DUPLICATE: Schema = {name: form for name, form in _PROBLEM.items() if name not in _EXTRA_MEMBERS} | {
     "code": _one_of("Decide by this.", ["duplicate_reference"]),
@@ -171,6 +174,28 @@ SCHEMAS: Schema = {
             "card_last4": _text("Last four digits.", "4081", pattern="^[0-9]{4}$"),
             "expiry_month": _text("Two digits.", "12", pattern="^[0-9]{2}$"),
             "expiry_year": _text("Four digits.", "2035", pattern="^[0-9]{4}$"),
+        },
+    ),
+    "TransferDetails": _object(
+        "Where a payment is transferred to, and what arrived.",
+        {
+            "account_number": _text("The payer transfers to it.", "1000000014", pattern="^[0-9]{10}$"),
+            "bank": _text("The bank that hosts it.", "Wema Bank"),
+            "account_name": _text("Name on the account.", "Ada Obi"),
+            "expected_amount": _text("Minor units, as text.", "50000", pattern="^[0-9]+$"),
+            "amount_received": _text("Empty until the transfer arrives.", "50000", pattern="^[0-9]*$"),
+            "expires_at": _text("Funds are accepted before it.", "2026-01-31T08:15:00.000Z", **_MOMENT),
+            "status": _one_of("All but `pending` are final.", Session.Status.values),
+        },
+    ),
+    "Simulated": _object(
+        "A simulated transfer arrived.",
+        {
+            "success": {"const": True, "examples": [True]},
+            "message": _text(
+                "What came of it.",
+                "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.",
+            ),
         },
     ),
     "Customer": _object(

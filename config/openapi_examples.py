@@ -54,6 +54,14 @@ PAYMENT_REQUESTS = named(
     | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
     card_payment_to_capture_later=_CARD_PAYMENT | {"reference": "order-1045", "capture": False},
     card_payment_that_is_declined=_CARD_PAYMENT | {"reference": "order-1046", "amount": DECLINED_AMOUNT},
+    virtual_account_payment={
+        "request_type": "payment",
+        "reference": "order-1047",
+        **_filled(
+            "VirtualAccountPayment",
+            *("amount", "currency", "payment_method", "payment_method_id", "expiry_duration"),
+        ),
+    },
     payout=_PAYOUT,
     card_check={
         "request_type": "card_check",
@@ -77,6 +85,10 @@ ACCOUNT_REQUESTS = named(
         "BusinessAccount", "type", "account_type", "email", "currency", "business_name", "phone_number", "bvn"
     )
     | {"reference": "ada-books", "address": _ADDRESS},
+)
+SIMULATE_REQUESTS = named(
+    transfer=_filled("Simulate", "account_number", "amount"),
+    transfer_of_somebody=_filled("Simulate", "account_number", "amount", "sender_name"),
 )
 
 
@@ -132,6 +144,15 @@ PAYMENT_ANSWERS = named(
     | _PENDING
     | {"redirect_link": SCHEMAS["Payment"]["properties"]["redirect_link"]["examples"][0]},
     card_payment_that_is_declined=_without(_PAID, "authorization_code", "merchant_descriptor") | _DECLINED,
+    virtual_account_payment=_without(
+        _PAID, *_OF_CARDS, "source", "refund_status", "gateway_code", "acquirer_transaction_id"
+    )
+    | {
+        "reference": "order-1047",
+        "fee": 500,
+        "response_summary": "Payment of 50000 NGN received from Ada Obi",
+        "virtual_account_details": _answer("TransferDetails", status="success"),
+    },
     payout=_without(_PAID, *_OF_CARDS, "source", "refund_status")
     | {
         "request_type": "payout",
@@ -170,6 +191,8 @@ ACCOUNTS = named(
     },
 )
 BALANCES = named(balances={"data": [_answer("Balance")]})
+INACTIVE_ACCOUNT = named(static_account=_ACCOUNT | {"status": "inactive"})
+SIMULATED = named(simulated=_answer("Simulated"))
 BANKS = named(banks={"data": [_answer("Bank")]})
 
 

@@ -13,7 +13,13 @@ from merchants.strict_fields import RequestSerializer
 from payments import views
 from payments.filters import FilterSerializer
 from payments.flows import FLOWS
-from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerializer
+from payments.serializers import (
+    CaptureSerializer,
+    DeactivateSerializer,
+    RefundSerializer,
+    SimulateSerializer,
+    VoidSerializer,
+)
 from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
 from virtual_accounts.serializers import (
@@ -123,7 +129,15 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
             ),
             200: Answer(REPLAYED, "Payment", examples.PAID, ("Idempotent-Replayed",)),
         },
-        problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
+        problems=(
+            *OF_WRITES,
+            "not_allowed_here",
+            "unsupported_currency",
+            "invalid_payment_method",
+            "duplicate_reference",
+            "invalid_state",
+            *OF_RAILS,
+        ),
     ),
     (views.PaymentsView, "GET"): Operation(
         id="listPayments",
@@ -227,6 +241,25 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.BALANCE,
         answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
     ),
+    (views.DeactivateView, "POST"): Operation(
+        id="deactivateVirtualAccount",
+        tag="Virtual accounts",
+        summary="Deactivate a virtual account",
+        description="It accepts nothing more; a payment that is open on it fails. Repeating it changes nothing.",
+        body=Body(serializer=DeactivateSerializer, examples=examples.VOID_REQUESTS, required=False),
+        answers={200: Answer("The account.", "VirtualAccount", examples.INACTIVE_ACCOUNT)},
+        problems=(*OF_WRITES, *NO_SUCH),
+        reference="customer-7",
+    ),
+    (views.SimulateView, "POST"): Operation(
+        id="simulateTransfer",
+        tag="Virtual accounts",
+        summary="Let a bank transfer arrive (sandbox)",
+        description=words.SIMULATE,
+        body=Body(serializer=SimulateSerializer, examples=examples.SIMULATE_REQUESTS),
+        answers={200: Answer("The transfer arrived.", "Simulated", examples.SIMULATED)},
+        problems=(*OF_WRITES, "unknown_account", "sandbox_only"),
+    ),
     (views.BanksView, "GET"): Operation(
         id="listBanks",
         tag="Banks",
@@ -240,8 +273,11 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     ),
 }
 
+# The look-up of an account whose reference is `simulate`: described with all the others.
+UNDESCRIBED = {(views.SimulateView, "GET")}
+
 TAGS = [
-    {"name": "Payments", "description": "Card payments, payouts and card checks."},
+    {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
     {"name": "Refunds", "description": "Giving captured card payments back."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},

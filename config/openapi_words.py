@@ -65,7 +65,8 @@ CREATE_PAYMENT = """\
 
 A card payment that needs 3-D Secure answers `pending` with a `redirect_link`: send the payer there. The payer
 comes back to your `redirect_url` with `reference`, `id` and `status` in the query; that is no proof of
-payment, so look the payment up. With `capture: false` the amount is only authorised, and the payment stays
+payment, so look the payment up. A payment into a virtual account answers `pending` with the number that the payer
+transfers to, in `virtual_account_details`. With `capture: false` the amount is only authorised, and the payment stays
 `pending` until you capture or void it, or 7 days have passed.
 
 """
@@ -87,12 +88,20 @@ Either may be below zero: `pending` where more was refunded than earned since th
 where payouts need not be covered (the sandbox). The next settlement is netted by it.
 """
 
+SIMULATE = """\
+Treats the call as a bank transfer that arrived at one of your account numbers. The outcome is told by webhook, as
+a real one's. Money that fits nothing (the payment is over, the account inactive) arrives too: `message` says that
+it was booked as unapplied.
+"""
+
 RESPONSE_CODES = (
     outcomes.COMPLETED,
     outcomes.PROCESSING,
     *outcomes.CARD_DECLINES,
     outcomes.payout_failure("51"),
     outcomes.AUTHORISATION_EXPIRED,
+    outcomes.TRANSFER_EXPIRED,
+    outcomes.amount_mismatch(expected=50_000, received=40_000, currency="NGN"),
     outcomes.VOIDED,
 )
 
@@ -105,6 +114,7 @@ def response_code_list() -> str:
 # Of each kind of request, and of each object in one: its title, and what it is.
 ABOUT_REQUESTS = {
     "CardPayment": ("Card payment", "Take a payment from a card."),
+    "VirtualAccountPayment": ("Virtual account payment", "Take a payment by bank transfer."),
     "Payout": ("Payout", "Pay out to a bank account."),
     "CardCheck": ("Card check", "Is this card alive? No money moves."),
     "Source": ("Card", "Its number and CVV are never given back."),
@@ -119,6 +129,8 @@ ABOUT_REQUESTS = {
     "StaticAccount": ("Static account", "One customer and a permanent number."),
     "DynamicAccount": ("Dynamic account", "A fresh number for each payment."),
     "BusinessAccount": ("Business account", "A business's static account."),
+    "Deactivate": ("Deactivation", "A deactivation says nothing: an empty object, or no body at all."),
+    "Simulate": ("Simulated transfer", "What the bank would tell."),
     "Address": ("Address", "Where the holder lives, or is registered."),
 }
 
@@ -202,6 +214,20 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
             "https://shop.example/back",
         ),
         "capture": Word("`false` authorises without capturing. Default `true`.", True),
+    },
+    "VirtualAccountPayment": _ORDER
+    | {
+        "payment_method": Word("How the payer pays.", "virtual_account"),
+        "payment_method_id": Word(
+            "The `id` of one of your active virtual accounts.", "01980a5e-7b00-7c00-8000-000000000003"
+        ),
+        "expiry_duration": Word("Seconds that the account number accepts the transfer.", 900),
+        "customer": Word("Who pays."),
+    },
+    "Simulate": {
+        "account_number": Word("Of `virtual_account_details`, or of a static account.", "1000000014"),
+        "amount": Word("Minor units.", 50_000),
+        "sender_name": Word("Who sends it. Default: a sandbox sender.", "Ada Obi"),
     },
     "Payout": _ORDER | {"customer": Word("Who is paid.")},
     "CardCheck": {

@@ -44,6 +44,7 @@ PROBLEMS: dict[str, Kind] = {
     "unknown_field": Kind(400, "The request has an unknown field", "Remove the field, or correct its spelling: where money moves a typing error must not be dropped silently."),
     "not_allowed_here": Kind(400, "The request has a field of another kind of request", "Remove the field: it belongs to another request_type or payment_method."),
     "unsupported_currency": Kind(400, "The currency is not enabled", "Use an ISO 4217 code that is enabled for the business."),
+    "invalid_payment_method": Kind(400, "The virtual account cannot be paid into", "Use the `id` of one of your active virtual accounts, in its currency."),
     "amount_too_large": Kind(400, "The amount is too large", "Ask for no more than what was authorised or is left to refund."),
     "missing_header": Kind(401, "An authentication header is missing", "Send X-Api-Key, X-Timestamp, X-Nonce and X-Signature."),
     "malformed_header": Kind(401, "An authentication header is malformed", "Send each header once, in its form."),
@@ -54,6 +55,7 @@ PROBLEMS: dict[str, Kind] = {
     "key_may_not_write": Kind(403, "The key may only read", "Use a key pair with full access."),
     "sandbox_only": Kind(403, "Only the sandbox does this", "Call it in the sandbox."),
     "not_found": Kind(404, "There is no such resource", "Check the address and the reference."),
+    "unknown_account": Kind(404, "There is no such account number", "Use the account number of one of your virtual accounts, or of an open payment into one."),
     "method_not_allowed": Kind(405, "The method is not allowed here", "See the `Allow` header."),
     "not_acceptable": Kind(406, "No answer in that form", "Accept application/json."),
     "duplicate_reference": Kind(409, "The reference belongs to another request", "Use a new reference, or repeat the first request exactly."),
@@ -74,7 +76,10 @@ RENAMED = {
     "permission_denied": "key_may_not_write",
 }
 # A validation error with one of these codes alone is known by it; any other mix is invalid_request.
-SPEAKING_CODES = frozenset({"unknown_field", "not_allowed_here", "unsupported_currency"})
+SPEAKING_CODES = frozenset(
+    {"unknown_field", "not_allowed_here", "unsupported_currency", "invalid_payment_method"}
+)
+SIMULATION = "/api/virtual-accounts/simulate"
 RETRY_AFTER = 5  # seconds, where the database is away
 
 
@@ -90,7 +95,7 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
         detail=_detail(exception),
     )
     # The first request's `status` takes the place of the HTTP status in `duplicate_reference`.
-    body |= _members(exception)
+    body |= _members(exception) | _also(getattr(request, "path", ""), body["detail"])
     response = Response(body, status=exception.status_code, content_type=CONTENT_TYPE)
     if getattr(exception, "auth_header", None):
         response["WWW-Authenticate"] = exception.auth_header  # type: ignore[attr-defined]
@@ -117,7 +122,13 @@ def problem_response(request: HttpRequest, code: str) -> HttpResponse:
     """Answer with a problem outside of DRF's views."""
     PROBLEMS_TOLD.labels(code).inc()
     body = problem(code, request_id=getattr(request, "id", ""))
+    body |= _also(request.path, body["detail"])
     return HttpResponse(json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE)
+
+
+def _also(path: str, detail: str) -> dict[str, Any]:
+    """Return what an error of the simulation says beside the problem: the members of its success."""
+    return {"success": False, "message": detail} if path == SIMULATION else {}
 
 
 class TemporarilyUnavailable(Problem):

@@ -19,6 +19,10 @@ urlpatterns = [
     path("api/payments/<str:reference>/void", views.VoidView.as_view(), name="void"),
     path("api/payments/<str:reference>/refunds", views.RefundsView.as_view(), name="refunds"),
     path("api/virtual-accounts", accounts.VirtualAccountsView.as_view(), name="virtual-accounts"),
+    path("api/virtual-accounts/simulate", views.SimulateView.as_view(), name="simulate"),
+    path(
+        "api/virtual-accounts/<str:reference>/deactivate", views.DeactivateView.as_view(), name="deactivate"
+    ),
     path(
         "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
     ),

@@ -4,6 +4,11 @@
 'payout.failed'
 >>> event_of("card_check", succeeded=True) is None
 True
+
+A payment into a dynamic account that received another amount has an event of its own.
+
+>>> event_of("payment", succeeded=False, is_dynamic_mismatch=True)
+'payment.mismatch'
 """
 
 _EVENTS = {
@@ -14,5 +19,7 @@ _EVENTS = {
 }
 
 
-def event_of(request_type: str, *, succeeded: bool) -> str | None:
+def event_of(request_type: str, *, succeeded: bool, is_dynamic_mismatch: bool = False) -> str | None:
+    if is_dynamic_mismatch:
+        return "payment.mismatch"
     return _EVENTS.get((request_type, succeeded))

@@ -20,7 +20,7 @@ LOOKUPS = {
 class FilterSerializer(RequestSerializer):
     status = Choice(Transaction.Status.values, required=False)
     request_type = Choice(Transaction.RequestType.values, required=False)
-    payment_method = Choice(["card"], required=False)
+    payment_method = Choice(["card", "virtual_account"], required=False)
     created_from = Moment(required=False)
     created_to = Moment(required=False)
     id = UUID(required=False)

@@ -10,8 +10,13 @@ from rest_framework.exceptions import ValidationError
 from merchants.models import Business
 from merchants.strict_fields import REQUIRED, RequestSerializer, error, read_request
 from payments.idempotency import fingerprint
-from payments.serializers import CardCheckSerializer, CardPaymentSerializer, PayoutSerializer
-from payments.services import card_checks, card_payments, payouts
+from payments.serializers import (
+    CardCheckSerializer,
+    CardPaymentSerializer,
+    PayoutSerializer,
+    VirtualAccountPaymentSerializer,
+)
+from payments.services import card_checks, card_payments, payouts, virtual_account_payments
 from payments.services.intents import Intent
 
 StartFunction: TypeAlias = Callable[..., Intent]
@@ -37,6 +42,7 @@ class Flow:
 
 FLOWS: dict[tuple[str, str | None], Flow] = {
     ("payment", "card"): Flow(CardPaymentSerializer(), card_payments.start),
+    ("payment", "virtual_account"): Flow(VirtualAccountPaymentSerializer(), virtual_account_payments.start),
     ("payout", None): Flow(PayoutSerializer(), payouts.start),
     ("card_check", None): Flow(CardCheckSerializer(), card_checks.start),
 }

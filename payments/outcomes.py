@@ -49,6 +49,8 @@ VOIDED = Outcome("20090", "Payment voided")
 
 # The merchant's own wallet, not the payer's account: no gateway was asked.
 WALLET_TOO_LOW = replace(NOT_SUFFICIENT_FUNDS, gateway_code="", advice="")
+TRANSFER_EXPIRED = Outcome("20068", "Payment expired without receiving funds")
+ACCOUNT_DEACTIVATED = Outcome("20030", UNSPECIFIED_FAILURE.summary)
 
 CARD_DECLINES = (
     DO_NOT_HONOUR,
@@ -60,6 +62,26 @@ CARD_DECLINES = (
     SUSPECTED_FRAUD,
     AUTHENTICATION_FAILED,
 )
+
+
+def transfer_received(*, amount: int, currency: str, sender: str) -> Outcome:
+    """Return the outcome of money that arrived as expected. Amounts are minor units.
+
+    >>> transfer_received(amount=50_000, currency="NGN", sender="Ada Obi").summary
+    'Payment of 50000 NGN received from Ada Obi'
+    """
+    return Outcome("10000", f"Payment of {amount} {currency} received from {sender}")
+
+
+def amount_mismatch(*, expected: int, received: int, currency: str) -> Outcome:
+    """Return the outcome of another amount than the expected one. Amounts are minor units.
+
+    >>> amount_mismatch(expected=50_000, received=40_000, currency="NGN").summary
+    'Amount mismatch: expected 50000 NGN but received 40000 NGN'
+    """
+    return Outcome(
+        "20013", f"Amount mismatch: expected {expected} {currency} but received {received} {currency}"
+    )
 
 
 def payout_failure(gateway_code: str) -> Outcome:

@@ -10,6 +10,8 @@ from django.conf import settings
 from merchants.timestamps import timestamp
 from payments import banks
 from payments.models import CardOperation, Transaction
+from virtual_accounts.models import Session
+from virtual_accounts.representation import represent_session
 
 
 def represent(transaction: Transaction) -> dict[str, Any]:
@@ -46,6 +48,8 @@ def _known(transaction: Transaction, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _payment(transaction: Transaction) -> dict[str, Any]:
+    if transaction.session is not None:
+        return _transfer_payment(transaction, transaction.session)
     shown: dict[str, Any] = {
         "fee": transaction.fee,
         "refund_status": transaction.refund_status,
@@ -57,10 +61,20 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
     }
     if transaction.awaiting == Transaction.Awaiting.PAYER:
         shown["redirect_link"] = challenge_address(transaction.challenge.token)
-    if transaction.customer_reference:
-        customer = {"name": transaction.customer_name, "merchant_reference": transaction.customer_reference}
-        shown["customer"] = {name: value for name, value in customer.items() if value}
-    return shown
+    return shown | _payer(transaction)
+
+
+def _transfer_payment(transaction: Transaction, session: Session) -> dict[str, Any]:
+    """Nothing of it can be captured or refunded by the API: those fields do not belong to it."""
+    details = {"virtual_account_details": represent_session(session)}
+    return {"fee": transaction.fee, **details, **_payer(transaction)}
+
+
+def _payer(transaction: Transaction) -> dict[str, Any]:
+    if not transaction.customer_reference:
+        return {}
+    customer = {"name": transaction.customer_name, "merchant_reference": transaction.customer_reference}
+    return {"customer": {name: value for name, value in customer.items() if value}}
 
 
 def _payout(transaction: Transaction) -> dict[str, Any]:

@@ -36,6 +36,7 @@ EVERY_FIELD = frozenset(
         "authorization_type", "capture",
     }
 )  # fmt: skip
+SESSION_AT_MOST = 365 * 24 * 3600  # seconds
 CHALLENGE_PREFERENCES = ("challenge_mandated", "challenge_preferred", "no_preference", "no_challenge")
 
 
@@ -61,6 +62,16 @@ class RedirectAddress(WebAddress):
         if not settings.SANDBOX and not value.startswith("https:"):
             self.refuse("This field must be an absolute https address.")
         return value
+
+
+class SenderName(Name):
+    """Who sent a transfer, on one line and cut to what is kept of it."""
+
+    KEPT = 100
+
+    def to_internal_value(self, data: Any) -> str:
+        name = super().to_internal_value(data)
+        return " ".join("".join(c if c.isprintable() else " " for c in name).split())[: self.KEPT]
 
 
 class BankCode(Text):
@@ -178,6 +189,15 @@ class CardPaymentSerializer(OrderSerializer):
         return fields
 
 
+class VirtualAccountPaymentSerializer(OrderSerializer):
+    request_type = Choice(["payment"])
+    payment_method = Choice(["virtual_account"])
+    payment_method_id = Text(max_length=100)
+    expiry_duration = WholeNumber(minimum=60, maximum=SESSION_AT_MOST)
+    customer = PayerSerializer(required=False)
+    elsewhere = EVERY_FIELD
+
+
 class PayoutSerializer(OrderSerializer):
     request_type = Choice(["payout"])
     customer = BeneficiarySerializer()
@@ -205,3 +225,13 @@ class RefundSerializer(RequestSerializer):
     reference = Reference()
     amount = Amount(required=False)
     reason = FreeText(required=False, min_length=0)
+
+
+class DeactivateSerializer(RequestSerializer):
+    """A deactivation says nothing."""
+
+
+class SimulateSerializer(RequestSerializer):
+    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    amount = Amount()
+    sender_name = SenderName(required=False)

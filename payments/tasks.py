@@ -11,6 +11,8 @@ def expire_due() -> None:
     now = timezone.now()
     for _ in expiry.expire(expiry.overdue(now=now), now=now):
         pass
+    for _ in expiry.expire_sessions():
+        pass
 
 
 @shared_task(name="payments.requery_due")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 from rest_framework import status
@@ -11,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from merchants.errors import Problem
 from merchants.models import Business
 from merchants.pagination import NewestFirst
 from merchants.strict_fields import read_request
@@ -18,13 +20,24 @@ from payments import banks, flows
 from payments.filters import filtered
 from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
-from payments.serializers import CaptureSerializer, RefundSerializer, VoidSerializer
-from payments.services import captures, refunds
+from payments.serializers import (
+    CaptureSerializer,
+    DeactivateSerializer,
+    RefundSerializer,
+    SimulateSerializer,
+    VoidSerializer,
+)
+from payments.services import captures, deactivation, refunds, transfers
 from payments.services.intents import find_of
+from payments.simulation import simulated_notice, simulation_message
+from virtual_accounts.models import VirtualAccount
+from virtual_accounts.representation import represent as represent_account
+from virtual_accounts.services import accounts
 
 M = TypeVar("M", bound=Model)
 
 CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
+DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
 
 
 class PaymentsView(APIView):
@@ -39,7 +52,7 @@ class PaymentsView(APIView):
         )
 
     def get(self, request: Request) -> Response:
-        transactions = Transaction.objects.of(_business(request)).select_related("challenge")
+        transactions = Transaction.objects.of(_business(request)).select_related("challenge", "session")
         return _page(self, filtered(transactions, request.query_params), represent)
 
 
@@ -85,6 +98,37 @@ class RefundsView(APIView):
         return _page(self, made, represent_refund)
 
 
+class DeactivateView(APIView):
+    """Let a virtual account accept nothing more."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        read_request(DEACTIVATE, _body(request), business=_business(request))
+        account = _find_account(request, reference)
+        return Response(represent_account(deactivation.deactivate(account.pk, now=timezone.now())))
+
+
+class SandboxOnly(Problem):
+    status_code = status.HTTP_403_FORBIDDEN
+    default_code = "sandbox_only"
+    default_detail = "Only the sandbox simulates transfers."
+
+
+class SimulateView(APIView):
+    """Let a bank transfer arrive, in the sandbox. Errors say `success: false` (`config.problems`)."""
+
+    def post(self, request: Request) -> Response:
+        if not settings.SANDBOX:
+            raise SandboxOnly
+        business = _business(request)
+        told = read_request(SIMULATE, _body(request), business=business)
+        receipt = transfers.receive(simulated_notice(told), owner=business)
+        return Response({"success": True, "message": simulation_message(receipt.transfer)})
+
+    def get(self, request: Request) -> Response:
+        """The account whose reference is `simulate`, should there be one."""
+        return Response(represent_account(_find_account(request, "simulate")))
+
+
 class BanksView(APIView):
     """The banks that payouts can reach."""
 
@@ -111,6 +155,13 @@ def _find(request: Request, reference: str) -> Transaction:
     if transaction is None:
         raise NotFound
     return transaction
+
+
+def _find_account(request: Request, reference: str) -> VirtualAccount:
+    account = accounts.find_of(_business(request), reference)
+    if account is None:
+        raise NotFound
+    return account
 
 
 def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:

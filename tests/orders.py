@@ -43,6 +43,21 @@ def card_payment(**changes: Any) -> dict[str, Any]:
     )
 
 
+def transfer_payment(account_id: str, **changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "request_type": "payment",
+            "payment_method": "virtual_account",
+            "payment_method_id": account_id,
+            "expiry_duration": 900,
+            "reference": new_reference("tp"),
+            "amount": 50_000,
+            "currency": "NGN",
+        },
+        changes,
+    )
+
+
 def payout(**changes: Any) -> dict[str, Any]:
     return _changed(
         {

@@ -5,7 +5,6 @@ from typing import Any
 
 from merchants.models import Business
 from merchants.strict_fields import (
-    Amount,
     Choice,
     Country,
     Currency,
@@ -99,16 +98,6 @@ class UnknownKindSerializer(AccountSerializer):
     def get_fields(self) -> Any:
         fields = super().get_fields()
         return fields | {name: Ignored() for name in sorted(EVERY_FIELD - fields.keys())}
-
-
-class DeactivateSerializer(RequestSerializer):
-    """A deactivation says nothing."""
-
-
-class SimulateSerializer(RequestSerializer):
-    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
-    amount = Amount()
-    sender_name = Name(required=False, max_length=100)
 
 
 FORMS: dict[tuple[Any, Any], RequestSerializer] = {

@@ -16,6 +16,7 @@ from merchants.models import Business
 from merchants.rows import Follower, insert, move
 from payments.models.states import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
+from virtual_accounts.models import Session
 
 if TYPE_CHECKING:
     from payments.rails.protocol import RailAnswer
@@ -44,6 +45,22 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
             awaiting__in=[Transaction.Awaiting.PAYER, Transaction.Awaiting.CAPTURE], expires_at__lte=at
         )
 
+    def fail_all(
+        self, transactions: list[Transaction], outcome: Outcome, *, cause: Transition.Cause, now: datetime
+    ) -> None:
+        """Let transactions that await a transfer fail, all in the same way, in two statements.
+
+        :raises AlreadyMoved: one of them awaits no transfer (any more)
+        """
+        moves = [transaction.fail(outcome, cause=cause, now=now) for transaction in transactions]
+        waiting = self.filter(
+            pk__in=[transaction.pk for transaction in transactions], awaiting=Transaction.Awaiting.TRANSFER
+        )
+        written = {name: getattr(transactions[0], name) for name in FAIL_FIELDS} if transactions else {}
+        if transactions and waiting.update(**written) != len(transactions):
+            raise AlreadyMoved
+        Transition.objects.bulk_create(moves)
+
 
 class Transaction(models.Model):
     """A payment, a payout or a card check. Amounts are minor units."""
@@ -55,6 +72,7 @@ class Transaction(models.Model):
 
     class Method(models.TextChoices):
         CARD = "card"
+        VIRTUAL_ACCOUNT = "virtual_account"
         BANK = "bank"  # payouts
 
     class Status(models.TextChoices):
@@ -67,6 +85,7 @@ class Transaction(models.Model):
 
         RAIL = "rail"  # the acquirer or bank was asked, its answer is not known
         PAYER = "payer"  # the 3-D Secure challenge is open
+        TRANSFER = "transfer"  # the virtual account's session is open; it keeps the time
         CAPTURE = "capture"  # authorised; the merchant has yet to capture or void
         NOTHING = "", "nothing"  # finished
 
@@ -117,6 +136,9 @@ class Transaction(models.Model):
     customer_name = models.CharField(max_length=255, blank=True)
     customer_email = models.CharField(max_length=254, blank=True)
     customer_reference = models.CharField(max_length=100, blank=True)
+    session = models.OneToOneField(  # virtual accounts: where the money is expected
+        Session, on_delete=models.PROTECT, null=True, related_name="payment"
+    )
     account_number = models.CharField(max_length=10, blank=True)  # payouts: the beneficiary's
     bank_code = models.CharField(max_length=10, blank=True)
 
@@ -179,7 +201,7 @@ class Transaction(models.Model):
                 name="only_finished_transactions_have_finished_at",
             ),
             models.CheckConstraint(
-                condition=~Q(status="pending") | Q(awaiting__in=["rail", "payer", "capture"]),
+                condition=~Q(status="pending") | Q(awaiting__in=["rail", "payer", "transfer", "capture"]),
                 name="pending_transactions_await_something",
             ),
             models.CheckConstraint(
@@ -193,6 +215,11 @@ class Transaction(models.Model):
                     request_type="payment",
                 ),
                 name="only_successful_payments_settle",
+            ),
+            models.CheckConstraint(
+                condition=Q(method="virtual_account", session__isnull=False)
+                | ~Q(method="virtual_account") & Q(session__isnull=True),
+                name="virtual_account_payments_have_sessions",
             ),
         ]
         indexes: ClassVar = [
@@ -222,6 +249,10 @@ class Transaction(models.Model):
     @property
     def is_card_payment(self) -> bool:
         return self.method == self.Method.CARD and self.request_type == self.RequestType.PAYMENT
+
+    @property
+    def is_transfer_payment(self) -> bool:
+        return self.method == self.Method.VIRTUAL_ACCOUNT
 
     @property
     def amount_refundable(self) -> int:
@@ -279,6 +310,14 @@ class Transaction(models.Model):
         self.next_query_at = query_at
         self.queries_made += 1
         self.save(update_fields=["next_query_at", "queries_made"])
+
+    def fail(self, outcome: Outcome, *, cause: Transition.Cause, now: datetime) -> Transition:
+        """Take on a failure without writing it; return the move to be written with it (`fail_all`)."""
+        before, self.status = self.status, self.Status.FAILED
+        self.awaiting = self.Awaiting.NOTHING
+        self.response_code, self.response_summary = outcome.code, outcome.summary
+        self.finished_at = now
+        return self._transition("status", before, self.status, cause=cause, now=now)
 
     def reserve_refund(self, amount: int) -> None:
         self.amount_being_refunded += amount
@@ -338,6 +377,7 @@ class Transaction(models.Model):
         self.merchant_descriptor = answer.merchant_descriptor
 
 
+FAIL_FIELDS = ("status", "awaiting", "response_code", "response_summary", "finished_at")
 RAIL_FIELDS = ("gateway_code", "authorization_code", "acquirer_transaction_id", "merchant_descriptor")
 FINISH_FIELDS = (
     "status",
@@ -367,6 +407,7 @@ class Transition(models.Model):
         EXPIRY = "expiry"  # time ran out
         FUNDING = "funding"  # the wallet did not cover it
         SETTLEMENT = "settlement"  # its batch moved, and the payment with it
+        TRANSFER = "transfer"  # a bank transfer arrived
 
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
     attribute = models.CharField(max_length=20)

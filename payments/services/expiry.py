@@ -1,6 +1,6 @@
-"""What happens because time passes: challenges and authorisations end."""
+"""What happens because time passes: challenges, authorisations and sessions of virtual accounts end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from uuid import UUID
 
@@ -8,11 +8,16 @@ import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 
+from merchants.clock import database_now
 from payments.models import Transaction
-from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED
+from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
 from payments.services import operations, settlement
-from payments.services.intents import lock
+from payments.services.intents import lock, lock_of_sessions
 from payments.services.settlement import Cause
+from virtual_accounts.models import Session
+from virtual_accounts.services import sessions
+
+SESSIONS_AT_ONCE = 100
 
 log = structlog.get_logger("sluice.expiry")
 
@@ -41,6 +46,59 @@ def expire(transaction_ids: list[UUID], *, now: datetime) -> Iterator[bool]:
                 "expiry failed", id=str(transaction_id), exc_info=not isinstance(error, DatabaseError)
             )
             yield False
+
+
+def overdue_sessions(*, now: datetime) -> int:
+    """Return how many sessions of virtual accounts are over and have not been ended."""
+    count: int = Session.objects.overdue(at=now).count()
+    return count
+
+
+def expire_sessions(*, clock: Callable[[], datetime] = database_now) -> Iterator[int]:
+    """End the sessions whose time is over, and their payments; yield how many, batch by batch.
+
+    A batch is one short transaction, so that those who open sessions meanwhile wait for little.
+    """
+    failed: set[UUID] = set()
+    size = SESSIONS_AT_ONCE
+    while True:
+        try:
+            ended = _expire_batch(now=clock(), limit=size, without=failed)
+        except SessionsNotExpired as refused:
+            if len(refused.session_ids) == 1:
+                failed.update(refused.session_ids)
+            size = 1  # whatever is wrong with one of them, the others must end too
+            continue
+        if not ended:
+            return
+        yield ended
+
+
+class SessionsNotExpired(Exception):
+    """Something is wrong with one of these sessions."""
+
+    def __init__(self, session_ids: list[UUID]) -> None:
+        super().__init__()
+        self.session_ids = session_ids
+
+
+@database.atomic
+def _expire_batch(*, now: datetime, limit: int, without: set[UUID]) -> int:
+    expired = sessions.expire(now=now, limit=limit, without=without)
+    try:
+        payments = lock_of_sessions(expired)
+        settlement.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away
+    except Exception as error:
+        session_ids = [session.pk for session in expired]
+        log.exception(
+            "expiry failed",
+            sessions=[str(session_id) for session_id in session_ids[:1]],
+            exc_info=not isinstance(error, DatabaseError),
+        )
+        raise SessionsNotExpired(session_ids) from None
+    return len(expired)
 
 
 @database.atomic

@@ -19,6 +19,7 @@ from payments.idempotency import DuplicateReference
 from payments.identifiers import new_id, retrieval_reference_number, trace_numbers
 from payments.models import Transaction
 from payments.services.tariffs import price_list
+from virtual_accounts.models import Session
 
 FIRST_QUERY_AFTER = timedelta(seconds=10)
 
@@ -44,10 +45,9 @@ def open_intent(
         reference=reference,
         fingerprint=fingerprint,
         fee_rule=price_list.snapshot(business, flow_of(fields["request_type"], fields["method"])),
-        # Should this process die before it hears the rail's answer, somebody asks again.
-        next_query_at=now + FIRST_QUERY_AFTER,
         created_at=now,
-        **fields,
+        # Should this process die before it hears the rail's answer, somebody asks again.
+        **({"next_query_at": now + FIRST_QUERY_AFTER} | fields),
     )
     if insert_if_absent(new):
         return Intent(new, is_new=True)
@@ -97,6 +97,23 @@ def lock(transaction_id: UUID) -> Transaction:
     return _existing(_LOCKED_BY_ID.find(transaction_id))
 
 
+def lock_of_session(session: Session) -> Transaction:
+    """Return the payment that a session is for, locked until the database transaction ends."""
+    transaction = _existing(_LOCKED_BY_SESSION.find(session.pk))
+    transaction.session = session
+    return transaction
+
+
+def lock_of_sessions(sessions: list[Session]) -> list[Transaction]:
+    """Return the payments that these sessions are for, locked until the database transaction ends."""
+    of_sessions = Transaction.objects.filter(session__in=[session.pk for session in sessions])
+    locked = of_sessions.select_for_update(of=("self",)).select_related("business").order_by("pk")
+    payments = {payment.session_id: payment for payment in locked}
+    for session in sessions:
+        payments[session.pk].session = session
+    return list(payments.values())
+
+
 def find_of(business: Business, reference: str) -> Transaction | None:
     """Return the business's transaction with that reference; another business's is none."""
     found = _BY_REFERENCE.find(business.pk, reference)
@@ -113,6 +130,7 @@ def _existing(found: Transaction | None) -> Transaction:
 
 _BY_ID = Lookup(Transaction, "id", joined=("business",))
 _LOCKED_BY_ID = Lookup(Transaction, "id", joined=("business",), lock=True)
+_LOCKED_BY_SESSION = Lookup(Transaction, "session", joined=("business",), lock=True)
 _BY_REFERENCE = Lookup(Transaction, "business", "reference")
 
 

@@ -105,9 +105,25 @@ def finish(
         database.on_commit(bell.ring, robust=True)
 
 
+def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
+    """Let payments that await a transfer, locked by the caller, fail in the same way, in a few statements.
+
+    :raises AlreadyMoved: one of them awaits no transfer (any more)
+    """
+    Transaction.objects.fail_all(transactions, outcome, cause=cause, now=now)
+    deliveries = [delivery for finished in transactions for delivery in _deliveries(finished, now=now)]
+    if deliveries:
+        Delivery.objects.bulk_create(deliveries)
+        database.on_commit(bell.ring, robust=True)
+
+
 def _deliveries(finished: Transaction, *, now: datetime) -> list[Delivery]:
     """Return the delivery of a finished transaction's one event, if it makes one and somebody listens."""
-    event = event_of(finished.request_type, succeeded=finished.status == Transaction.Status.SUCCESS)
+    event = event_of(
+        finished.request_type,
+        succeeded=finished.status == Transaction.Status.SUCCESS,
+        is_dynamic_mismatch=_is_dynamic_mismatch(finished),
+    )
     if event is None:
         return []
     return webhooks.prepare(
@@ -129,7 +145,14 @@ def _bookings(finished: Transaction, *, cause: Cause, now: datetime) -> list[Boo
             return [bookings.payout_failed(finished, fee=fee_of(finished, captured=0), now=now)]
     elif finished.is_card_payment and succeeded:
         return [bookings.card_captured(finished, now=now)]
+    elif finished.is_transfer_payment and succeeded:
+        return [bookings.transfer_received(finished, now=now)]
     return []
+
+
+def _is_dynamic_mismatch(finished: Transaction) -> bool:
+    session = finished.session
+    return session is not None and session.status == session.Status.MISMATCH and not session.account.is_static
 
 
 def fee_of(transaction: Transaction, *, captured: int) -> int:

@@ -128,6 +128,7 @@ def operation_of(payment, **fields):
 # A change that breaks the constraint, and no other: to a captured payment of 50,000, to an authorised one,
 # or to a capture that is under way.
 TRANSACTION_BREAKERS = {
+    "virtual_account_payments_have_sessions": ("captured", {"method": "virtual_account"}),
     "amount_is_positive": ("authorised", {"amount": 0}),
     "captured_within_authorised": ("captured", {"amount_captured": 50_001}),
     "refunded_within_captured": ("captured", {"amount_being_refunded": 50_001}),

@@ -2,13 +2,14 @@
 
 from virtual_accounts.models.accounts import VirtualAccount, VirtualAccountQuerySet
 from virtual_accounts.models.numbers import AccountNumber, NumberSeries
-from virtual_accounts.models.sessions import Session, SessionQuerySet
+from virtual_accounts.models.sessions import Session, SessionEnded, SessionQuerySet
 from virtual_accounts.models.transfers import Transfer, UnappliedMoney
 
 __all__ = [
     "AccountNumber",
     "NumberSeries",
     "Session",
+    "SessionEnded",
     "SessionQuerySet",
     "Transfer",
     "UnappliedMoney",

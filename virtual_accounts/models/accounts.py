@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -89,6 +90,14 @@ class VirtualAccount(models.Model):
 
     def __str__(self) -> str:
         return self.reference
+
+    def deactivate(self, *, now: datetime) -> None:
+        self.status, self.deactivated_at = self.Status.INACTIVE, now
+        self.save(update_fields=["status", "deactivated_at"])
+
+    def activate(self) -> None:
+        self.status, self.deactivated_at = self.Status.ACTIVE, None
+        self.save(update_fields=["status", "deactivated_at"])
 
     @property
     def is_static(self) -> bool:

@@ -8,14 +8,30 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.rows import move
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
+
+
+class SessionEnded(Exception):
+    """The session is over; it never opens again."""
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def overdue(self, *, at: datetime) -> SessionQuerySet:
         """Sessions whose time is over and that nobody has ended."""
         return self.filter(status=Session.Status.PENDING, expires_at__lte=at)
+
+    def end_all(self, sessions: list[Session], status: Session.Status, *, now: datetime) -> None:
+        """End sessions that the caller has locked without their money: expired or failed.
+
+        :raises SessionEnded: one of them is over
+        """
+        for session in sessions:
+            session.status, session.ended_at = status, now
+        still_open = self.filter(pk__in=[session.pk for session in sessions], status=Session.Status.PENDING)
+        if still_open.update(status=status, ended_at=now) != len(sessions):
+            raise SessionEnded
 
 
 class Session(models.Model):
@@ -69,3 +85,14 @@ class Session(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number_id}: {self.expected_amount} {self.currency}"
+
+    def receive(self, amount: int, *, now: datetime) -> None:
+        """End with the amount that arrived: success if it is the expected one, else mismatch.
+
+        :raises SessionEnded: somebody else was first
+        """
+        is_exact = amount == self.expected_amount
+        self.status = self.Status.SUCCESS if is_exact else self.Status.MISMATCH
+        self.amount_received, self.ended_at = amount, now
+        if not move(self, ("status", "amount_received", "ended_at"), still=("status", self.Status.PENDING)):
+            raise SessionEnded

@@ -15,7 +15,7 @@ class Transfer(models.Model):
     """A fact told by the hosting bank, and what it was applied to. Append-only. Amounts are minor units."""
 
     class Applied(models.TextChoices):
-        SESSION = "session"  # it ended an open session: success or mismatch
+        SESSION = "session"  # an open session expected it
         NEW_PAYMENT = "new_payment"  # a static account without an open session received it
         UNAPPLIED = "unapplied"  # it fits nothing; see `reason`
 
@@ -23,6 +23,7 @@ class Transfer(models.Model):
         """Why a transfer fits nothing."""
 
         NONE = "", "applied"
+        MISMATCH = "mismatch"  # an open session expected another amount; it ended that session
         LATE = "late"  # the session it was meant for is over
         SECOND = "second"  # the session it was meant for has received its transfer
         INACTIVE = "inactive"  # the account was deactivated
@@ -41,7 +42,7 @@ class Transfer(models.Model):
     applied = models.CharField(max_length=11, choices=Applied.choices)
     session = models.OneToOneField(
         Session, on_delete=models.PROTECT, null=True, related_name="transfer"
-    )  # what it was applied to
+    )  # the one that it ended
     reason = models.CharField(max_length=14, choices=Reason.choices, blank=True)
 
     class Meta:
@@ -49,7 +50,8 @@ class Transfer(models.Model):
             models.CheckConstraint(condition=Q(amount__gt=0), name="transfer_amount_is_positive"),
             models.CheckConstraint(
                 condition=Q(applied__in=["session", "new_payment"], session__isnull=False, reason="")
-                | Q(applied="unapplied", session__isnull=True) & ~Q(reason=""),
+                | Q(applied="unapplied", session__isnull=False, reason="mismatch")
+                | Q(applied="unapplied", session__isnull=True) & ~Q(reason__in=["", "mismatch"]),
                 name="transfers_are_applied_or_not",
             ),
         ]

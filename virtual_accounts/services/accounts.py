@@ -1,4 +1,4 @@
-"""Virtual accounts: created, found, switched on."""
+"""Virtual accounts: created and found."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,6 @@ from merchants.identifiers import new_id
 from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
 from virtual_accounts.models import VirtualAccount
-from virtual_accounts.providers import account_provider
 from virtual_accounts.services import numbers
 
 
@@ -31,7 +30,7 @@ def create(*, business: Business, request: dict[str, Any], now: datetime) -> Ope
     :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: no hosting bank is configured
     """
-    account_provider()
+    numbers.require_bank()
     new = VirtualAccount(
         id=new_id(now),
         business=business,
@@ -52,13 +51,19 @@ def find_of(business: Business, reference: str) -> VirtualAccount | None:
     return _BY_REFERENCE.find(business.pk, reference)
 
 
-def find_by_id(business: Business, account_id: UUID) -> VirtualAccount | None:
-    """Return the business's account with that id; another business's is none."""
-    return _BY_ID.find(account_id, business.pk)
+def hold(account_id: UUID) -> VirtualAccount | None:
+    """Return an account as it is; nobody changes it until the transaction ends, others may hold it too."""
+    return _HELD.find(account_id)
+
+
+def lock(account_id: UUID) -> VirtualAccount:
+    """Return an account as it is, locked until the transaction ends. Those who refer to it go on."""
+    account: VirtualAccount = VirtualAccount.objects.select_for_update(no_key=True).get(pk=account_id)
+    return account
 
 
 _BY_REFERENCE = Lookup(VirtualAccount, "business", "reference")
-_BY_ID = Lookup(VirtualAccount, "id", "business")
+_HELD = Lookup(VirtualAccount, "id", share=True)
 
 
 def bvn_hash(bvn: str) -> str:

@@ -5,13 +5,16 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db import connection
 from django.db import transaction as database
 
-from virtual_accounts.models import AccountNumber, NumberSeries
+from virtual_accounts.models import AccountNumber, NumberSeries, VirtualAccount
 from virtual_accounts.providers import account_provider
-from virtual_accounts.providers.protocol import NumberOrder
+from virtual_accounts.providers.protocol import AccountProvider, NumberOrder
+
+log = structlog.get_logger("sluice.virtual_accounts")
 
 T = TypeVar("T")
 
@@ -31,6 +34,14 @@ _TAKE = """
     ) RETURNING number, bank_name
 """
 _LOCKING = {"postgresql": "FOR UPDATE SKIP LOCKED"}
+
+
+def require_bank() -> None:
+    """Make sure that there is a bank to host numbers.
+
+    :raises RailUnavailable: none is configured
+    """
+    account_provider()
 
 
 class PoolEmpty(Exception):
@@ -63,7 +74,8 @@ def take(account_id: UUID, *, now: datetime) -> AccountNumber:
 
 def give_back(numbers: list[str], *, now: datetime) -> None:
     """Free the numbers of ended sessions; after a day somebody else may have them."""
-    AccountNumber.objects.filter(pk__in=numbers).update(holder=None, free_at=now + COOLING)
+    if numbers:
+        AccountNumber.objects.filter(pk__in=numbers).update(holder=None, free_at=now + COOLING)
 
 
 def with_numbers(act: Callable[[], T], *, now: datetime) -> T:
@@ -98,6 +110,26 @@ def stock_up(*, now: datetime, count: int = BLOCK) -> None:
         batch_size=5_000,
         ignore_conflicts=True,
     )
+
+
+def close(account: VirtualAccount) -> None:
+    """Ask the bank to refuse money for a static account's number; what arrives all the same is unapplied."""
+    _tell_bank(account, lambda bank: bank.close(account.account_number))
+
+
+def reopen(account: VirtualAccount) -> None:
+    """Ask the bank to take money for a static account's number again."""
+    _tell_bank(account, lambda bank: bank.reopen(account.account_number))
+
+
+def _tell_bank(account: VirtualAccount, tell: Callable[[AccountProvider], None]) -> None:
+    if not account.is_static:
+        return  # it has no number of its own
+    try:
+        tell(account_provider())
+    except Exception:
+        # The account is switched all the same: what the bank does is a courtesy to the payer.
+        log.exception("the hosting bank was not told", account=str(account.pk))
 
 
 @database.atomic

@@ -1,4 +1,6 @@
 from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -10,7 +12,7 @@ from payments.services import expiry
 
 class Command(BaseCommand):
     help = (
-        "End what has run out of time: 3-D Secure challenges and authorisations. The schedule does this every "
+        "End what has run out of time: 3-D Secure challenges, authorisations and virtual accounts' sessions. The schedule does this every "
         "second; run it by hand where no worker runs. Example: manage.py expire_due --dry-run"
     )
 
@@ -20,8 +22,15 @@ class Command(BaseCommand):
     def handle(self, *, dry_run: bool, **options: Any) -> None:
         now = timezone.now()
         due = expiry.overdue(now=now)
+        sessions = expiry.overdue_sessions(now=now)
         if dry_run:
-            self.stdout.write(f"Would expire {len(due)} transactions.")
+            self.stdout.write(f"Would expire {len(due) + sessions} transactions.")
             return
-        ended = show_progress(expiry.expire(due, now=now), total=len(due), stream=self.stderr)
+        each = chain(expiry.expire(due, now=now), _one_by_one(expiry.expire_sessions()))
+        ended = show_progress(each, total=len(due) + sessions, stream=self.stderr)
         self.stdout.write(f"Expired {sum(ended)} transactions.")
+
+
+def _one_by_one(batches: Iterable[int]) -> Iterator[bool]:
+    for count in batches:
+        yield from repeat(True, count)

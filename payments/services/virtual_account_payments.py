@@ -1,0 +1,89 @@
+"""Payments into virtual accounts: the payer is told a number, and the money is waited for."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction as database
+from rest_framework.exceptions import ValidationError
+
+from merchants.identifiers import new_id
+from merchants.models import Business
+from merchants.strict_fields import error
+from payments.idempotency import DuplicateReference
+from payments.models import InvalidState, Transaction
+from payments.services.intents import Intent, find_of, open_intent, order_fields
+from virtual_accounts.models import VirtualAccount
+from virtual_accounts.services import accounts, numbers, sessions
+
+
+class SessionOpen(InvalidState):
+    """A static account has one number: it can expect one payment at a time."""
+
+    default_detail = "A payment into this static account is open. Wait for its end, or use a dynamic account."
+
+
+def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+    """Start a payment into a virtual account: it is pending until money arrives or its time is over.
+
+    :raises DuplicateReference: the reference belongs to a different request
+    :raises ValidationError: the account is not the business's, or takes no such payment
+    :raises SessionOpen: the account is static, and expects another payment
+    :raises RailUnavailable: no hosting bank is configured
+    """
+    numbers.require_bank()
+    return numbers.with_numbers(
+        lambda: _open(business=business, request=request, fingerprint=fingerprint, now=now), now=now
+    )
+
+
+@database.atomic
+def _open(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+    """Write payment and session. The account is held: whoever deactivates it finds the session, or was first."""
+    account = _usable_account(business, request)
+    if account is None:
+        return _replayed(business, request["reference"], fingerprint)
+    session_id = new_id(now)
+    intent = open_intent(
+        business=business,
+        fingerprint=fingerprint,
+        now=now,
+        request_type=Transaction.RequestType.PAYMENT,
+        method=Transaction.Method.VIRTUAL_ACCOUNT,
+        awaiting=Transaction.Awaiting.TRANSFER,
+        next_query_at=None,
+        session_id=session_id,
+        **order_fields(request),
+    )
+    if intent.is_new:
+        intent.transaction.session = sessions.open_session(
+            session_id,
+            account=account,
+            amount=request["amount"],
+            lifetime=timedelta(seconds=request["expiry_duration"]),
+            now=now,
+        )
+        if intent.transaction.session is None:
+            raise SessionOpen
+    return intent
+
+
+def _usable_account(business: Business, request: dict[str, Any]) -> VirtualAccount | None:
+    try:
+        account = accounts.hold(UUID(request["payment_method_id"]))
+    except ValueError:
+        return None
+    if account is None or account.business_id != business.pk or not account.is_active:
+        return None
+    return account if account.currency == request["currency"] else None
+
+
+def _replayed(business: Business, reference: str, fingerprint: str) -> Intent:
+    """Return the payment of an equal request: it outlives its account. A new one needs a usable account."""
+    existing = find_of(business, reference)
+    if existing is None:
+        message = "This is none of your active virtual accounts, or it takes another currency."
+        raise ValidationError({"payment_method_id": error(message, "invalid_payment_method")})
+    if existing.fingerprint != fingerprint:
+        raise DuplicateReference(id=str(existing.pk), status=existing.status)
+    return Intent(existing, is_new=False)

@@ -1,0 +1,41 @@
+"""Simulated transfers: what the sandbox's bank would tell, and what is answered about it."""
+
+import uuid
+from typing import Any
+
+from virtual_accounts.models import Transfer
+from virtual_accounts.services.transfers import Notice
+
+SENDER = "Sandbox Sender"  # where the request names none
+
+_WHY_UNAPPLIED = {
+    Transfer.Reason.LATE: "the payment's time is over",
+    Transfer.Reason.SECOND: "the payment has received its transfer",
+    Transfer.Reason.INACTIVE: "the account is inactive",
+    Transfer.Reason.OTHER_CURRENCY: "the account takes another currency",
+}
+
+
+def simulated_notice(told: dict[str, Any]) -> Notice:
+    """Return the transfer that a request for a simulation asks for."""
+    return Notice(
+        bank_reference=f"sim_{uuid.uuid4().hex}",
+        account_number=told["account_number"],
+        amount=told["amount"],
+        sender_name=told.get("sender_name") or SENDER,
+    )
+
+
+def simulation_message(transfer: Transfer) -> str:
+    """Say what came of a simulated transfer."""
+    arrived = f"Payment simulated: {transfer.amount} {transfer.currency} arrived at {transfer.number_id}"
+    if transfer.applied == Transfer.Applied.NEW_PAYMENT:
+        return f"{arrived} and made a new payment."
+    if transfer.applied == Transfer.Applied.SESSION:
+        return f"{arrived} and completed its payment."
+    if transfer.reason == Transfer.Reason.MISMATCH:
+        return (
+            f"{arrived}. It is not the expected amount: the payment has failed, and the money is unapplied."
+        )
+    why = _WHY_UNAPPLIED[Transfer.Reason(transfer.reason)]
+    return f"{arrived} and was booked as unapplied money: {why}."

@@ -1,0 +1,58 @@
+"""Accounts to pay into, and what tells a merchant's events apart."""
+
+import json
+
+import pytest
+
+from tests import orders
+from tests.webhooks.rows import make_endpoint
+from webhooks.models import Delivery
+
+ACCOUNTS = "/api/virtual-accounts"
+
+
+@pytest.fixture
+def dynamic(api):
+    """Return the id of a dynamic account."""
+    return api.post(ACCOUNTS, orders.dynamic_account()).json()["id"]
+
+
+@pytest.fixture
+def static(api):
+    """Return a static account."""
+    return api.post(ACCOUNTS, orders.static_account()).json()
+
+
+@pytest.fixture
+def pay_into(api):
+    """Return a function that opens a payment into an account and answers with it."""
+
+    def pay(account_id, **changes):
+        answer = api.post("/api/payments", orders.transfer_payment(account_id, **changes))
+        assert answer.status_code == 201, answer.content
+        return answer.json()
+
+    return pay
+
+
+@pytest.fixture
+def simulate(api):
+    """Return a function that lets a transfer arrive, and answers with what the API says."""
+
+    def arrive(account_number, amount, **more):
+        told = {"account_number": account_number, "amount": amount, **more}
+        return api.post(f"{ACCOUNTS}/simulate", told)
+
+    return arrive
+
+
+@pytest.fixture
+def events(ada):
+    """Return a function that lists the merchant's events so far: name and data."""
+    make_endpoint(business=ada.business)
+
+    def told():
+        bodies = [json.loads(delivery.body) for delivery in Delivery.objects.order_by("created_at", "id")]
+        return [(body["event"], body["data"]) for body in bodies]
+
+    return told

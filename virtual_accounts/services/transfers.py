@@ -1,0 +1,182 @@
+"""Bank transfers that arrive: each is kept as a fact, together with what it was applied to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from rest_framework import status
+
+from merchants.clock import database_now
+from merchants.errors import Problem
+from merchants.idempotency import DuplicateReference
+from merchants.identifiers import new_id
+from merchants.models import Business
+from merchants.rows import Lookup, insert, insert_if_absent
+from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.services import accounts, sessions
+
+Applied, Reason = Transfer.Applied, Transfer.Reason
+
+
+class UnknownAccount(Problem):
+    """The account number was never given to anybody who may receive here."""
+
+    status_code = status.HTTP_404_NOT_FOUND
+    default_code = "unknown_account"
+    default_detail = "No virtual account has, or ever had, this account number."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A transfer as the bank tells it. The amount is in minor units."""
+
+    bank_reference: str
+    account_number: str
+    amount: int
+    currency: str = ""  # empty: the account's
+    sender_name: str
+    sender_account_number: str = ""
+    sender_bank_code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A transfer, the session that it ended if any, and whether it was heard of for the first time."""
+
+    transfer: Transfer
+    session: Session | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a transfer is applied to."""
+
+    applied: Transfer.Applied
+    reason: Transfer.Reason = Reason.NONE
+
+
+def receive(
+    notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
+) -> Receipt:
+    """Keep a transfer and apply it, within the caller's transaction.
+
+    The open session of the number is locked first, and only then the clock is looked at: of an arrival and
+    an expiry one goes first, and the other sees what it did. With `owner`, only that business's numbers
+    are known.
+
+    :raises UnknownAccount: nobody has, or had, the number
+    :raises DuplicateReference: the bank's reference belongs to a different transfer
+    """
+    number = _NUMBER.find(notice.account_number)
+    account = number.last_holder if number is not None else None
+    if number is None or account is None or (owner is not None and owner.pk != account.business_id):
+        raise UnknownAccount
+    session = sessions.lock_open(number.pk)
+    now = clock()
+    decision = _decide(notice, account, session, now=now)
+    ended = _session_to_end(notice, account, session, decision, now=now)
+    transfer = _fact(notice, account, decision, ended, now=now)
+    if not insert_if_absent(transfer):
+        return _told_before(notice, number)
+    _apply(transfer, ended, now=now)
+    return Receipt(transfer, ended, is_new=True)
+
+
+def _session_to_end(
+    notice: Notice, account: VirtualAccount, session: Session | None, decision: Decision, *, now: datetime
+) -> Session | None:
+    """Return the session that the transfer ends: the open one, or one of its own, not written yet."""
+    if decision.applied == Applied.NEW_PAYMENT:
+        return sessions.paid_at_once(account=account, amount=notice.amount, now=now)
+    expected = decision.applied == Applied.SESSION or decision.reason == Reason.MISMATCH
+    return session if expected else None
+
+
+def _decide(notice: Notice, account: VirtualAccount, session: Session | None, *, now: datetime) -> Decision:
+    if notice.currency not in {"", account.currency}:
+        return Decision(Applied.UNAPPLIED, Reason.OTHER_CURRENCY)
+    if session is not None and now < session.expires_at:
+        is_exact = notice.amount == session.expected_amount
+        return Decision(Applied.SESSION) if is_exact else Decision(Applied.UNAPPLIED, Reason.MISMATCH)
+    if not account.is_static:
+        return Decision(Applied.UNAPPLIED, _why_too_late(notice.account_number))
+    # An open session, over or not, means that the account is active: a deactivation would have ended it.
+    if session is None and not _is_active(account):
+        return Decision(Applied.UNAPPLIED, Reason.INACTIVE)
+    return Decision(Applied.NEW_PAYMENT)
+
+
+def _is_active(account: VirtualAccount) -> bool:
+    held = accounts.hold(account.pk)
+    return held is not None and held.is_active
+
+
+def _why_too_late(number: str) -> Transfer.Reason:
+    last = Session.objects.filter(number=number).order_by("-opened_at").first()
+    return Reason.LATE if last is None else _AFTER[Session.Status(last.status)]
+
+
+_AFTER = {
+    Session.Status.PENDING: Reason.LATE,  # its time is over; nobody has ended it yet
+    Session.Status.EXPIRED: Reason.LATE,
+    Session.Status.SUCCESS: Reason.SECOND,
+    Session.Status.MISMATCH: Reason.SECOND,
+    Session.Status.FAILED: Reason.INACTIVE,
+}
+
+
+def _fact(
+    notice: Notice, account: VirtualAccount, decision: Decision, ended: Session | None, *, now: datetime
+) -> Transfer:
+    return Transfer(
+        id=new_id(now),
+        bank_reference=notice.bank_reference,
+        number_id=notice.account_number,
+        account=account,
+        amount=notice.amount,
+        currency=notice.currency or account.currency,
+        sender_name=notice.sender_name,
+        sender_account_number=notice.sender_account_number,
+        sender_bank_code=notice.sender_bank_code,
+        received_at=now,
+        applied=decision.applied,
+        session=ended,
+        reason=decision.reason,
+    )
+
+
+def _apply(transfer: Transfer, ended: Session | None, *, now: datetime) -> None:
+    """Do what was decided."""
+    if transfer.applied == Applied.NEW_PAYMENT and ended is not None:
+        insert(ended)
+    elif ended is not None:
+        ended.receive(transfer.amount, now=now)
+        sessions.release([ended], now=now)
+    if transfer.is_unapplied:
+        insert(_unapplied(transfer, now=now))
+
+
+def _unapplied(transfer: Transfer, *, now: datetime) -> UnappliedMoney:
+    return UnappliedMoney(
+        id=new_id(now),
+        business_id=transfer.account.business_id,
+        transfer=transfer,
+        amount=transfer.amount,
+        currency=transfer.currency,
+        created_at=now,
+    )
+
+
+def _told_before(notice: Notice, number: AccountNumber) -> Receipt:
+    """Return the transfer that this notice repeats; the first one decides what became of it."""
+    first = Transfer.objects.select_related("session").get(bank_reference=notice.bank_reference)
+    if (first.number_id, first.amount) != (number.pk, notice.amount) or notice.currency not in {
+        "",
+        first.currency,
+    }:
+        raise DuplicateReference(id=str(first.pk), status=first.applied)
+    return Receipt(first, first.session, is_new=False)
+
+
+_NUMBER = Lookup(AccountNumber, "number", joined=("last_holder",))
