@@ -20,6 +20,15 @@ from payments.settle_moves import BATCH_MOVES
 SettleStatus = Transaction.SettleStatus
 
 
+class SettlementBatchQuerySet(models.QuerySet["SettlementBatch"]):
+    def of(self, business: Business) -> SettlementBatchQuerySet:
+        """A business's own: another's look as if they did not exist."""
+        return self.filter(business=business)
+
+    def newest_first(self) -> SettlementBatchQuerySet:
+        return self.order_by("-day", "-id")
+
+
 class SettlementBatch(models.Model):
     """Payments of one business, currency and business day, with the refunds that are netted with them.
 
@@ -47,6 +56,8 @@ class SettlementBatch(models.Model):
     )
     reason = models.CharField(max_length=255, blank=True)  # of the rejection
     created_at = models.DateTimeField()
+
+    objects: ClassVar = SettlementBatchQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "settlement batches"

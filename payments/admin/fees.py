@@ -1,4 +1,4 @@
-"""Transactions and prices as our own staff see them. What happened is there to look at, not to change."""
+"""Prices: looked up, and agreed anew."""
 
 from typing import Any
 
@@ -7,42 +7,10 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
-from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
+from merchants.admin import ReadOnlyAdmin
 from merchants.callers import person_acting
-from payments.models import CardOperation, Tariff, Transaction, Transition
+from payments.models import Tariff
 from payments.services import tariffs
-
-
-class TransitionInline(ReadOnlyInline):
-    model = Transition
-
-
-@admin.register(Transaction)
-class TransactionAdmin(ReadOnlyAdmin):
-    list_display = (
-        "reference",
-        "business",
-        "request_type",
-        "status",
-        "response_code",
-        "amount",
-        "currency",
-        "created_at",
-    )
-    list_filter = ("status", "request_type", "currency")
-    list_select_related = ("business",)
-    search_fields = ("reference", "id", "retrieval_reference_number", "card_last4", "customer_email")
-    exclude = ("fingerprint",)
-    inlines = (TransitionInline,)
-
-
-@admin.register(CardOperation)
-class CardOperationAdmin(ReadOnlyAdmin):
-    list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
-    list_filter = ("kind", "status")
-    list_select_related = ("transaction",)
-    search_fields = ("reference", "transaction__reference")
-    exclude = ("fingerprint",)
 
 
 @admin.register(Tariff)

@@ -1,0 +1,122 @@
+"""Settlement batches: looked at, downloaded, and approved, released or rejected by whoever may."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
+from merchants.callers import person_acting
+from payments.models import BatchTransition, InvalidState, SettlementBatch, SettlementItem
+from payments.services import batch_decisions, statements
+from payments.settle_moves import BATCH_MOVES
+
+MAY_DECIDE = "payments.decide_settlementbatch"
+
+
+class DecisionForm(forms.Form):
+    """What somebody decides about a batch: the state it gets."""
+
+    decision = forms.ChoiceField(choices=[(state, state) for state in ("approved", "released", "rejected")])
+    reason = forms.CharField(max_length=255, required=False)
+
+
+class BatchTransitionInline(ReadOnlyInline):
+    model = BatchTransition
+
+
+@admin.register(SettlementBatch)
+class SettlementBatchAdmin(ReadOnlyAdmin):
+    change_form_template = "admin/payments/settlementbatch.html"
+    list_display = (
+        "day",
+        "number",
+        "business",
+        "currency",
+        "state",
+        "payments_count",
+        "gross",
+        "fees",
+        "refunds",
+        "net",
+        "carried_forward",
+    )
+    list_filter = ("state", "currency")
+    list_select_related = ("business",)
+    search_fields = ("id", "business__name")
+    date_hierarchy = "day"
+    ordering = ("-day", "-id")
+    inlines = (BatchTransitionInline,)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            path(
+                "<uuid:batch_id>/decide/",
+                self.admin_site.admin_view(require_POST(self.decide)),
+                name="payments_settlementbatch_decide",
+            ),
+            path(
+                "<uuid:batch_id>/statement.csv",
+                self.admin_site.admin_view(self.statement),
+                name="payments_settlementbatch_statement",
+            ),
+            *super().get_urls(),
+        ]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> HttpResponse:
+        batch = kwargs.get("obj")
+        if isinstance(batch, SettlementBatch) and request.user.has_perm(MAY_DECIDE):
+            context["decisions"] = [state for state in BATCH_MOVES[batch.state] if state != "pending"]
+        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+
+    def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
+        form = DecisionForm(request.POST)
+        if not request.user.has_perm(MAY_DECIDE):
+            raise PermissionDenied
+        get_object_or_404(SettlementBatch, pk=batch_id)
+        if form.is_valid():
+            self._decide(request, batch_id, **form.cleaned_data)
+        else:
+            messages.error(request, "Nothing was decided: the decision or its reason is none.")
+        return redirect("admin:payments_settlementbatch_change", batch_id)
+
+    def _decide(self, request: HttpRequest, batch_id: UUID, *, decision: str, reason: str) -> None:
+        actor, now = person_acting(request), timezone.now()
+        try:
+            if decision == "approved":
+                batch_decisions.approve(batch_id, actor=actor, now=now)
+            elif decision == "released":
+                batch_decisions.release(batch_id, actor=actor, now=now)
+            else:
+                batch_decisions.reject(batch_id, reason=reason, actor=actor, now=now)
+        except InvalidState as refused:
+            messages.error(request, str(refused.detail))
+        else:
+            messages.success(request, f"The batch is {decision}.")
+
+    def statement(self, request: HttpRequest, batch_id: UUID) -> StreamingHttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        batch = get_object_or_404(SettlementBatch, pk=batch_id)
+        name = f"settlement-{batch.currency}-{batch.day}-{batch.number}.csv"
+        return StreamingHttpResponse(
+            statements.csv_lines(batch),
+            content_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+
+
+@admin.register(SettlementItem)
+class SettlementItemAdmin(ReadOnlyAdmin):
+    list_display = ("transaction", "batch", "gross", "fee", "refunded", "is_live")
+    list_select_related = ("transaction", "batch")
+    search_fields = ("transaction__reference", "batch__id")
+    show_full_result_count = False

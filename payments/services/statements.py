@@ -1,0 +1,110 @@
+"""What is in a settlement batch, line by line: for a page, and as a file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from merchants.csv_text import line
+from merchants.timestamps import timestamp
+from payments.models import SettlementBatch, SettlementItem
+
+COLUMNS = (
+    "kind",
+    "reference",
+    "payment_reference",
+    "method",
+    "at",
+    "currency",
+    "gross",
+    "fee",
+    "refund",
+    "net",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementLine:
+    """A payment, a refund, or what an earlier batch could not cover. Amounts are minor units."""
+
+    kind: str
+    reference: str  # the merchant's: of the payment, or of the refund
+    payment_reference: str
+    method: str
+    at: datetime | None  # when it succeeded
+    gross: int = 0
+    fee: int = 0
+    refund: int = 0
+    net: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A batch with its lines: the payments in the order they succeeded, then the refunds."""
+
+    batch: SettlementBatch
+
+    @property
+    def items(self) -> QuerySet[SettlementItem]:
+        """Return what a page is cut from; `show` makes a line of each."""
+        return self.batch.items.select_related("transaction", "operation").order_by("id")
+
+    @property
+    def refunds_count(self) -> int:
+        return self.batch.items.exclude(operation=None).count()
+
+    def lines(self) -> Iterator[StatementLine]:
+        """Return all lines, read as they are needed. Their net comes to the batch's, less what is carried."""
+        for item in self.items.iterator(chunk_size=2_000):
+            yield show(item)
+        yield from carried(self.batch)
+
+
+def statement(batch: SettlementBatch) -> Statement:
+    return Statement(batch)
+
+
+def show(item: SettlementItem) -> StatementLine:
+    payment, refund = item.transaction, item.operation
+    return StatementLine(
+        kind="refund" if refund else "payment",
+        reference=(refund.reference or "") if refund else payment.reference,
+        payment_reference=payment.reference,
+        method=payment.method,
+        at=refund.finished_at if refund else payment.finished_at,
+        gross=item.gross,
+        fee=item.fee,
+        refund=item.refunded,
+        net=item.net,
+    )
+
+
+def carried(batch: SettlementBatch) -> Iterator[StatementLine]:
+    """Return what comes from earlier batches, and what is left for a later one."""
+    for kind, net in (
+        ("brought_forward", -batch.brought_forward),
+        ("carried_forward", batch.carried_forward),
+    ):
+        if net:
+            yield StatementLine(kind=kind, reference="", payment_reference="", method="", at=None, net=net)
+
+
+def csv_lines(batch: SettlementBatch) -> Iterator[str]:
+    """Return the statement as CSV, line by line, for a streamed answer. Safe to open in a spreadsheet."""
+    yield line(COLUMNS)
+    for one in statement(batch).lines():
+        yield line(
+            [
+                one.kind,
+                one.reference,
+                one.payment_reference,
+                one.method,
+                timestamp(one.at) if one.at else None,
+                batch.currency,
+                one.gross,
+                one.fee,
+                one.refund,
+                one.net,
+            ]
+        )

@@ -1,0 +1,100 @@
+import csv
+import io
+
+import pytest
+
+from merchants import csv_text
+from payments.services.statements import COLUMNS, csv_lines, statement
+from tests import orders
+from tests.settling import decide, settle
+
+pytestmark = pytest.mark.django_db
+
+
+def pay(api, **changes):
+    order = orders.card_payment(**changes)
+    assert api.post("/api/payments", order).json()["status"] == "success"
+    return order["reference"]
+
+
+def refund(api, payment, **order):
+    assert api.post(f"/api/payments/{payment}/refunds", order).json()["status"] == "success"
+
+
+class TestStatement:
+    def test_lists_payments_and_then_refunds(self, api):
+        pay(api, reference="order-1", amount=50_000)
+        refund(api, "order-1", reference="refund-1", amount=10_000)
+        pay(api, reference="order-2", amount=300_000)
+        (batch,) = settle()
+
+        lines = [
+            (one.kind, one.reference, one.payment_reference, one.net) for one in statement(batch).lines()
+        ]
+
+        assert lines == [
+            ("payment", "order-1", "order-1", 49_250),
+            ("payment", "order-2", "order-2", 285_500),
+            ("refund", "refund-1", "order-1", -10_000),
+        ]
+        assert statement(batch).refunds_count == 1
+
+    def test_adds_up_to_what_goes_to_the_wallet(self, api):
+        pay(api, reference="order-1", amount=50_000)
+        decide(*settle(), "approve", "release")
+        refund(api, "order-1", reference="refund-1")
+        pay(api, amount=10_000)
+        (short,) = settle()
+        decide(short, "approve", "release")
+        pay(api, amount=100_000)
+        (second,) = settle()
+
+        for batch in (short, second):
+            assert sum(one.net for one in statement(batch).lines()) == batch.net
+        assert [one.kind for one in statement(short).lines()][-1] == "carried_forward"
+        assert [one.kind for one in statement(second).lines()][-1] == "brought_forward"
+
+    def test_is_read_in_a_fixed_number_of_queries(self, api, django_assert_num_queries):
+        for _ in range(5):
+            pay(api)
+        (batch,) = settle()
+
+        with django_assert_num_queries(1):
+            assert len(list(statement(batch).lines())) == 5
+
+
+class TestStatementFile:
+    def test_has_a_heading_and_a_line_for_each(self, api):
+        pay(api, reference="order-1", amount=50_000)
+        (batch,) = settle()
+
+        heading, row = csv.reader(io.StringIO("".join(csv_lines(batch))))
+
+        assert tuple(heading) == COLUMNS
+        shown = dict(zip(heading, row, strict=True))
+        assert (shown["reference"], shown["gross"], shown["fee"], shown["net"]) == (
+            "order-1",
+            "50000",
+            "750",
+            "49250",
+        )
+
+    def test_keeps_a_reference_from_being_a_formula(self, api):
+        pay(api, reference="-1+1".replace("+", "."))
+        (batch,) = settle()
+
+        (_, row) = csv.reader(io.StringIO("".join(csv_lines(batch))))
+
+        assert row[1] == "'-1.1"
+
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", " =1+1"])
+    def test_puts_an_apostrophe_before_what_a_spreadsheet_would_run(self, text):
+        ((cell,),) = csv.reader(io.StringIO(csv_text.line([text]), newline=""))
+
+        assert cell == f"'{text}"
+
+    @pytest.mark.parametrize("text", ["order-1", "a=b", "", "1-1", "'=1"])
+    def test_leaves_every_other_text_alone(self, text):
+        ((cell, _),) = csv.reader(io.StringIO(csv_text.line([text, -1])))
+
+        assert cell == text
