@@ -1,0 +1,50 @@
+"""`settle`, killed at a named point: python -m tests.journeys.killed_settle POINT DAY"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+POINTS = ("inside a chunk", "between chunks", "before the end", "at the end")
+
+
+def main(point: str, day: str) -> None:
+    import django  # noqa: PLC0415  (only as a program)
+    from django.core.management import call_command  # noqa: PLC0415
+
+    django.setup()
+    from payments.services import batch_moves, batches  # noqa: PLC0415
+
+    batches.CHUNK = 2
+    if point == "inside a chunk":  # its items are written, nothing is committed
+        batch_moves.follow = killing(batch_moves.follow, calls=2)
+    elif point == "between chunks":
+        batches._take_step = killing(batches._take_step, calls=2)
+    elif point == "before the end":  # the batch has moved, its payments have followed: not committed
+        batch_moves.move = killing(batch_moves.move, calls=1)
+    elif point == "at the end":  # committed; nobody has been told
+        batches._take_step = killing(batches._take_step, calls=4)
+    call_command("settle", "--date", day)
+
+
+def killing(function: Callable[..., Any], *, calls: int) -> Callable[..., Any]:
+    """Return a function that does the same, and kills this process after so many calls."""
+    done = 0
+
+    @wraps(function)
+    def and_kill(*args: Any, **kwargs: Any) -> Any:
+        nonlocal done
+        result = function(*args, **kwargs)
+        done += 1
+        if done == calls:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    return and_kill
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    main(*sys.argv[1:])
