@@ -52,7 +52,10 @@ class Staff:
         self._browser = requests.Session()
         made = service.command("shell", "-c", MAKE_STAFF)
         assert made.returncode == 0, made.stderr
-        self._send("/dashboard/login/?next=/admin/", {"email": "staff@example.com", "password": PASSWORD})
+        self._send(
+            "/dashboard/login/",
+            {"email": "staff@example.com", "password": PASSWORD, "next": "/admin/"},
+        )
 
     def decide(self, batch, decision, reason=""):
         page = f"/admin/payments/settlementbatch/{batch['id']}"
