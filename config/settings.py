@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, MultiFernet
+from django.contrib.messages import constants as message_levels
 from django.core.exceptions import ImproperlyConfigured
 from environ import Env
 
@@ -151,6 +152,8 @@ CSRF_FAILURE_VIEW = "config.docs.forged"
 SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
 # So many entries at the end of X-Forwarded-For are true; any further ones are what the caller claims.
 PROXIES_IN_FRONT = env.number("PROXIES_IN_FRONT", default=0 if SANDBOX else 1, minimum=0)
+
+MESSAGE_TAGS = {message_levels.INFO: "plain", message_levels.ERROR: "danger"}  # the tones of our notices
 
 MAX_BODY_BYTES = 64 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES

@@ -7,6 +7,11 @@ from django.views.generic import RedirectView
 from config import api_docs, docs, health
 from dashboard import account_pages as account
 from dashboard import views as dashboard
+from dashboard.transactions import acts, new_payout
+from dashboard.transactions import lists as transaction_lists
+from dashboard.transactions import pages as transaction_pages
+from dashboard.webhooks import deliveries
+from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
 from payments import pages, views
 from virtual_accounts import views as accounts
@@ -45,6 +50,33 @@ urlpatterns = [
     # The dashboard: what a business's own people see
     path("dashboard", RedirectView.as_view(pattern_name="overview")),
     path("dashboard/", dashboard.overview, name="overview"),
+    path("dashboard/payments/", transaction_lists.payments_page, name="dashboard-payments"),
+    path(
+        "dashboard/payments/export.csv", transaction_lists.payments_export, name="dashboard-payments-export"
+    ),
+    path(
+        "dashboard/payments/<uuid:transaction_id>/", transaction_pages.payment_page, name="dashboard-payment"
+    ),
+    path("dashboard/payments/<uuid:transaction_id>/capture/", acts.capture_page, name="dashboard-capture"),
+    path("dashboard/payments/<uuid:transaction_id>/void/", acts.void_page, name="dashboard-void"),
+    path("dashboard/payments/<uuid:transaction_id>/refund/", acts.refund_page, name="dashboard-refund"),
+    path("dashboard/payouts/", transaction_lists.payouts_page, name="dashboard-payouts"),
+    path("dashboard/payouts/export.csv", transaction_lists.payouts_export, name="dashboard-payouts-export"),
+    path("dashboard/payouts/new/", new_payout.payout_form_page, name="dashboard-new-payout"),
+    path("dashboard/payouts/<uuid:transaction_id>/", transaction_pages.payout_page, name="dashboard-payout"),
+    path("dashboard/webhooks/", webhook_settings.webhooks_page, name="dashboard-webhooks"),
+    path("dashboard/webhooks/rotate/", webhook_settings.rotate_page, name="dashboard-rotate-hash-key"),
+    path("dashboard/webhooks/test/", webhook_settings.send_test_event, name="dashboard-test-event"),
+    path("dashboard/webhooks/replay/", deliveries.replay_range_page, name="dashboard-replay-range"),
+    path("dashboard/webhooks/deliveries/", deliveries.deliveries_page, name="dashboard-deliveries"),
+    path(
+        "dashboard/webhooks/deliveries/<uuid:delivery_id>/",
+        deliveries.delivery_page,
+        name="dashboard-delivery",
+    ),
+    path(
+        "dashboard/webhooks/deliveries/<uuid:delivery_id>/replay/", deliveries.replay, name="dashboard-replay"
+    ),
     path("dashboard/business/", dashboard.switch_business, name="switch-business"),
     # Signing in, and one's own account. Names with account_ and mfa_ are those by which allauth looks for them.
     path("dashboard/login/", dashboard.SignInPage.as_view(), name="account_login"),

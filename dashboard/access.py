@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -51,7 +52,7 @@ class NotInThisRole(PermissionDenied):
     """A member asks for what the role does not allow. The message is a sentence for the page."""
 
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 Decorator = Callable[[View], View]
 
 
@@ -74,7 +75,7 @@ def for_members(
     def decorate(view: View) -> View:
         @wraps(view)
         @never_cache
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not isinstance(request.user, User):
                 return redirect(_sign_in_address(request))
             seat = _find_seat(request, request.user)
@@ -100,7 +101,7 @@ def for_people(view: View) -> View:
 
     @wraps(view)
     @never_cache
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             return redirect(_sign_in_address(request))
         request.seat = _find_seat(request, request.user)  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from allauth.usersessions.internal.flows.sessions import end_other_sessions, end
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -26,7 +27,7 @@ from dashboard.browsers import browser_named
 from dashboard.second_factor import must_set_up
 from merchants.models import User
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 

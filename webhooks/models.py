@@ -108,6 +108,7 @@ class Delivery(models.Model):
                 name="deliveries_due_by_business",
             ),
             models.Index(fields=["business", "-created_at"], name="deliveries_newest_first"),
+            models.Index(fields=["business", "state", "-created_at"], name="deliveries_by_state"),
         ]
 
     def __str__(self) -> str:

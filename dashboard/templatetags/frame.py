@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import areas
+from dashboard.amounts import written
 from dashboard.moments import distance
 
 register = template.Library()
@@ -40,7 +41,10 @@ def is_sandbox() -> bool:
 @register.filter
 def moment(at: datetime | None) -> str:
     """Show a moment to the minute. Without JavaScript in UTC; with it in the reader's own time."""
-    return _time(at, f"{at:%-d %b %Y, %H:%M} UTC", "minute") if at else NOTHING
+    if at is None:
+        return NOTHING
+    year = "" if at.year == timezone.now().year else f" {at:%Y}"
+    return _time(at, f"{at:%-d %b}{year}, {at:%H:%M} UTC", "minute")
 
 
 @register.filter
@@ -75,6 +79,12 @@ def query_with(context: Context, **changes: Any) -> str:
     for name in [name for name in query if not query[name]]:
         del query[name]
     return f"?{query.urlencode()}"
+
+
+@register.filter
+def typed(minor_units: int, currency: str) -> str:
+    """Show an amount as one would type it into a form."""
+    return written(minor_units, currency)
 
 
 @register.filter

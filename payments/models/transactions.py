@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Upper
 
 from merchants.models import Business
 from merchants.rows import Follower, insert, move
@@ -224,6 +225,26 @@ class Transaction(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="transactions_newest_first"),
+            # The dashboard's lists, and what people search for in them.
+            models.Index(fields=["business", "request_type", "-id"], name="transactions_by_type"),
+            models.Index(fields=["business", "request_type", "status", "-id"], name="transactions_by_status"),
+            models.Index(
+                fields=["business", "card_last4", "-id"],
+                condition=~Q(card_last4=""),
+                name="transactions_by_last4",
+            ),
+            models.Index(
+                fields=["business", "system_trace_audit_number"],
+                condition=~Q(system_trace_audit_number=""),
+                name="transactions_by_stan",
+            ),
+            models.Index(
+                F("business"),
+                Upper("customer_email"),
+                F("id").desc(),
+                condition=~Q(customer_email=""),
+                name="transactions_by_email",
+            ),
             models.Index(
                 fields=["next_query_at"], condition=Q(awaiting="rail"), name="transactions_unanswered"
             ),

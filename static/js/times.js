@@ -1,10 +1,12 @@
 // Shows moments in the reader's own time, and keeps distances ("3 minutes ago") true while the page is open.
 // The title keeps the exact moment in UTC.
 
-const minute = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
+const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+const second = { ...minute, year: "numeric", second: "2-digit" };
+const thisYear = new Date().getFullYear();
 const formats = {
-  minute: new Intl.DateTimeFormat("en-GB", minute),
-  second: new Intl.DateTimeFormat("en-GB", { ...minute, second: "2-digit" }),
+  minute: (at) => at.toLocaleString("en-GB", at.getFullYear() === thisYear ? minute : { ...minute, year: "numeric" }),
+  second: (at) => at.toLocaleString("en-GB", second),
 };
 const distances = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
@@ -19,7 +21,7 @@ function show(scope) {
   for (const time of scope.querySelectorAll("time[data-shown]")) {
     const at = new Date(time.dateTime);
     const format = formats[time.dataset.shown];
-    time.textContent = format ? format.format(at) : distance(at);
+    time.textContent = format ? format(at) : distance(at);
   }
 }
 

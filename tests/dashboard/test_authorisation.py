@@ -14,13 +14,17 @@ import pytest
 from allauth.usersessions.models import UserSession
 from django.core.cache import cache
 from django.test import Client
+from django.utils import timezone
 
 from config.urls import urlpatterns
 from merchants.models import Member
 from merchants.roles import GRANTS, Permission, Role, may, why_not
+from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
+from tests.transactions import authorised_payment, captured_payment, start
+from tests.webhooks.rows import make_delivery, make_endpoint
 
 pytestmark = pytest.mark.django_db
 
@@ -98,6 +102,86 @@ TABLE = [
         post=[302, 302, 404, 404, 404, 404, 404],
     ),
     Row(route="dashboard/account/sessions/end-others/", post=[302] * 7),
+    # Payments and payouts. Another business's are not there.
+    Row(route="dashboard/payments/", get=MEMBERS),
+    Row(route="dashboard/payments/export.csv", get=MEMBERS),
+    Row(
+        route="dashboard/payments/<uuid:transaction_id>/",
+        path="dashboard/payments/{payment}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payments/<uuid:transaction_id>/capture/",
+        path="dashboard/payments/{authorised}/capture/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+        form={"amount": "1"},
+    ),
+    Row(
+        route="dashboard/payments/<uuid:transaction_id>/void/",
+        path="dashboard/payments/{authorised}/void/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+    ),
+    Row(
+        route="dashboard/payments/<uuid:transaction_id>/refund/",
+        path="dashboard/payments/{payment}/refund/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+        form={"reference": "refund-1", "amount": "1"},
+    ),
+    Row(route="dashboard/payouts/", get=MEMBERS),
+    Row(route="dashboard/payouts/export.csv", get=MEMBERS),
+    Row(
+        route="dashboard/payouts/<uuid:transaction_id>/",
+        path="dashboard/payouts/{payout}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payouts/new/",
+        get=[302, 200, 403, 200, 403, 200, 403],
+        post=[302, 302, 403, 302, 403, 302, 403],
+        form={
+            "step": "confirmed",
+            "reference": "by-hand",
+            "currency": "NGN",
+            "amount": "2500",
+            "bank_code": "058",
+            "account_number": "0123456789",
+            "name": "Ada Obi",
+        },
+    ),
+    # Webhooks
+    Row(
+        route="dashboard/webhooks/",
+        get=MEMBERS,
+        post=[302, 302, 302, 403, 403, 200, 403],  # 200 shows the first key, which the owner of B just made
+        form={"url": "http://127.0.0.1:9/hooks", "payment": "on", "enabled": "on"},
+    ),
+    Row(
+        route="dashboard/webhooks/rotate/",
+        get=[302, 200, 200, 403, 403, 302, 403],  # B has no endpoint, and so no key
+        post=[302, 200, 302, 403, 403, 302, 403],  # the developer's form is older than the owner's new key
+        form={"made": "{key_made_at}"},
+    ),
+    Row(route="dashboard/webhooks/test/", post=[302, 302, 302, 403, 403, 302, 403]),
+    Row(
+        route="dashboard/webhooks/replay/",
+        get=[302, 200, 200, 403, 403, 200, 403],
+        post=[302, 302, 302, 403, 403, 302, 403],
+        form={"state": "dead", "since": "2026-01-01", "until": "2026-01-02"},
+    ),
+    Row(route="dashboard/webhooks/deliveries/", get=MEMBERS),
+    Row(
+        route="dashboard/webhooks/deliveries/<uuid:delivery_id>/",
+        path="dashboard/webhooks/deliveries/{delivery}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/webhooks/deliveries/<uuid:delivery_id>/replay/",
+        path="dashboard/webhooks/deliveries/{delivery}/replay/",
+        post=[302, 302, 302, 403, 403, 404, 403],
+    ),
 ]
 
 # Signed calls have tests of their own; these pages are open to everybody and change nothing.
@@ -115,9 +199,15 @@ def members(ada):
 @pytest.fixture
 def here(ada, bisi, members):
     """What the paths and forms of the table refer to, all of it business A's, or its owner's."""
-    owner = members[Role.OWNER]
+    owner, now = members[Role.OWNER], timezone.now()
+    endpoint = make_endpoint(business=ada.business)
     return {
         "business": str(ada.business_id),
+        "payment": captured_payment(business=ada.business, now=now).pk,
+        "authorised": authorised_payment(business=ada.business, now=now).pk,
+        "payout": start(orders.payout(), business=ada.business, now=now).pk,
+        "delivery": make_delivery(endpoint).pk,
+        "key_made_at": endpoint.key_made_at.isoformat(),
         "passkey": passkey_of(owner).pk,
         "session": UserSession.objects.create(
             user=owner, session_key="another", ip="192.0.2.7", user_agent="Firefox/140"

@@ -1,0 +1,156 @@
+"""What people do to a payment: capture, void, refund. Each has a page that says what will happen first.
+
+A form that is sent twice does nothing twice: a capture or void finds the payment moved on, and a refund
+comes with its own reference.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Seat, for_members
+from dashboard.transactions.detail import is_refundable
+from dashboard.transactions.forms import AmountForm, RefundForm
+from dashboard.transactions.pages import address_of, own
+from merchants import audit
+from merchants.callers import person_acting
+from merchants.errors import Problem
+from merchants.roles import Permission
+from payments.models import CardOperation, Transaction
+from payments.services import captures, refunds
+from payments.templatetags.money import money
+
+GET_OR_POST = ["GET", "HEAD", "POST"]
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def capture_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Take an authorised amount, or a part of it."""
+    payment = own(seat, transaction_id)
+    form = AmountForm(request.POST or None, currency=payment.currency)
+    if request.method == "POST" and form.is_valid():
+        amount = form.cleaned_data["amount"]
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.capture_asked",
+            lambda now: _said_of_capture(
+                captures.capture(transaction_id=payment.pk, amount=amount, now=now), payment.currency
+            ),
+            after={"amount": payment.amount if amount is None else amount},
+        )
+    return _ask(request, seat, payment, "capture", form=form)
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def void_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Give an authorisation up."""
+    payment = own(seat, transaction_id)
+    if request.method == "POST":
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.void_asked",
+            lambda now: _said_of_void(captures.void(transaction_id=payment.pk, now=now)),
+        )
+    return _ask(request, seat, payment, "void")
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.REFUND, fresh=False)
+def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Give back all that was captured, or a part of it."""
+    payment = own(seat, transaction_id)
+    form = RefundForm(
+        request.POST or None,
+        currency=payment.currency,
+        initial={"reference": f"refund-{secrets.token_hex(8)}"},
+    )
+    if request.method == "POST" and form.is_valid():
+        wanted = {name: value for name, value in form.cleaned_data.items() if value}
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.refund_asked",
+            lambda now: _said_of_refund(
+                refunds.refund(transaction=payment, request=wanted, now=now).refund, payment.currency
+            ),
+            after={
+                "reference": wanted["reference"],
+                "amount": wanted.get("amount", payment.amount_refundable),
+            },
+        )
+    return _ask(request, seat, payment, "refund", form=form, is_possible=is_refundable(payment))
+
+
+def _ask(request: HttpRequest, seat: Seat, payment: Transaction, act: str, **context: Any) -> HttpResponse:
+    is_open = payment.awaiting == Transaction.Awaiting.CAPTURE
+    shown = {"seat": seat, "payment": payment, "address": address_of(payment), "is_possible": is_open}
+    return render(request, f"dashboard/transactions/{act}.html", shown | context)
+
+
+def _act(
+    request: HttpRequest,
+    seat: Seat,
+    payment: Transaction,
+    action: str,
+    act: Callable[[datetime], tuple[int, str]],
+    *,
+    after: dict[str, Any] | None = None,
+) -> HttpResponse:
+    """Tell the audit trail, do it, say what came of it, and go back to the payment.
+
+    Told before it is done: what the acquirer was asked must not be missing from the trail, whatever
+    happens to this process while it waits for the answer.
+    """
+    now = timezone.now()
+    audit.record(
+        action=action,
+        actor=person_acting(request),
+        business=seat.business,
+        target=payment.reference,
+        after=after,
+        now=now,
+    )
+    try:
+        level, sentence = act(now)
+    except Problem as refusal:
+        level, sentence = messages.ERROR, str(refusal.detail)
+    messages.add_message(request, level, sentence)
+    return redirect(address_of(payment))
+
+
+def _said_of_capture(payment: Transaction, currency: str) -> tuple[int, str]:
+    if payment.status == Transaction.Status.SUCCESS:
+        return messages.SUCCESS, f"Captured {money(payment.amount_captured, currency)}."
+    return messages.WARNING, "The acquirer has not answered yet. The capture is asked about again by itself."
+
+
+def _said_of_void(payment: Transaction) -> tuple[int, str]:
+    if payment.status == Transaction.Status.FAILED:
+        return messages.SUCCESS, "The authorisation was released. Nothing was charged."
+    return messages.WARNING, "The acquirer has not answered yet. The void is asked about again by itself."
+
+
+def _said_of_refund(refund: CardOperation, currency: str) -> tuple[int, str]:
+    amount = money(refund.amount, currency)
+    if refund.status == CardOperation.Status.SUCCESS:
+        return messages.SUCCESS, f"Refunded {amount}."
+    if refund.status == CardOperation.Status.FAILED:
+        return messages.ERROR, f"The refund of {amount} was refused: {refund.response_summary}."
+    return messages.WARNING, "The acquirer has not answered yet. The refund is asked about again by itself."

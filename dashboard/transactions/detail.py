@@ -1,0 +1,75 @@
+"""What the page of one transaction shows. A fixed number of queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from dashboard.timelines import Moment
+from dashboard.transactions.timeline import timeline_of
+from merchants.models import Business
+from payments import banks
+from payments.models import CardOperation, Transaction
+from payments.representation import represent
+from webhooks.models import Attempt, Delivery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    transaction: Transaction
+    timeline: Sequence[Moment]
+    refunds: Sequence[CardOperation]
+    delivery: Delivery | None
+    bank_name: str
+    raw: str  # the API's answer, as JSON
+    can_capture: bool
+    can_refund: bool
+
+
+def find(business: Business, transaction_id: UUID) -> Transaction | None:
+    """Return a business's own transaction; another's is none."""
+    found: Transaction | None = (
+        Transaction.objects.of(business)
+        .select_related("challenge", "business")
+        .filter(pk=transaction_id)
+        .first()
+    )
+    return found
+
+
+def detail_of(transaction: Transaction) -> Detail:
+    operations = list(CardOperation.objects.filter(transaction=transaction).order_by("pk"))
+    delivery = Delivery.objects.filter(subject=transaction.pk).first()
+    attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number")) if delivery else []
+    bank = banks.find(transaction.bank_code) if transaction.bank_code else None
+    return Detail(
+        transaction=transaction,
+        timeline=timeline_of(transaction, operations=operations, delivery=delivery, attempts=attempts),
+        refunds=[each for each in operations if each.kind == CardOperation.Kind.REFUND],
+        delivery=delivery,
+        bank_name=bank.name if bank else "",
+        raw=pretty(represent(transaction)),
+        can_capture=_is_capturable(transaction, operations),
+        can_refund=is_refundable(transaction),
+    )
+
+
+def is_refundable(transaction: Transaction) -> bool:
+    succeeded = transaction.status == Transaction.Status.SUCCESS
+    return transaction.is_card_payment and succeeded and transaction.amount_refundable > 0
+
+
+def _is_capturable(transaction: Transaction, operations: Sequence[CardOperation]) -> bool:
+    """Tell whether a capture or void is worth offering; whether it is done, the services decide."""
+    under_way = any(
+        each.kind != CardOperation.Kind.REFUND and each.status == CardOperation.Status.PENDING
+        for each in operations
+    )
+    return transaction.awaiting == Transaction.Awaiting.CAPTURE and not under_way
+
+
+def pretty(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)

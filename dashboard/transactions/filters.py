@@ -1,0 +1,122 @@
+"""What a list of transactions is narrowed down by, read from its address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, time, timedelta
+from uuid import UUID
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+from merchants.models import Business
+from payments.identifiers import earliest_id
+from payments.models import CardOperation, Transaction
+
+EVERY = [("", "All")]
+
+
+def choices(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [*EVERY, *((value, label.capitalize()) for value, label in values)]
+
+
+class TransactionFilter(forms.Form):
+    """Search, status and days. Days are UTC's."""
+
+    q = forms.CharField(required=False, max_length=254, label="Search")
+    status = forms.ChoiceField(required=False, choices=choices(Transaction.Status.choices))
+    since = forms.DateField(required=False, label="From")
+    until = forms.DateField(required=False, label="To")
+
+    def clean_since(self) -> date | None:
+        return sane_day(self.cleaned_data["since"])
+
+    def clean_until(self) -> date | None:
+        return sane_day(self.cleaned_data["until"])
+
+    def narrow(self, transactions: QuerySet[Transaction]) -> QuerySet[Transaction]:
+        """Apply everything but the search. The form is valid."""
+        wanted = self.cleaned_data
+        for name in ("status", "method", "request_type"):
+            if wanted.get(name):
+                transactions = transactions.filter(**{name: wanted[name]})
+        # By id, which begins with the time: every index of these lists ends with it.
+        if wanted["since"]:
+            transactions = transactions.filter(id__gte=earliest_id(_begin(wanted["since"])))
+        if wanted["until"]:
+            transactions = transactions.filter(
+                id__lt=earliest_id(_begin(wanted["until"]) + timedelta(days=1))
+            )
+        return transactions
+
+
+class PaymentFilter(TransactionFilter):
+    """Payments, or the card checks beside them."""
+
+    request_type = forms.ChoiceField(
+        required=False,
+        label="Type",
+        choices=[("", "Payments"), (Transaction.RequestType.CARD_CHECK, "Card checks")],
+    )
+    method = forms.ChoiceField(
+        required=False,
+        choices=choices([each for each in Transaction.Method.choices if each[0] != Transaction.Method.BANK]),
+    )
+
+    field_order = ("q", "status", "method", "request_type", "since", "until")
+
+    def clean_request_type(self) -> str:
+        return self.cleaned_data["request_type"] or Transaction.RequestType.PAYMENT
+
+
+class PayoutFilter(TransactionFilter):
+    """Payouts."""
+
+    def clean(self) -> dict[str, object]:
+        return {**self.cleaned_data, "request_type": Transaction.RequestType.PAYOUT}
+
+
+def sources(form: TransactionFilter, *, business: Business) -> list[QuerySet[Transaction]]:
+    """Return what a valid filter lets through: one list, or one for each thing that the search may mean."""
+    mine = form.narrow(Transaction.objects.of(business))
+    text = form.cleaned_data["q"]
+    return [mine.filter(meaning) for meaning in meanings(text, business=business)] if text else [mine]
+
+
+def meanings(text: str, *, business: Business) -> list[Q]:
+    """Return what somebody may look for with a text; each has an index of its own."""
+    found = [
+        Q(reference=text),
+        Q(pk__in=CardOperation.objects.filter(business=business, reference=text).values("transaction")),
+    ]
+    if re.fullmatch(r"[0-9]{4}", text):
+        found.append(Q(card_last4=text))
+    if re.fullmatch(r"[0-9]{6}", text):
+        found.append(Q(system_trace_audit_number=text))
+    if re.fullmatch(r"[0-9]{12}", text):  # an RRN ends with the STAN, which has the index
+        found.append(Q(system_trace_audit_number=text[-6:], retrieval_reference_number=text))
+    if "@" in text:
+        found.append(Q(customer_email__iexact=text))
+    with suppress(ValueError):
+        found.append(Q(pk=UUID(text)))
+    return found
+
+
+def form_of(kind: type[TransactionFilter], query: QueryDict) -> TransactionFilter:
+    form = kind(query)
+    form.is_valid()
+    return form
+
+
+def sane_day(day: date | None) -> date | None:
+    """Refuse days that no clock of ours has seen: they have no id."""
+    if day is not None and not date(2000, 1, 1) <= day <= date(2999, 12, 31):
+        raise forms.ValidationError("Choose a day of this century.")
+    return day
+
+
+def _begin(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)

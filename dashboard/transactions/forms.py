@@ -1,0 +1,87 @@
+"""What people send to capture, refund and pay out. Amounts are typed in major units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from dashboard.amounts import NoAmount, minor_units
+from payments import banks
+
+REFERENCE = r"[A-Za-z0-9._:-]{1,100}\Z"
+
+
+class AmountForm(forms.Form):
+    """An amount in a currency that the page knows; empty means all."""
+
+    amount = forms.CharField(required=False, max_length=24)
+
+    def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.currency = currency
+
+    def clean_amount(self) -> int | None:
+        text = self.cleaned_data["amount"]
+        if not text:
+            return None
+        try:
+            return minor_units(text, self.currency)
+        except NoAmount as refusal:
+            raise forms.ValidationError(str(refusal)) from None
+
+
+class RefundForm(AmountForm):
+    """The reference comes with the form: the same form sent twice is one refund."""
+
+    reference = forms.RegexField(regex=REFERENCE)
+    reason = forms.CharField(required=False, max_length=255)
+
+
+class PayoutForm(forms.Form):
+    """A payout as a person writes it. The API's own rules read it after this."""
+
+    reference = forms.RegexField(
+        regex=REFERENCE,
+        label="Reference",
+        error_messages={"invalid": "Use 1 to 100 letters, digits and . _ : -"},
+    )
+    currency = forms.ChoiceField(label="Currency")
+    amount = forms.CharField(max_length=24, label="Amount")
+    bank_code = forms.ChoiceField(label="Bank")
+    account_number = forms.RegexField(
+        regex=r"[0-9]{10}\Z",
+        label="Account number",
+        error_messages={"invalid": "An account number has exactly 10 digits."},
+    )
+    name = forms.CharField(max_length=255, label="Beneficiary")
+    narration = forms.CharField(required=False, max_length=255, label="Narration")
+
+    def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
+        self.fields["bank_code"].choices = [  # type: ignore[attr-defined]
+            ("", "Choose a bank"),
+            *((bank.code, bank.name) for bank in banks.all_banks()),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if "amount" in given and "currency" in given:
+            try:
+                given["minor_units"] = minor_units(given["amount"], given["currency"])
+            except NoAmount as refusal:
+                self.add_error("amount", str(refusal))
+        return given
+
+    def order(self) -> dict[str, Any]:
+        """Return what a merchant's server would send to POST /api/payments. The form is valid."""
+        given = self.cleaned_data
+        order = {
+            "request_type": "payout",
+            "reference": given["reference"],
+            "amount": given["minor_units"],
+            "currency": given["currency"],
+            "customer": {name: given[name] for name in ("name", "account_number", "bank_code")},
+        }
+        return order | ({"narration": given["narration"]} if given["narration"] else {})

@@ -1,0 +1,48 @@
+"""The page of one payment or payout."""
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from dashboard.access import Seat, members_only
+from dashboard.transactions.detail import detail_of, find
+from payments.models import Transaction
+
+
+@require_safe
+@members_only
+def payment_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    return _page(request, seat, transaction_id)
+
+
+@require_safe
+@members_only
+def payout_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    return _page(request, seat, transaction_id)
+
+
+def own(seat: Seat, transaction_id: UUID) -> Transaction:
+    """Return the business's transaction.
+
+    :raises Http404: there is none, or it is another business's
+    """
+    transaction = find(seat.business, transaction_id)
+    if transaction is None:
+        raise Http404
+    return transaction
+
+
+def address_of(transaction: Transaction) -> str:
+    is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
+    return reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[transaction.pk])
+
+
+def _page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    transaction = own(seat, transaction_id)
+    if request.path != address_of(transaction):
+        return redirect(address_of(transaction))
+    context = {"seat": seat, "detail": detail_of(transaction), "payment": transaction}
+    return render(request, "dashboard/transactions/detail.html", context)

@@ -1,0 +1,1 @@
+"""Webhooks: the endpoint and its key, every delivery and attempt, and sending again."""

@@ -1,0 +1,103 @@
+"""What people send about webhooks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.db.models import Q, QuerySet
+
+from dashboard.transactions.filters import choices, sane_day
+from merchants.models import Business
+from payments.models import Transaction
+from webhooks.models import Category, Delivery, Endpoint, Event
+from webhooks.services import REPLAYABLE
+
+
+class EndpointForm(forms.Form):
+    """Where events go. What an address must be like, the service says."""
+
+    url = forms.CharField(
+        label="Webhook URL",
+        max_length=2048,
+        error_messages={"required": "Name the address that is to receive events."},
+    )
+    payment = forms.BooleanField(label="Payment events", required=False)
+    payout = forms.BooleanField(label="Payout events", required=False)
+    enabled = forms.BooleanField(label="Enabled", required=False)
+
+    @property
+    def subscribed_events(self) -> list[str]:
+        return [category for category in Category.values if self.cleaned_data.get(category)]
+
+
+def initial(endpoint: Endpoint | None) -> dict[str, Any]:
+    """Return the form as it stands: of a new endpoint everything is on."""
+    if endpoint is None:
+        return {"url": "", "payment": True, "payout": True, "enabled": True}
+    subscribed = {category: category in endpoint.subscribed_events for category in Category.values}
+    return {"url": endpoint.url, "enabled": endpoint.enabled, **subscribed}
+
+
+class DeliveryFilter(forms.Form):
+    """Which deliveries: by state, event, day (UTC), and what they are about."""
+
+    q = forms.CharField(required=False, max_length=100, label="Search")
+    state = forms.ChoiceField(required=False, choices=choices(Delivery.State.choices))
+    event = forms.ChoiceField(required=False, choices=[("", "All"), *((each, each) for each in Event.values)])
+    since = forms.DateField(required=False, label="From")
+    until = forms.DateField(required=False, label="To")
+
+    def clean_since(self) -> Any:
+        return sane_day(self.cleaned_data["since"])
+
+    def clean_until(self) -> Any:
+        return sane_day(self.cleaned_data["until"])
+
+    def deliveries(self, business: Business) -> QuerySet[Delivery]:
+        """Return what the valid filter lets through."""
+        wanted = self.cleaned_data
+        found: QuerySet[Delivery] = Delivery.objects.filter(business=business)
+        for name in ("state", "event"):
+            if wanted[name]:
+                found = found.filter(**{name: wanted[name]})
+        if wanted["since"]:
+            found = found.filter(created_at__gte=beginning(wanted["since"]))
+        if wanted["until"]:
+            found = found.filter(created_at__lt=beginning(wanted["until"]) + timedelta(days=1))
+        return found.filter(_about(wanted["q"], business)) if wanted["q"] else found
+
+
+def _about(text: str, business: Business) -> Q:
+    """Return the condition of a search: an event's id, or the id or reference of a transaction."""
+    try:
+        return Q(pk=UUID(text)) | Q(subject=UUID(text))
+    except ValueError:
+        return Q(subject__in=Transaction.objects.of(business).filter(reference=text).values("pk"))
+
+
+class ReplayForm(forms.Form):
+    """A range of deliveries to be sent again. Moments are UTC."""
+
+    state = forms.ChoiceField(
+        choices=[(state, Delivery.State(state).label) for state in REPLAYABLE], initial=Delivery.State.DEAD
+    )
+    since = forms.DateField(label="From")
+    until = forms.DateField(label="To")
+
+    def clean_since(self) -> Any:
+        return sane_day(self.cleaned_data["since"])
+
+    def clean_until(self) -> Any:
+        return sane_day(self.cleaned_data["until"])
+
+    @property
+    def moments(self) -> tuple[datetime, datetime]:
+        given = self.cleaned_data
+        return beginning(given["since"]), beginning(given["until"]) + timedelta(days=1)
+
+
+def beginning(day: Any) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
