@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("merchants", "0001_initial"),
-        ("payments", "0004_settlement"),
+        ("payments", "0006_virtual_accounts"),
     ]
 
     operations = [
