@@ -1,0 +1,137 @@
+"""The same money wanted by several at once. Each test says which guard it watches: without it, it fails.
+
+RACE_ROUNDS=10000 runs the long variant of the rounds.
+"""
+
+import os
+import random
+from collections import Counter
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from ledger.invariants import check
+from ledger.models import Entry
+from ledger.services import balances
+from payments.fees import Flow
+from payments.invariants import INVARIANTS
+from payments.models import Tariff, Transaction
+from payments.services import refunds, requery, reversals, tariffs
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.racing import racers
+from tests.settling import STAFF, decide, settle
+from tests.transactions import captured_payment, start
+from tests.wallets import fill_wallet
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = int(os.environ.get("RACE_ROUNDS", "300"))
+
+
+@pytest.fixture
+def business(settings):
+    settings.PAYOUT_REQUIRES_BALANCE = True
+    business = BusinessFactory()
+    tariffs.agree(Tariff(business=business, flow=Flow.PAYOUT), actor=STAFF, now=timezone.now())  # no fee
+    return business
+
+
+def pay_out(business, amount, **changes):
+    return start(orders.payout(amount=amount, **changes), business=business, now=timezone.now())
+
+
+def broken():
+    return {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds}
+
+
+def wallet(business):
+    return balances(business)[0].available
+
+
+class TestPayouts:
+    def test_of_a_hundred_at_once_are_as_many_as_the_wallet_holds(self, business):
+        """Guards the lock on the wallet in `ledger.services.book_if_covered`."""
+        fill_wallet(business, 1_000)
+
+        with racers(100) as threads:
+            answers = threads.race(*[partial(pay_out, business, 100)] * 100)
+
+        codes = Counter(getattr(answer, "response_code", repr(answer)) for answer in answers)
+        assert codes == {"10000": 10, "20051": 90}
+        assert wallet(business) == 0
+        assert broken() == {}
+
+    def test_that_are_the_same_are_taken_once(self, business):
+        """Guards the intent's uniqueness: what is not new takes nothing."""
+        fill_wallet(business, 1_000)
+        order = orders.payout(amount=100)
+
+        with racers(20) as threads:
+            threads.race(*[partial(start, order, business=business, now=timezone.now())] * 20)
+
+        assert wallet(business) == 900
+        assert broken() == {}
+
+    def test_that_come_first_of_all_open_the_accounts_once(self, settings):
+        """Guards `ledger.accounts`: the accounts of a new business, wanted by many at once."""
+        settings.PAYOUT_REQUIRES_BALANCE = False
+        with racers(8) as threads:
+            for _ in range(5):
+                newcomer = BusinessFactory()
+
+                threads.race(*[partial(pay_out, newcomer, 100)] * 8)
+
+                assert wallet(newcomer) == -8 * 1_100
+        assert broken() == {}
+
+
+class TestTheSameMoney:
+    def test_is_refunded_released_paid_out_and_reversed_in_any_order(self, business):
+        """Guards the order of locks (batch, transaction, accounts by id): there is no deadlock to be retried."""
+        at_random = random.Random(20260301)
+        seen = Counter()
+        fill_wallet(business, 50_000)
+        sent = pay_out(business, 50_000)
+        with racers(4) as threads:
+            for _ in range(ROUNDS):
+                payment = captured_payment(business=business, now=timezone.now(), amount=1_000)
+                (batch,) = settle()
+                decide(batch, "approve")
+                calls = [
+                    partial(decide, batch, "release"),
+                    partial(refund, payment, at_random.choice([100, 400, 1_000])),
+                    partial(pay_out, business, at_random.choice([200, 985, 1_500]), **maybe_lost(at_random)),
+                    partial(reverse, sent) if at_random.random() < 0.05 else partial(ask_again, business),
+                ]
+                at_random.shuffle(calls)
+
+                for answer in threads.race(*calls):
+                    assert not isinstance(answer, Exception), repr(answer)
+                    if isinstance(answer, Transaction):
+                        seen[answer.response_code] += 1
+
+                assert wallet(business) >= 0
+        assert {"10000", "20051"} <= set(seen)
+        assert Entry.objects.filter(kind="payout_reversed").count() == 1
+        assert broken() == {}
+
+
+def refund(payment, amount):
+    request = {"reference": orders.new_reference("rf"), "amount": amount}
+    return refunds.refund(transaction=payment, request=request, now=timezone.now())
+
+
+def reverse(payout):
+    return reversals.reverse(transaction_id=payout.pk, reason="Returned", actor=STAFF, now=timezone.now())
+
+
+def ask_again(business):
+    return list(requery.requery(requery.unanswered(), now=timezone.now()))
+
+
+def maybe_lost(at_random):
+    """Return changes to a payout that lose the bank's answer, in every fourth case."""
+    lost = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
+    return {"customer": lost} if at_random.random() < 0.25 else {}
