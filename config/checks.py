@@ -6,12 +6,28 @@ from typing import Any
 
 from django.conf import settings
 from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+
+from merchants import connectors
 
 RAILS = {
     "CARD_ACQUIRER": "card payments and card checks",
     "PAYOUT_BANK": "payouts",
     "ACCOUNT_PROVIDER": "virtual accounts and payments into them",
 }
+
+
+@checks.register()
+def every_connector_is_usable(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
+    """Name the connectors that do not exist or lack settings."""
+    problems: list[checks.CheckMessage] = []
+    for name in RAILS:
+        try:
+            if getattr(settings, name):
+                connectors.make(getattr(settings, name))
+        except ImproperlyConfigured as problem:
+            problems.append(checks.Error(f"{name}: {problem}", id=f"sluice.{name}.unusable"))
+    return problems
 
 
 @checks.register()

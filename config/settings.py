@@ -272,6 +272,27 @@ VIRTUAL_ACCOUNT_BANK_NAME = env.text(
     "VIRTUAL_ACCOUNT_BANK_NAME", default=_hosting_bank.name if _hosting_bank else ""
 )
 BANK_NOTIFICATION_KEYS = env.words("BANK_NOTIFICATION_KEYS")
+
+# The ISO 8583 acquirer. An answer must be here before somebody asks again (10 s), hence the longest time-out.
+ACQUIRER_HOST = env.text("ACQUIRER_HOST")
+ACQUIRER_PORT = env.number("ACQUIRER_PORT", default=8583, minimum=1)
+ACQUIRER_TLS = env.flag("ACQUIRER_TLS", default=not SANDBOX)
+ACQUIRER_TIMEOUT = env.number("ACQUIRER_TIMEOUT", default=8, minimum=1)  # seconds
+ACQUIRER_ECHO_INTERVAL = env.number("ACQUIRER_ECHO_INTERVAL", default=60, minimum=1)  # seconds
+ACQUIRER_INSTITUTION_ID = env.text("ACQUIRER_INSTITUTION_ID")
+ACQUIRER_TERMINAL_ID = env.text("ACQUIRER_TERMINAL_ID")
+ACQUIRER_MERCHANT_ID = env.text("ACQUIRER_MERCHANT_ID")
+ACQUIRER_MERCHANT_CATEGORY = env.text("ACQUIRER_MERCHANT_CATEGORY", default="5999")  # ISO 18245
+ACQUIRER_COUNTRY = env.text("ACQUIRER_COUNTRY", default="566")  # ISO 3166-1 numeric
+ACQUIRER_PLACE = env.text("ACQUIRER_PLACE", default="LAGOS NG")
+
+# The bank that speaks signed JSON.
+BANK_URL = env.text("BANK_URL").rstrip("/")
+BANK_CLIENT_ID = env.text("BANK_CLIENT_ID")
+BANK_SECRET_KEY = env.text("BANK_SECRET_KEY")
+BANK_CA_FILE = env.text("BANK_CA_FILE")
+BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1)  # seconds for one call, whatever happens
+
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
 # A payout that the wallet does not cover fails with 20051; where False, the wallet may go below zero.
@@ -318,6 +339,9 @@ WORKER_METRICS_ADDRESS = env.text("WORKER_METRICS_ADDRESS")  # host:port; empty:
 
 # Production refuses to start on anything unsafe ------------------------------------------------------
 
+if max(ACQUIRER_TIMEOUT, BANK_TIMEOUT) > 9:  # noqa: PLR2004
+    raise ImproperlyConfigured("ACQUIRER_TIMEOUT and BANK_TIMEOUT may be 9 seconds at most.")
+
 if not SANDBOX:
     if DEBUG:
         raise ImproperlyConfigured("DEBUG must be False in production.")
@@ -327,6 +351,8 @@ if not SANDBOX:
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database in production.")
     if not PUBLIC_URL.startswith("https://"):
         raise ImproperlyConfigured("PUBLIC_URL must be an https:// address in production.")
+    if BANK_URL and not BANK_URL.startswith("https://"):
+        raise ImproperlyConfigured("BANK_URL must be an https:// address in production.")
     if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK, ACCOUNT_PROVIDER)):
         raise ImproperlyConfigured(
             "CARD_ACQUIRER, PAYOUT_BANK and ACCOUNT_PROVIDER may not be the sandbox's in production."

@@ -44,6 +44,9 @@ SUSPECTED_FRAUD = Outcome("20083", "Declined - Suspected fraud", "83", DO_NOT_RE
 # The issuer was never asked; 63 is ISO 8583's security violation.
 AUTHENTICATION_FAILED = Outcome("20151", "Declined - 3DS authentication failed", "63", RETRY)
 
+# Its answer was lost, and the acquirer has undone whatever it did; 68 is ISO 8583's "received too late".
+REVERSED = replace(UNSPECIFIED_FAILURE, gateway_code="68")
+
 AUTHORISATION_EXPIRED = Outcome("20068", "Authorisation expired without capture")
 VOIDED = Outcome("20090", "Payment voided")
 

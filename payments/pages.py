@@ -51,6 +51,7 @@ EXPIRED = Ending(
 
 ENDINGS = {
     Transaction.Awaiting.RAIL: UNDER_WAY,
+    Transaction.Awaiting.REVERSAL: UNDER_WAY,
     Transaction.Awaiting.CAPTURE: RESERVED,
     Transaction.Awaiting.PAYER: EXPIRED,  # late, and nobody has told the merchant yet
 }

@@ -52,6 +52,7 @@ REFUND_AMOUNTS: dict[str, Outcome | Special] = {
 PAYOUT_AMOUNTS = {ending: outcomes.payout_failure(ending) for ending in ("05", "07", "51", "61", "91")}
 
 LOST_ANSWER_ACCOUNT = "0000000097"  # a payout to it
+UNKNOWN_ACCOUNT = "0000000000"  # a name enquiry finds nobody
 ONE_TIME_CODE = "123456"
 
 
@@ -68,6 +69,15 @@ def by_amount(
     if amount < SMALLEST_TRIGGERING_AMOUNT:
         return None
     return table.get(f"{amount % 100:02}")
+
+
+def account_name(account_number: str) -> str | None:
+    """Return who holds an account, as a name enquiry tells.
+
+    >>> account_name("0123456789"), account_name(UNKNOWN_ACCOUNT)
+    ('Sandbox Account 6789', None)
+    """
+    return None if account_number == UNKNOWN_ACCOUNT else f"Sandbox Account {account_number[-4:]}"
 
 
 def by_card(card_bin: str, last4: str) -> Outcome | Special | None:

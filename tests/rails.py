@@ -16,6 +16,12 @@ from payments.rails.sandbox import SandboxAcquirer, SandboxBank
 class TalkativeAcquirer:
     """Falls over, and tells the card in its exception: what a careless connector would do."""
 
+    name = "talkative"
+    has_three_d_secure = True
+
+    def is_available(self) -> bool:
+        return True
+
     def authorise(self, _order: object, *, card: Card, **_: object) -> NoReturn:
         number, cvv = card.secret.reveal_number(), card.secret.reveal_cvv()
         raise RuntimeError(f"No route for pan={number} cvv={cvv}")
@@ -25,6 +31,12 @@ class TalkativeAcquirer:
 
 class AcquirerWithoutDatabase:
     """Its database goes away while it is asked."""
+
+    name = "without-database"
+    has_three_d_secure = True
+
+    def is_available(self) -> bool:
+        return True
 
     def authorise(self, _order: object, **_: object) -> NoReturn:
         raise OperationalError("connection to server was lost: 10.0.0.7")

@@ -1,5 +1,5 @@
 """Payments as our own staff see them."""
 
-from payments.admin import batches, fees, transactions
+from payments.admin import batches, fees, rail_choices, transactions
 
-__all__ = ["batches", "fees", "transactions"]
+__all__ = ["batches", "fees", "rail_choices", "transactions"]

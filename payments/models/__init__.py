@@ -5,6 +5,7 @@ from payments.models.challenges import Challenge, new_challenge_token
 from payments.models.counters import TraceCounter
 from payments.models.fees import Tariff
 from payments.models.operations import CardOperation
+from payments.models.rail_choices import RailChoice
 from payments.models.reversals import Reversal
 from payments.models.states import AlreadyMoved, InvalidState
 from payments.models.transactions import Transaction, TransactionQuerySet, Transition
@@ -15,6 +16,7 @@ __all__ = [
     "CardOperation",
     "Challenge",
     "InvalidState",
+    "RailChoice",
     "Reversal",
     "SettlementBatch",
     "SettlementItem",

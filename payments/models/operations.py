@@ -33,6 +33,9 @@ class CardOperation(models.Model):
     fingerprint = models.CharField(max_length=64, blank=True)
     reason = models.CharField(max_length=255, blank=True)
     amount = models.BigIntegerField()
+    # Ours, sent to the acquirer; it is repeated with these until it is answered.
+    system_trace_audit_number = models.CharField(max_length=6, blank=True)
+    retrieval_reference_number = models.CharField(max_length=12, blank=True)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
     response_summary = models.CharField(max_length=255, default=PROCESSING.summary)

@@ -29,8 +29,8 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
         return self.filter(business=business)
 
     def unanswered(self) -> TransactionQuerySet:
-        """Sent to a rail whose answer is not known."""
-        return self.filter(awaiting=Transaction.Awaiting.RAIL)
+        """Sent to a rail whose answer is not known, be it to the order or to its reversal."""
+        return self.filter(awaiting__in=[Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL])
 
     def unsettled(self) -> TransactionQuerySet:
         """Payments that succeeded and are in no live batch."""
@@ -85,6 +85,7 @@ class Transaction(models.Model):
         """Whose move a pending transaction waits for."""
 
         RAIL = "rail"  # the acquirer or bank was asked, its answer is not known
+        REVERSAL = "reversal"  # the acquirer's answer was lost: it is to undo what it may have done
         PAYER = "payer"  # the 3-D Secure challenge is open
         TRANSFER = "transfer"  # the virtual account's session is open; it keeps the time
         CAPTURE = "capture"  # authorised; the merchant has yet to capture or void
@@ -149,6 +150,7 @@ class Transaction(models.Model):
     card_expiry_month = models.CharField(max_length=2, blank=True)
     card_expiry_year = models.CharField(max_length=4, blank=True)
 
+    connector = models.CharField(max_length=20, blank=True)  # the name of the one that it was sent to
     # Ours, sent to the rail: with these an unanswered request is asked about again.
     system_trace_audit_number = models.CharField(max_length=6, blank=True)
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
@@ -202,7 +204,8 @@ class Transaction(models.Model):
                 name="only_finished_transactions_have_finished_at",
             ),
             models.CheckConstraint(
-                condition=~Q(status="pending") | Q(awaiting__in=["rail", "payer", "transfer", "capture"]),
+                condition=~Q(status="pending")
+                | Q(awaiting__in=["rail", "reversal", "payer", "transfer", "capture"]),
                 name="pending_transactions_await_something",
             ),
             models.CheckConstraint(
@@ -246,7 +249,9 @@ class Transaction(models.Model):
                 name="transactions_by_email",
             ),
             models.Index(
-                fields=["next_query_at"], condition=Q(awaiting="rail"), name="transactions_unanswered"
+                fields=["next_query_at"],
+                condition=Q(awaiting__in=["rail", "reversal"]),
+                name="transactions_unanswered",
             ),
             models.Index(
                 fields=["expires_at"],
@@ -287,6 +292,13 @@ class Transaction(models.Model):
     def await_rail(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
         """The rail is being asked; if its answer gets lost, ask again at that moment."""
         self._await(self.Awaiting.RAIL, next_query_at=query_at, cause=cause, now=now)
+
+    def await_reversal(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
+        """Nobody can say what became of the order: from now on it can only be undone, and asked about then.
+
+        :raises AlreadyMoved: its answer came after all
+        """
+        self._await(self.Awaiting.REVERSAL, next_query_at=query_at, cause=cause, now=now)
 
     def authorise(
         self, answer: RailAnswer, *, until: datetime, cause: Transition.Cause, now: datetime

@@ -1,26 +1,44 @@
-"""The rails in use, as the settings name them."""
+"""The rails: acquirers for cards, banks for payouts. A transaction stays with the one that it was sent to."""
 
 from typing import cast
 
-from django.conf import settings
-
-from merchants.connectors import RailUnavailable, connector
+from merchants.connectors import OutOfReach, RailUnavailable, connector
 from payments.rails.protocol import CardAcquirer, PayoutBank
 
-__all__ = ["RailUnavailable", "card_acquirer", "payout_bank"]
+__all__ = ["ACQUIRERS", "BANKS", "OutOfReach", "RailUnavailable", "card_acquirer", "payout_bank"]
+
+# The connectors that come with Sluice, by the name that they leave on a transaction.
+ACQUIRERS = {
+    "sandbox": "payments.rails.sandbox.SandboxAcquirer",
+    "iso8583": "payments.rails.iso8583.Iso8583Acquirer",
+}
+BANKS = {
+    "sandbox": "payments.rails.sandbox.SandboxBank",
+    "http": "payments.rails.http_bank.HttpBank",
+}
 
 
-def card_acquirer() -> CardAcquirer:
-    """Return the acquirer of card payments.
+def card_acquirer(dotted_name: str, *, known_as: str = "") -> CardAcquirer:
+    """Return the acquirer with that dotted name, or the one of ours that a transaction is known to.
 
-    :raises RailUnavailable: none is configured
+    :raises RailUnavailable: there is none, it is not the one, or it is out of reach
     """
-    return cast("CardAcquirer", connector(settings.CARD_ACQUIRER))
+    made = cast("CardAcquirer", connector(dotted_name))
+    if known_as not in {"", made.name}:
+        made = cast("CardAcquirer", connector(ACQUIRERS.get(known_as, "")))
+    if not made.is_available():
+        raise OutOfReach
+    return made
 
 
-def payout_bank() -> PayoutBank:
-    """Return the bank that sends payouts.
+def payout_bank(dotted_name: str, *, known_as: str = "") -> PayoutBank:
+    """Return the bank with that dotted name, or the one of ours that a payout is known to.
 
-    :raises RailUnavailable: none is configured
+    :raises RailUnavailable: there is none, it is not the one, or it is out of reach
     """
-    return cast("PayoutBank", connector(settings.PAYOUT_BANK))
+    made = cast("PayoutBank", connector(dotted_name))
+    if known_as not in {"", made.name}:
+        made = cast("PayoutBank", connector(BANKS.get(known_as, "")))
+    if not made.is_available():
+        raise OutOfReach
+    return made

@@ -18,6 +18,10 @@ class AnswerLost(Exception):
     """The rail was asked and no definite answer came: it may have acted or not."""
 
 
+class CannotTell(Exception):
+    """The acquirer cannot be asked what became of an authorisation: it is to be reversed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailAnswer:
     """What a rail said: an outcome, and its own names for the transaction.
@@ -61,6 +65,7 @@ class CardOrder:
     card_expiry_year: str
     system_trace_audit_number: str
     retrieval_reference_number: str
+    authorization_code: str  # empty until it was authorised
     descriptor: str
     created_at: datetime
 
@@ -72,6 +77,9 @@ class OperationOrder:
     id: UUID
     kind: str
     amount: int
+    system_trace_audit_number: str
+    retrieval_reference_number: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +96,13 @@ class PayoutOrder:
 
 
 class CardAcquirer(Protocol):
-    """Card payments and card checks. Every method may raise `AnswerLost`."""
+    """Card payments and card checks. Every method but `is_available` may raise `AnswerLost`."""
+
+    name: str  # stored with each transaction, so that nobody else is ever asked about it
+    has_three_d_secure: bool
+
+    def is_available(self) -> bool:
+        """Tell whether it can be reached; if not, a request is answered with 503 and nothing is stored."""
 
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
         """Reserve the amount, or take it at once, or ask for a challenge."""
@@ -103,7 +117,16 @@ class CardAcquirer(Protocol):
         """Go on with an authorisation whose challenge was passed. The acquirer has kept the card."""
 
     def query(self, order: CardOrder) -> RailAnswer:
-        """Ask what became of an authorisation or check."""
+        """Ask what became of an authorisation or check.
+
+        :raises CannotTell: this acquirer has no way to ask; `reverse` it
+        """
+
+    def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
+        """Undo an authorisation whose outcome is unknown. When this returns, nothing is taken or reserved.
+
+        Not even should the authorisation arrive after this. May be called again and again.
+        """
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
         """Capture, void or refund."""
@@ -113,7 +136,12 @@ class CardAcquirer(Protocol):
 
 
 class PayoutBank(Protocol):
-    """Transfers to bank accounts. Every method may raise `AnswerLost`."""
+    """Transfers to bank accounts. Every method but `is_available` may raise `AnswerLost`."""
+
+    name: str  # stored with each payout, so that nobody else is ever asked about it
+
+    def is_available(self) -> bool:
+        """Tell whether it can be reached; if not, a request is answered with 503 and nothing is stored."""
 
     def send(self, order: PayoutOrder) -> RailAnswer:
         """Transfer the amount."""
@@ -121,5 +149,5 @@ class PayoutBank(Protocol):
     def query(self, order: PayoutOrder) -> RailAnswer:
         """Ask what became of a transfer."""
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str:
-        """Return the name that an account is held in (name enquiry)."""
+    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
+        """Return the name that an account is held in (name enquiry); None where there is no such account."""

@@ -25,6 +25,12 @@ CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
 class SandboxAcquirer:
     """An acquirer that decides by test card, expiry and amount, in this order."""
 
+    name = "sandbox"
+    has_three_d_secure = True
+
+    def is_available(self) -> bool:
+        return True
+
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:  # noqa: ARG002
         return CHALLENGE if _needs_challenge(order) else self.resume(order)
 
@@ -42,6 +48,9 @@ class SandboxAcquirer:
 
     def query(self, order: CardOrder) -> RailAnswer:
         return CHALLENGE if _needs_challenge(order) else self._answer(order, self._decide(order))
+
+    def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
+        """Nobody comes here: `query` always tells."""
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
         if self._decide_operation(operation) is Special.LOST_ANSWER:
@@ -73,6 +82,11 @@ class SandboxAcquirer:
 class SandboxBank:
     """A bank that decides by amount; to one account number its answer gets lost."""
 
+    name = "sandbox"
+
+    def is_available(self) -> bool:
+        return True
+
     def send(self, order: PayoutOrder) -> RailAnswer:
         if order.account_number == sandbox_outcomes.LOST_ANSWER_ACCOUNT:
             raise AnswerLost
@@ -84,8 +98,8 @@ class SandboxBank:
             return RailAnswer(outcome=decided)
         return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=_session_id(order.id))
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str:  # noqa: ARG002
-        return f"Sandbox Account {account_number[-4:]}"
+    def account_name(self, *, account_number: str, nip_code: str) -> str | None:  # noqa: ARG002
+        return sandbox_outcomes.account_name(account_number)
 
 
 def _session_id(order_id: UUID) -> str:

@@ -7,10 +7,10 @@ from django.db import transaction as database
 
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.rails import card_acquirer
 from payments.rails.protocol import CardAcquirer
 from payments.services import operations
-from payments.services.intents import FIRST_QUERY_AFTER, lock
+from payments.services.connectors import acquirer_of
+from payments.services.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.orders import card_order, operation_order
 from payments.services.settlement import Cause
@@ -29,7 +29,7 @@ def capture(*, transaction_id: UUID, amount: int | None, now: datetime) -> Trans
     :raises InvalidState: not authorised, or captured or voided before
     :raises OperationRefused: the acquirer said no
     """
-    acquirer = card_acquirer()
+    acquirer = acquirer_of(find(transaction_id))
     return _ask(acquirer, _open(transaction_id, Kind.CAPTURE, amount=amount, now=now))
 
 
@@ -39,7 +39,7 @@ def void(*, transaction_id: UUID, now: datetime) -> Transaction:
     :raises InvalidState: not authorised, or captured or voided before
     :raises OperationRefused: the acquirer said no
     """
-    acquirer = card_acquirer()
+    acquirer = acquirer_of(find(transaction_id))
     return _ask(acquirer, _open(transaction_id, Kind.VOID, amount=None, now=now))
 
 
@@ -55,6 +55,7 @@ def _open(transaction_id: UUID, kind: Kind, *, amount: int | None, now: datetime
         business=transaction.business,
         kind=kind,
         amount=transaction.amount if amount is None else amount,
+        **trace_fields(now=now),
         next_query_at=now + FIRST_QUERY_AFTER,
         created_at=now,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from merchants.models import Business
 from payments.models import Transaction
-from payments.rails import card_acquirer
+from payments.services.connectors import acquirer_for
 from payments.services.intents import Intent, card_fields, open_intent
 from payments.services.orders import card_order
 from payments.services.settlement import ask_if_new
@@ -18,10 +18,11 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: no acquirer is configured
     """
-    acquirer = card_acquirer()
+    acquirer = acquirer_for(business)
     card = request["source"]
     intent = open_intent(
         business=business,
+        connector=acquirer.name,
         reference=request.get("reference") or f"chk_{secrets.token_hex(12)}",
         fingerprint=fingerprint,
         now=now,

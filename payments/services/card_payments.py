@@ -5,8 +5,9 @@ from typing import Any
 
 from merchants.models import Business
 from payments.models import Transaction
-from payments.rails import card_acquirer
+from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure
+from payments.services.connectors import acquirer_for
 from payments.services.intents import Intent, card_fields, open_intent, order_fields
 from payments.services.orders import card_order
 from payments.services.settlement import ask_if_new
@@ -16,13 +17,17 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     """Start a card payment: intent, acquirer, answer. A lost answer leaves it pending.
 
     :raises DuplicateReference: the reference belongs to a different request
-    :raises RailUnavailable: no acquirer is configured
+    :raises RailUnavailable: no acquirer is configured or in reach, or 3-D Secure is wanted that it has not
     """
-    acquirer = card_acquirer()
+    acquirer = acquirer_for(business)
     card = request["source"]
     three_ds = request.get("three_ds", ThreeDSecure())
+    if three_ds.enabled and not acquirer.has_three_d_secure:
+        # Authorised without it, the payment would lack the protection that the merchant has asked for.
+        raise RailUnavailable("3-D Secure has no configured connector here. Nothing was stored.")
     intent = open_intent(
         business=business,
+        connector=acquirer.name,
         fingerprint=fingerprint,
         now=now,
         request_type=Transaction.RequestType.PAYMENT,

@@ -6,9 +6,10 @@ from django.db import transaction as database
 
 from payments.models import Challenge, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED
-from payments.rails import RailUnavailable, card_acquirer
+from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost
 from payments.services import settlement
+from payments.services.connectors import acquirer_of
 from payments.services.intents import FIRST_QUERY_AFTER, lock
 from payments.services.orders import card_order
 from payments.services.settlement import Cause
@@ -35,7 +36,7 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
     """
     order = card_order(challenge.transaction)
     try:
-        acquirer = card_acquirer()
+        acquirer = acquirer_of(challenge.transaction)
         is_right = acquirer.is_right_code(order, code=code)
     except (AnswerLost, RailUnavailable):
         raise IssuerSilent from None

@@ -74,14 +74,21 @@ def order_fields(request: dict[str, Any]) -> dict[str, Any]:
 
 def card_fields(card: Card, *, now: datetime) -> dict[str, str]:
     """Return what is stored of a card, and the ISO 8583 numbers of its transaction."""
-    stan = trace_numbers.take()
     return {
         "method": Transaction.Method.CARD,
+        **trace_fields(now=now),
         "card_brand": card.brand,
         "card_bin": card.bin,
         "card_last4": card.last4,
         "card_expiry_month": card.expiry_month,
         "card_expiry_year": card.expiry_year,
+    }
+
+
+def trace_fields(*, now: datetime) -> dict[str, str]:
+    """Return the ISO 8583 numbers of whatever is asked of an acquirer next."""
+    stan = trace_numbers.take()
+    return {
         "system_trace_audit_number": stan,
         "retrieval_reference_number": retrieval_reference_number(stan=stan, at=now),
     }

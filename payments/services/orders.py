@@ -19,6 +19,7 @@ def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) 
         card_expiry_year=transaction.card_expiry_year,
         system_trace_audit_number=transaction.system_trace_audit_number,
         retrieval_reference_number=transaction.retrieval_reference_number,
+        authorization_code=transaction.authorization_code,
         descriptor=transaction.business.statement_descriptor,
         created_at=transaction.created_at,
     )
@@ -30,7 +31,14 @@ def _three_ds(transaction: Transaction) -> ThreeDSecure:
 
 
 def operation_order(operation: CardOperation) -> OperationOrder:
-    return OperationOrder(id=operation.pk, kind=operation.kind, amount=operation.amount)
+    return OperationOrder(
+        id=operation.pk,
+        kind=operation.kind,
+        amount=operation.amount,
+        system_trace_audit_number=operation.system_trace_audit_number,
+        retrieval_reference_number=operation.retrieval_reference_number,
+        created_at=operation.created_at,
+    )
 
 
 def payout_order(transaction: Transaction) -> PayoutOrder:

@@ -10,8 +10,8 @@ from ledger import services as ledger
 from merchants.models import Business
 from payments.models import Transaction
 from payments.outcomes import WALLET_TOO_LOW
-from payments.rails import payout_bank
 from payments.services import bookings, settlement
+from payments.services.connectors import bank_for
 from payments.services.intents import Intent, open_intent, order_fields
 from payments.services.orders import payout_order
 from payments.services.settlement import Cause, ask_if_new
@@ -23,21 +23,26 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     Where the wallet must cover payouts and does not, it fails with 20051 and the bank is not asked.
 
     :raises DuplicateReference: the reference belongs to a different request
-    :raises RailUnavailable: no bank is configured
+    :raises RailUnavailable: no bank is configured, or it is out of reach
     """
-    bank = payout_bank()
-    intent = _accept(business=business, request=request, fingerprint=fingerprint, now=now)
+    bank = bank_for(business)
+    intent = _accept(
+        business=business, request=request, fingerprint=fingerprint, connector=bank.name, now=now
+    )
     if intent.transaction.awaiting != Transaction.Awaiting.RAIL:
         return intent  # the wallet did not cover it, or an equal request is done
     return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
 
 
 @database.atomic
-def _accept(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+def _accept(
+    *, business: Business, request: dict[str, Any], fingerprint: str, connector: str, now: datetime
+) -> Intent:
     customer = request["customer"]
     intent = open_intent(
         business=business,
         fingerprint=fingerprint,
+        connector=connector,
         now=now,
         request_type=Transaction.RequestType.PAYOUT,
         method=Transaction.Method.BANK,

@@ -12,9 +12,9 @@ from merchants.rows import insert_if_absent
 from payments.idempotency import DuplicateReference, fingerprint
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.rails import card_acquirer
 from payments.services import operations
-from payments.services.intents import FIRST_QUERY_AFTER, lock
+from payments.services.connectors import acquirer_of
+from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.orders import card_order, operation_order
 from payments.services.settlement import Cause
@@ -35,7 +35,7 @@ def refund(*, transaction: Transaction, request: dict[str, Any], now: datetime) 
     :raises InvalidState: not a successful card payment, or nothing is left
     :raises AmountTooLarge: more than what is left, refunds under way counted
     """
-    acquirer = card_acquirer()
+    acquirer = acquirer_of(transaction)
     mark = fingerprint({"payment": str(transaction.pk), **request})
     existing = _existing(transaction.business, request["reference"], mark)
     opened = existing or _open(transaction.pk, request, mark=mark, now=now)
@@ -63,6 +63,7 @@ def _open(transaction_id: UUID, request: dict[str, Any], *, mark: str, now: date
         fingerprint=mark,
         reason=request.get("reason", ""),
         amount=amount,
+        **trace_fields(now=now),
         next_query_at=now + FIRST_QUERY_AFTER,
         created_at=now,
     )

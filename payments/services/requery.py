@@ -1,6 +1,6 @@
 """Unknown outcomes: ask the rail again, at growing intervals, until it gives a definite answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -10,10 +10,11 @@ from django.db import DatabaseError
 from django.db import transaction as database
 from django.db.models import Q
 
-from payments.models import CardOperation, Transaction
-from payments.rails import card_acquirer, payout_bank
-from payments.rails.protocol import AnswerLost, RailAnswer
-from payments.services import operations, settlement
+from payments.models import AlreadyMoved, CardOperation, Transaction
+from payments.rails import RailUnavailable
+from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
+from payments.services import authorisation_reversals, operations, settlement
+from payments.services.connectors import acquirer_of, bank_of
 from payments.services.orders import card_order, operation_order, payout_order
 from payments.services.settlement import Cause
 
@@ -61,7 +62,9 @@ def requery(subjects: list[Unanswered], *, now: datetime) -> Iterator[Asked]:
 def _ask_again(subject: Unanswered, *, now: datetime) -> bool:
     try:
         is_answered = _ask_and_apply(subject, now=now)
-    except AnswerLost:
+    except AlreadyMoved:
+        is_answered = True  # somebody else was first
+    except (AnswerLost, RailUnavailable):
         is_answered = False
     except Exception as error:
         # Whatever is wrong with this one, the others must be asked too. What a database error says stays
@@ -74,25 +77,38 @@ def _ask_again(subject: Unanswered, *, now: datetime) -> bool:
 
 
 def _ask_and_apply(subject: Unanswered, *, now: datetime) -> bool:
-    answer = _question(subject)()
-    if not answer.is_definite:
-        return False
     if isinstance(subject, CardOperation):
-        operations.apply_answer(operation_id=subject.pk, answer=answer, cause=Cause.REQUERY, now=now)
-    else:
-        settlement.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
+        return _ask_about_operation(subject, now=now)
+    if subject.request_type == Transaction.RequestType.PAYOUT:
+        return _apply(subject, bank_of(subject).query(payout_order(subject)), now=now)
+    acquirer = acquirer_of(subject)
+    if subject.awaiting == Transaction.Awaiting.RAIL:
+        try:
+            return _apply(subject, acquirer.query(_passed_order(subject)), now=now)
+        except CannotTell:
+            pass  # then it is undone
+    authorisation_reversals.reverse(subject, acquirer=acquirer, now=now)
     return True
 
 
-def _question(subject: Unanswered) -> Callable[[], RailAnswer]:
-    if isinstance(subject, CardOperation):
-        order, operation = card_order(subject.transaction), operation_order(subject)
-        return lambda: card_acquirer().query_operation(order, operation)
-    if subject.request_type == Transaction.RequestType.PAYOUT:
-        return lambda: payout_bank().query(payout_order(subject))
-    challenge = getattr(subject, "challenge", None)
+def _apply(transaction: Transaction, answer: RailAnswer, *, now: datetime) -> bool:
+    if answer.is_definite:
+        settlement.apply_answer(transaction, answer, cause=Cause.REQUERY, now=now)
+    return answer.is_definite
+
+
+def _ask_about_operation(operation: CardOperation, *, now: datetime) -> bool:
+    order, asked = card_order(operation.transaction), operation_order(operation)
+    answer = acquirer_of(operation.transaction).query_operation(order, asked)
+    if answer.is_definite:
+        operations.apply_answer(operation_id=operation.pk, answer=answer, cause=Cause.REQUERY, now=now)
+    return answer.is_definite
+
+
+def _passed_order(transaction: Transaction) -> CardOrder:
+    challenge = getattr(transaction, "challenge", None)
     has_passed = challenge is not None and challenge.passed_at is not None
-    return lambda: card_acquirer().query(card_order(subject, has_passed_challenge=has_passed))
+    return card_order(transaction, has_passed_challenge=has_passed)
 
 
 @database.atomic

@@ -1,0 +1,29 @@
+"""Which connectors businesses use, where these are not the ones of the settings."""
+
+from django.contrib import admin
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils import timezone
+
+from merchants.callers import person_acting
+from payments.models import RailChoice
+from payments.services import connectors
+
+
+@admin.register(RailChoice)
+class RailChoiceAdmin(admin.ModelAdmin):
+    """A business's own connectors. Nothing is deleted here: empty fields mean those of the settings."""
+
+    list_display = ("business", "card_acquirer", "payout_bank")
+    list_select_related = ("business",)
+    search_fields = ("business__name",)
+    autocomplete_fields = ("business",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: RailChoice | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        return () if obj is None else ("business",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: RailChoice | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def save_model(self, request: HttpRequest, obj: RailChoice, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
+        connectors.choose(obj, actor=person_acting(request), now=timezone.now())

@@ -1,0 +1,36 @@
+import contextlib
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from payments.simulators.bank import BankSimulator
+
+
+class Command(BaseCommand):
+    help = (
+        "Run a bank that takes transfers as signed JSON and decides by the sandbox's table of outcomes. It listens "
+        "on this machine only. BANK_CLIENT_ID and BANK_SECRET_KEY are who may call it; where they are empty, "
+        "`sluice` and `bank-simulator-key`. Example: manage.py bank_simulator --port 8585"
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8585, help="HTTP (default 8585)")
+
+    def handle(self, *, port: int, **options: Any) -> None:
+        if not settings.SANDBOX:
+            raise CommandError("ENVIRONMENT is production; simulators do not run there.", returncode=2)
+        try:
+            simulator = BankSimulator(
+                port=port,
+                client_id=settings.BANK_CLIENT_ID or "sluice",
+                key=settings.BANK_SECRET_KEY or "bank-simulator-key",
+            )
+        except OSError as problem:
+            raise CommandError(f"The port cannot be used: {problem.strerror}.") from None
+        self.stdout.write(f"The bank listens on {simulator.url} (Ctrl-C stops it).")
+        self.stdout.flush()
+        with contextlib.suppress(KeyboardInterrupt):
+            simulator.serve_forever()

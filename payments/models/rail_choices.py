@@ -1,0 +1,43 @@
+"""Which connectors a business uses, where it is not the ones of the settings."""
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.db import models
+
+from merchants import connectors
+from merchants.models import Business
+from payments import rails
+
+
+def is_usable_connector(dotted_name: str) -> None:
+    """Refuse a connector that does not exist, lacks settings, or has no business in production."""
+    if not settings.SANDBOX and "sandbox" in dotted_name:
+        raise ValidationError("The sandbox's connectors may not be used in production.")
+    try:
+        connectors.make(dotted_name)
+    except ImproperlyConfigured as problem:
+        raise ValidationError(str(problem)) from None
+
+
+class RailChoice(models.Model):
+    """A business's own connectors, by dotted name. Empty: the one of CARD_ACQUIRER or PAYOUT_BANK.
+
+    It counts for what is started from now on; a transaction stays with the connector that it was sent to.
+    """
+
+    business = models.OneToOneField(Business, on_delete=models.PROTECT, primary_key=True, related_name="+")
+    card_acquirer = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[is_usable_connector],
+        help_text=f"Empty: CARD_ACQUIRER's. Ours: {', '.join(rails.ACQUIRERS.values())}.",
+    )
+    payout_bank = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[is_usable_connector],
+        help_text=f"Empty: PAYOUT_BANK's. Ours: {', '.join(rails.BANKS.values())}.",
+    )
+
+    def __str__(self) -> str:
+        return f"connectors of {self.business}"

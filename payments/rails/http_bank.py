@@ -1,0 +1,119 @@
+"""A bank that takes transfers as signed JSON over HTTP, and answers with NIP codes.
+
+Every transfer has our own reference, under which the bank carries it out once, however often it is sent. So
+an unknown outcome is asked for; if the bank has never heard of the transfer, it is sent again.
+"""
+
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from payments import outcomes
+from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
+from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
+
+log = structlog.get_logger("sluice.bank")
+
+REQUIRED = ("BANK_URL", "BANK_CLIENT_ID", "BANK_SECRET_KEY")
+
+DONE = "00"
+# It is not known, or not yet, whether the beneficiary was credited: 01 status unknown, 09 in progress, 68 answer
+# too late, 91 the beneficiary's bank is down, 96 malfunction, 97 time-out at the destination.
+UNKNOWN = frozenset({"01", "09", "68", "91", "96", "97"})
+SENT_BEFORE = frozenset({"26", "94"})
+NO_SUCH_TRANSFER = "25"
+NO_SUCH_ACCOUNT = frozenset({"07", "16", "25"})
+
+
+class HttpBank:
+    """A bank at an HTTP address."""
+
+    name = "http"
+
+    def __init__(self) -> None:
+        missing = [name for name in REQUIRED if not getattr(settings, name)]
+        if missing:
+            raise ImproperlyConfigured(f"The HTTP bank needs {' and '.join(missing)}.")
+        self._caller = SignedCaller(
+            Peer(
+                url=settings.BANK_URL,
+                client_id=settings.BANK_CLIENT_ID,
+                key=settings.BANK_SECRET_KEY,
+                timeout=settings.BANK_TIMEOUT,
+                ca_file=settings.BANK_CA_FILE,
+            )
+        )
+
+    def is_available(self) -> bool:
+        return self._caller.has_room()
+
+    def send(self, order: PayoutOrder) -> RailAnswer:
+        told = self._transfer("POST", "/transfers", order, _transfer(order))
+        if told["response_code"] in SENT_BEFORE:
+            told = self._find(order)
+        if told["response_code"] == NO_SUCH_TRANSFER:
+            raise AnswerLost  # sent before, and not to be found: somebody will know later
+        return _answer(told)
+
+    def query(self, order: PayoutOrder) -> RailAnswer:
+        told = self._find(order)
+        return self.send(order) if told["response_code"] == NO_SUCH_TRANSFER else _answer(told)
+
+    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
+        asked = {"account_number": account_number, "nip_code": nip_code}
+        told = self._call("POST", "/name-enquiries", asked)
+        if told["response_code"] in NO_SUCH_ACCOUNT:
+            return None
+        if told["response_code"] != DONE or not isinstance(told.get("account_name"), str):
+            raise AnswerLost
+        return str(told["account_name"])
+
+    def _find(self, order: PayoutOrder) -> dict[str, Any]:
+        return self._transfer("GET", f"/transfers/{order.id.hex}", order)
+
+    def _transfer(
+        self, method: str, path: str, order: PayoutOrder, document: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        told = self._call(method, path, document)
+        if told.get("reference") != order.id.hex or told.get("amount", order.amount) != order.amount:
+            log.error("the bank speaks of another transfer", id=str(order.id))
+            raise AnswerLost
+        return told
+
+    def _call(self, method: str, path: str, document: dict[str, Any] | None) -> dict[str, Any]:
+        try:
+            told = self._caller.call(method, path, document)
+        except NoAnswer as reason:
+            log.warning("no answer from the bank", reason=str(reason), path=path)
+            raise AnswerLost from None
+        code = told.get("response_code")
+        if not (isinstance(code, str) and len(code) == 2 and code.isascii() and code.isalnum()):  # noqa: PLR2004
+            raise AnswerLost
+        return told
+
+
+def _answer(told: dict[str, Any]) -> RailAnswer:
+    code = told["response_code"]
+    if code in UNKNOWN | SENT_BEFORE:
+        return RailAnswer(outcome=outcomes.PROCESSING)
+    if code != DONE:
+        return RailAnswer(outcome=outcomes.payout_failure(code))
+    return RailAnswer(
+        outcome=outcomes.COMPLETED, acquirer_transaction_id=str(told.get("session_id", ""))[:64]
+    )
+
+
+def _transfer(order: PayoutOrder) -> dict[str, Any]:
+    return {
+        "reference": order.id.hex,
+        "amount": order.amount,
+        "currency": order.currency,
+        "beneficiary": {
+            "name": order.beneficiary,
+            "account_number": order.account_number,
+            "nip_code": order.nip_code,
+        },
+        "narration": order.narration,
+    }

@@ -1,0 +1,139 @@
+"""The connector: orders become messages, answers become outcomes. Decisions 0029 and 0030 say why so.
+
+An authorisation whose answer is lost cannot be repeated, for the card's number is gone, and no message
+of ISO 8583:1987 asks what became of one. So it is reversed. A capture, a void or a refund needs no card:
+it is repeated, with the same numbers, until it is answered.
+"""
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from payments import outcomes
+from payments.cards import Card
+from payments.outcomes import Outcome
+from payments.rails.iso8583 import messages
+from payments.rails.iso8583.answers import APPROVED, NO_SUCH_ORIGINAL, REVERSED, UNKNOWN, outcome_of
+from payments.rails.iso8583.link import Link, LinkSettings, NotSent, Unanswered
+from payments.rails.iso8583.messages import LARGEST_AMOUNT, Acceptor, Message
+from payments.rails.iso8583.wire import Unpackable
+from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, OperationOrder, RailAnswer
+
+REQUIRED = ("ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "ACQUIRER_MERCHANT_ID", "ACQUIRER_INSTITUTION_ID")
+LENGTHS = {"ACQUIRER_TERMINAL_ID": 8, "ACQUIRER_MERCHANT_ID": 15, "ACQUIRER_INSTITUTION_ID": 11}
+PATIENCE = 2.0  # seconds that a request waits for a connection before it is answered with 503
+
+INVALID_AMOUNT, FORMAT_ERROR, NO_CONNECTION = "13", "30", "91"
+
+MAKERS = {"capture": messages.completion, "refund": messages.refund, "void": messages.cancellation}
+
+
+class Iso8583Acquirer:
+    """An acquirer at the other end of a TCP connection."""
+
+    name = "iso8583"
+    has_three_d_secure = False
+
+    def __init__(self) -> None:
+        missing = [name for name in REQUIRED if not getattr(settings, name)]
+        if missing:
+            raise ImproperlyConfigured(f"The ISO 8583 acquirer needs {' and '.join(missing)}.")
+        self.link = Link(_link_settings())
+        self._acceptor = _acceptor()
+
+    def is_available(self) -> bool:
+        return self.link.is_up(within=PATIENCE)
+
+    def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
+        if order.amount > LARGEST_AMOUNT:
+            return RailAnswer(outcome=outcome_of(INVALID_AMOUNT))
+        question = messages.authorisation(order, card=card, acceptor=self._acceptor)
+        try:
+            answer = self.link.exchange(question)
+        except NotSent:
+            return RailAnswer(outcome=outcome_of(NO_CONNECTION))
+        except Unpackable:
+            return RailAnswer(outcome=outcome_of(FORMAT_ERROR))
+        except Unanswered:
+            raise AnswerLost from None
+        return _told(answer, _definite(answer), order)
+
+    verify = authorise
+
+    def is_right_code(self, order: CardOrder, *, code: str) -> bool:  # noqa: ARG002
+        raise AnswerLost  # no challenge is ever opened here
+
+    def resume(self, order: CardOrder) -> RailAnswer:  # noqa: ARG002
+        raise AnswerLost  # no challenge is ever opened here
+
+    def query(self, order: CardOrder) -> RailAnswer:  # noqa: ARG002
+        raise CannotTell
+
+    def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
+        if order.amount == 0:
+            return  # a check reserves nothing
+        answer = self._repeatable(messages.reversal(order, acceptor=self._acceptor, is_repeat=is_repeat))
+        if answer.response_code not in REVERSED | {NO_SUCH_ORIGINAL}:
+            raise AnswerLost
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        return self._operate(order, operation, is_repeat=False)
+
+    def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        return self._operate(order, operation, is_repeat=True)
+
+    def _operate(self, order: CardOrder, operation: OperationOrder, *, is_repeat: bool) -> RailAnswer:
+        make = MAKERS[operation.kind]
+        answer = self._repeatable(make(order, operation, acceptor=self._acceptor, is_repeat=is_repeat))
+        if operation.kind == "void" and answer.response_code in REVERSED:
+            return _told(answer, outcomes.COMPLETED, order)
+        return _told(answer, _definite(answer), order)
+
+    def _repeatable(self, question: Message) -> Message:
+        """Return the answer to what is asked again until it is answered.
+
+        Even what was not sent counts as unknown: somebody else may be repeating it at this moment.
+        """
+        try:
+            return self.link.exchange(question)
+        except (NotSent, Unanswered):
+            raise AnswerLost from None
+
+
+def _definite(answer: Message) -> Outcome:
+    if answer.response_code in UNKNOWN or not answer.response_code:
+        raise AnswerLost
+    return outcome_of(answer.response_code)
+
+
+def _told(answer: Message, outcome: Outcome, order: CardOrder) -> RailAnswer:
+    approved = answer.response_code == APPROVED
+    return RailAnswer(
+        outcome=outcome,
+        authorization_code=answer.fields.get(38, "").strip() if approved else "",
+        acquirer_transaction_id=answer.fields.get(63, "").strip()[:64],
+        merchant_descriptor=order.descriptor if approved else "",
+    )
+
+
+def _link_settings() -> LinkSettings:
+    return LinkSettings(
+        host=settings.ACQUIRER_HOST,
+        port=settings.ACQUIRER_PORT,
+        uses_tls=settings.ACQUIRER_TLS,
+        timeout=settings.ACQUIRER_TIMEOUT,
+        echo_interval=settings.ACQUIRER_ECHO_INTERVAL,
+    )
+
+
+def _acceptor() -> Acceptor:
+    for name, longest in LENGTHS.items():
+        if len(getattr(settings, name)) > longest:
+            raise ImproperlyConfigured(f"{name} may have {longest} characters.")
+    return Acceptor(
+        terminal_id=settings.ACQUIRER_TERMINAL_ID,
+        merchant_id=settings.ACQUIRER_MERCHANT_ID,
+        category_code=settings.ACQUIRER_MERCHANT_CATEGORY,
+        country=settings.ACQUIRER_COUNTRY,
+        institution_id=settings.ACQUIRER_INSTITUTION_ID,
+        place=settings.ACQUIRER_PLACE,
+    )

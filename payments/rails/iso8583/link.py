@@ -1,0 +1,289 @@
+"""The connection to an acquirer's host: one for each process, kept up by a thread of its own.
+
+Threads that have something to ask put their message on it and wait for the answer that bears its names.
+The connection signs on before anything else, is tried by an echo now and then, and is made again, at
+growing intervals, whenever it ends. Who waited for an answer on it then hears that there is none.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import itertools
+import random
+import ssl
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import structlog
+
+from payments.rails.iso8583.answers import APPROVED
+from payments.rails.iso8583.messages import ECHO, SIGN_OFF, SIGN_ON, Message, answer_to, network_request
+from payments.rails.iso8583.wire import LENGTH_BYTES, LONGEST, Garbage, frame, unpack, without_secrets
+
+log = structlog.get_logger("sluice.acquirer")
+
+T = TypeVar("T")
+
+CONNECT_TIMEOUT = 5.0  # seconds, name look-up and TLS included
+REST_OF_FRAME = 5.0  # seconds from a frame's length to its end
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # seconds between two tries to connect; doubled each time
+GRACE = 1.0  # seconds that the asking thread waits beyond the deadline for the link's thread to say so
+
+
+class NotSent(Exception):
+    """The message never left this machine."""
+
+
+class Unanswered(Exception):
+    """The message may have arrived; no answer came in time, or the connection ended first."""
+
+
+class SignOnRefused(Exception):
+    """The host does not let us in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    host: str
+    port: int
+    uses_tls: bool
+    timeout: float  # seconds for one question, waiting for the connection included
+    echo_interval: float  # seconds
+
+
+class Link:
+    """A connection that is there when it is needed. Its methods may be called from any thread."""
+
+    def __init__(self, settings: LinkSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._line: _Line | None = None
+
+    def exchange(self, question: Message) -> Message:
+        """Send a message and return its answer.
+
+        :raises Unpackable: a value does not fit its field; nothing was sent
+        :raises NotSent: there was no connection in time
+        :raises Unanswered: nobody knows what came of it
+        """
+        framed = frame(question)
+        return self._on_line(lambda line: line.exchange(question, framed), within=self._settings.timeout)
+
+    def is_up(self, *, within: float) -> bool:
+        """Tell whether we are signed on, or come to be within so many seconds."""
+        try:
+            return self._on_line(lambda line: line.is_up(within=within), within=within)
+        except Unanswered:
+            return False
+
+    def close(self) -> None:
+        """Sign off and end the thread. The next question starts a new one."""
+        with self._lock:
+            line, self._line = self._line, None
+        if line is not None:
+            line.hang_up()
+
+    def _on_line(self, work: "Callable[[_Line], Coroutine[Any, Any, T]]", *, within: float) -> T:
+        line = self._open_line()
+        working = work(line)
+        try:
+            waiting = asyncio.run_coroutine_threadsafe(working, line.loop)
+        except RuntimeError:  # it was closed this moment
+            working.close()
+            raise Unanswered from None
+        try:
+            return waiting.result(within + GRACE)
+        except (TimeoutError, concurrent.futures.CancelledError):
+            waiting.cancel()
+            raise Unanswered from None
+
+    def _open_line(self) -> "_Line":
+        """Return the line; make it where there is none, as in a process that was just forked."""
+        with self._lock:
+            if self._line is None or not self._line.is_alive():
+                self._line = _Line(self._settings)
+                self._line.start()
+            return self._line
+
+
+class _Line(threading.Thread):
+    """The link's thread, with an event loop on which everything here runs but `hang_up`."""
+
+    def __init__(self, settings: LinkSettings) -> None:
+        super().__init__(name="acquirer-link", daemon=True)
+        self.loop = asyncio.new_event_loop()
+        self._settings = settings
+        self._up = asyncio.Event()
+        self._writer: asyncio.StreamWriter | None = None
+        self._questions = _Questions()
+        self._failures = 0  # tries in a row that did not get us signed on
+        self._trace_numbers = itertools.cycle(range(1, 1_000_000))
+        self._keeping: asyncio.Task[None] | None = None
+
+    def run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self._keeping = self.loop.create_task(self._keep_up())
+        with contextlib.suppress(asyncio.CancelledError):
+            self.loop.run_until_complete(self._keeping)
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
+
+    def hang_up(self) -> None:
+        """Sign off and end; from another thread."""
+        if self.is_alive():
+            asyncio.run_coroutine_threadsafe(self._sign_off(), self.loop)
+            self.join(self._settings.timeout + GRACE)
+
+    async def is_up(self, *, within: float) -> bool:
+        try:
+            # While the host is away nobody is kept waiting for the next try.
+            async with asyncio.timeout(0 if self._failures else within):
+                await self._up.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def exchange(self, question: Message, framed: bytes) -> Message:
+        is_sent = False
+        try:
+            async with asyncio.timeout(self._settings.timeout):
+                await self._up.wait()
+                is_sent = True
+                return await self._ask(question, framed)
+        except TimeoutError:
+            # "from None", twice: what led here has the message in its frames.
+            if is_sent:
+                raise Unanswered from None
+            raise NotSent from None
+
+    async def _ask(self, question: Message, framed: bytes) -> Message:
+        if self._writer is None:
+            raise Unanswered
+        with self._questions.asked(question) as answer:
+            try:
+                self._writer.write(framed)
+                await self._writer.drain()
+            except OSError:
+                raise Unanswered from None
+            return await answer
+
+    async def _keep_up(self) -> None:
+        while True:
+            try:
+                await self._one_connection()
+            except (OSError, EOFError, Garbage, SignOnRefused, Unanswered) as reason:
+                said = f"{type(reason).__name__}: {reason}"
+            self._failures = 0 if self._up.is_set() else self._failures + 1
+            self._drop()
+            pause = min(SHORTEST_PAUSE * 2 ** min(self._failures, 10), LONGEST_PAUSE)
+            pause *= random.uniform(0.5, 1)  # noqa: S311  (so that processes do not all come at once)
+            log.warning("connection to the acquirer ended", reason=said, next_try_in=round(pause, 1))
+            await asyncio.sleep(pause)
+
+    async def _one_connection(self) -> None:
+        """Connect, sign on and stay, until something ends it; always raises what that was."""
+        async with asyncio.timeout(CONNECT_TIMEOUT):
+            reader, self._writer = await asyncio.open_connection(
+                self._settings.host,
+                self._settings.port,
+                ssl=ssl.create_default_context() if self._settings.uses_tls else None,
+            )
+        tasks = {asyncio.create_task(self._listen(reader)), asyncio.create_task(self._stay_signed_on())}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _stay_signed_on(self) -> None:
+        answer = await self._ask_host(SIGN_ON)
+        if answer.response_code != APPROVED:
+            raise SignOnRefused(answer.response_code)
+        self._up.set()
+        self._failures = 0
+        log.info("signed on to the acquirer", host=self._settings.host, port=self._settings.port)
+        while True:
+            await asyncio.sleep(self._settings.echo_interval)
+            await self._ask_host(ECHO)
+
+    async def _ask_host(self, purpose: str) -> Message:
+        question = network_request(purpose, stan=f"{next(self._trace_numbers):06}", now=datetime.now(UTC))
+        async with asyncio.timeout(self._settings.timeout):
+            return await self._ask(question, frame(question))
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        while True:
+            length = int.from_bytes(await reader.readexactly(LENGTH_BYTES))
+            if length > LONGEST:
+                raise Garbage(f"a frame of {length} bytes")
+            async with asyncio.timeout(REST_OF_FRAME):
+                received = await reader.readexactly(length)
+            if received:  # some hosts send an empty frame to keep a connection open
+                self._hear(without_secrets(unpack(received)))
+
+    def _hear(self, message: Message) -> None:
+        if message.type == "0800" and self._writer is not None:
+            self._writer.write(frame(answer_to(message, APPROVED)))
+        elif not self._questions.answer(message):
+            # Too late, or a second time, or not to us. If it was too late, its authorisation is reversed.
+            log.warning("answer that nobody waits for", message=str(message))
+
+    async def _sign_off(self) -> None:
+        with contextlib.suppress(TimeoutError, Unanswered):
+            await self._ask_host(SIGN_OFF) if self._up.is_set() else None
+        self._drop()
+        if self._keeping is not None:
+            self._keeping.cancel()
+
+    def _drop(self) -> None:
+        self._up.clear()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._questions.give_up()
+
+
+class _Questions:
+    """The questions that are out, by their names."""
+
+    def __init__(self) -> None:
+        self._waiting: defaultdict[tuple[str, str, str], list[tuple[Message, asyncio.Future[Message]]]]
+        self._waiting = defaultdict(list)
+
+    @contextlib.contextmanager
+    def asked(self, question: Message) -> "Iterator[asyncio.Future[Message]]":
+        """Give the future answer to a question that is about to be sent."""
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        entry = (question, answer)
+        self._waiting[question.names].append(entry)
+        try:
+            yield answer
+        finally:
+            self._waiting[question.names].remove(entry)
+            if not self._waiting[question.names]:
+                del self._waiting[question.names]
+
+    def answer(self, message: Message) -> bool:
+        """Give a message to everybody who waits for it. False where nobody does."""
+        heard = False
+        for question, answer in self._waiting.get(message.names, ()):
+            if message.answers(question) and not answer.done():
+                answer.set_result(message)
+                heard = True
+        return heard
+
+    def give_up(self) -> None:
+        """Nothing more will be heard: say so to everybody who waits."""
+        for waiting in self._waiting.values():
+            for _, answer in waiting:
+                if not answer.done():
+                    answer.set_exception(Unanswered())

@@ -1,0 +1,199 @@
+"""Signed calls over HTTP that end in time, whatever the other side does.
+
+The time-outs of `requests` are for one step each: a peer that drips a byte now and then keeps a call alive
+for ever, and so do several dead addresses in a row. So a call is made by a thread of its own; whoever waits
+for it goes when the time is over, and cuts the connection so that the thread ends too.
+"""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from payments.rails.bank_signing import (
+    CLIENT_HEADER,
+    SIGNATURE_HEADER,
+    TIMESTAMP_HEADER,
+    answer_signature,
+    is_signed,
+    request_signature,
+)
+
+CONNECT_TIMEOUT = 3.0  # seconds for one address
+LARGEST_ANSWER = 64 * 1024  # bytes
+MOST_CALLS = 32  # at once; beyond them something hangs
+
+
+class NoAnswer(Exception):
+    """No answer that can be believed came in time. The call may have had its effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Whom we call, and with which key. It is not shown."""
+
+    url: str
+    client_id: str
+    key: str
+    timeout: float  # seconds for one call, from the look-up of the name to the answer's last byte
+    ca_file: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.url}>"
+
+
+Document: TypeAlias = dict[str, Any]
+
+
+class SignedCaller:
+    """Calls one peer. May be used from any thread."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._path = urlsplit(peer.url).path
+        self._room = threading.Semaphore(MOST_CALLS)
+        self._session = _session(peer)
+
+    def has_room(self) -> bool:
+        """Tell whether one more call can be made now."""
+        if free := self._room.acquire(blocking=False):
+            self._room.release()
+        return free
+
+    def call(self, method: str, path: str, document: Document | None = None) -> Document:
+        """Make a signed call and return its answer, if that is 200 and signed too.
+
+        :raises NoAnswer: none came, or none that the peer has signed
+        """
+        if not self._room.acquire(blocking=False):
+            raise NoAnswer("too many calls hang")
+        call = _Call()
+        body = b"" if document is None else json.dumps(document).encode()
+        threading.Thread(target=self._work, args=(call, method, path, body), daemon=True).start()
+        try:
+            return call.answer.result(self._peer.timeout)
+        except TimeoutError:
+            call.cut()
+            raise NoAnswer("too late") from None
+
+    def _work(self, call: "_Call", method: str, path: str, body: bytes) -> None:
+        _current.call = call
+        try:
+            call.answer.set_result(self._exchange(method, path, body))
+        except NoAnswer as reason:
+            call.answer.set_exception(reason)
+        except Exception as problem:  # noqa: BLE001  (whatever it is: there is no answer, and somebody waits)
+            call.answer.set_exception(NoAnswer(type(problem).__name__))
+        finally:
+            self._room.release()
+
+    def _exchange(self, method: str, path: str, body: bytes) -> Document:
+        timestamp = str(int(time.time()))
+        asked = request_signature(
+            self._peer.key, timestamp=timestamp, method=method, target=self._path + path, body=body
+        )
+        headers = {
+            CLIENT_HEADER: self._peer.client_id,
+            TIMESTAMP_HEADER: timestamp,
+            SIGNATURE_HEADER: asked,
+            "Accept-Encoding": "identity",
+            **({"Content-Type": "application/json"} if body else {}),
+        }
+        with self._session.request(
+            method,
+            self._peer.url + path,
+            data=body,
+            headers=headers,
+            timeout=(CONNECT_TIMEOUT, self._peer.timeout),
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            return self._read(response, asked=asked)
+
+    def _read(self, response: requests.Response, *, asked: str) -> Document:
+        body = b""
+        while piece := response.raw.read1(8192):
+            body += piece
+            if len(body) > LARGEST_ANSWER:
+                raise NoAnswer("too long")
+        if response.status_code != HTTPStatus.OK:
+            raise NoAnswer(f"status {response.status_code}")
+        right = answer_signature(self._peer.key, asked=asked, body=body)
+        if not is_signed(response.headers.get(SIGNATURE_HEADER, ""), right):
+            raise NoAnswer("not signed")
+        document = json.loads(body)
+        if not isinstance(document, dict):
+            raise NoAnswer("no object")
+        return document
+
+
+class _Call:
+    """One call: its answer, and the connection that it is made on."""
+
+    def __init__(self) -> None:
+        self.answer: Future[Document] = Future()
+        self.connection: HTTPConnection | None = None
+
+    def cut(self) -> None:
+        """End the connection under the thread that uses it."""
+        sock = self.connection.sock if self.connection else None
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                # The plain socket's method: the one of TLS would first say goodbye, and wait for the peer's.
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+_current = threading.local()  # the call that this thread makes
+
+
+class _Noted(HTTPConnection):
+    """A connection that its call knows of."""
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        _current.call.connection = self
+        super().request(*arguments, **options)
+
+
+class _NotedConnection(_Noted, HTTPConnection):
+    pass
+
+
+class _NotedTlsConnection(_Noted, HTTPSConnection):
+    pass
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _NotedConnection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _NotedTlsConnection
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+
+
+def _session(peer: Peer) -> requests.Session:
+    """Return a session without proxies, .netrc, cookies or retries."""
+    session = requests.Session()
+    session.trust_env = False
+    session.verify = peer.ca_file or True
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, _Adapter(pool_maxsize=MOST_CALLS))
+    return session

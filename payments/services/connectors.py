@@ -1,0 +1,115 @@
+"""Which connector carries a business's payments, and how another one is chosen.
+
+The choices that differ from the settings are few; a process reads them as one list and remembers it for
+some seconds, so that creating a transaction costs no statement more.
+"""
+
+import time
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction as database
+
+from merchants import audit
+from merchants.audit import Actor
+from merchants.models import Business
+from payments import rails
+from payments.models import RailChoice, Transaction
+from payments.rails.protocol import CardAcquirer, PayoutBank
+
+REMEMBERED_FOR = 5.0  # seconds
+
+
+class Choices:
+    """The businesses' own choices, as this process has read them a moment ago."""
+
+    def __init__(self) -> None:
+        self._read_at = 0.0
+        self._by_business: dict[UUID, RailChoice] = {}
+
+    def of(self, business_id: UUID) -> RailChoice | None:
+        if self._read_at == 0.0 or time.monotonic() - self._read_at >= REMEMBERED_FOR:
+            self._read()
+        return self._by_business.get(business_id)
+
+    def forget(self) -> None:
+        """Read anew before the next answer."""
+        self._read_at = 0.0
+
+    def _read(self) -> None:
+        read_at = time.monotonic()
+        self._by_business = {choice.pk: choice for choice in RailChoice.objects.all()}
+        self._read_at = read_at
+
+
+choices = Choices()
+
+
+def acquirer_for(business: Business) -> CardAcquirer:
+    """Return the acquirer of a business's next card payment or check.
+
+    :raises RailUnavailable: none is configured, or it is out of reach
+    """
+    return rails.card_acquirer(_acquirer_name(business.pk))
+
+
+def acquirer_of(transaction: Transaction) -> CardAcquirer:
+    """Return the acquirer that a card transaction was sent to.
+
+    :raises RailUnavailable: it is not configured any more, or out of reach
+    """
+    return rails.card_acquirer(_acquirer_name(transaction.business_id), known_as=transaction.connector)
+
+
+def bank_for(business: Business) -> PayoutBank:
+    """Return the bank of a business's next payout.
+
+    :raises RailUnavailable: none is configured, or it is out of reach
+    """
+    return rails.payout_bank(_bank_name(business.pk))
+
+
+def bank_of(transaction: Transaction) -> PayoutBank:
+    """Return the bank that a payout was sent to.
+
+    :raises RailUnavailable: it is not configured any more, or out of reach
+    """
+    return rails.payout_bank(_bank_name(transaction.business_id), known_as=transaction.connector)
+
+
+@database.atomic
+def choose(choice: RailChoice, *, actor: Actor, now: datetime) -> None:
+    """Let a business use other connectors for what it starts from now on."""
+    before = RailChoice.objects.filter(pk=choice.pk).first()
+    choice.full_clean(validate_unique=False)
+    choice.save()
+    audit.record(
+        action="connectors.chosen",
+        actor=actor,
+        business=choice.business,
+        target=str(choice.pk),
+        before=_shown(before),
+        after=_shown(choice),
+        now=now,
+    )
+    choices.forget()
+    database.on_commit(choices.forget)
+
+
+def _acquirer_name(business_id: UUID) -> str:
+    choice = choices.of(business_id)
+    own: str = choice.card_acquirer if choice else ""
+    return own or settings.CARD_ACQUIRER
+
+
+def _bank_name(business_id: UUID) -> str:
+    choice = choices.of(business_id)
+    own: str = choice.payout_bank if choice else ""
+    return own or settings.PAYOUT_BANK
+
+
+def _shown(choice: RailChoice | None) -> dict[str, str]:
+    if choice is None:
+        return {}
+    return {"card_acquirer": choice.card_acquirer, "payout_bank": choice.payout_bank}

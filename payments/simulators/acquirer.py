@@ -1,0 +1,145 @@
+"""The simulated acquirer: a server that speaks ISO 8583 and misbehaves when it is told to."""
+
+import asyncio
+import json
+import random
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from payments.rails.iso8583.messages import ECHO, SIGN_ON, Message, answer_to, network_request
+from payments.rails.iso8583.wire import LENGTH_BYTES, Garbage, frame, unpack
+from payments.simulators.acquirer_books import AcquirerBooks, loses_answer
+from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
+
+APPROVED, REFUSED = "00", "05"
+NOISE = b"\x00\x20" + b"\xff" * 32
+
+
+class AcquirerSimulator:
+    """Serves on a port; a second one takes orders. Everything but the thread-safe books runs on one loop."""
+
+    def __init__(self, *, port: int = 0, control_port: int = 0) -> None:
+        self.books = AcquirerBooks()
+        self.plan: deque[Mischief] = deque()  # for the next messages, one each
+        self.refuses_sign_on = False
+        self.is_deaf = False  # to echoes
+        self.jitter = 0.0  # seconds at most by which answers are held back, so that they overtake each other
+        self.port, self.control_port = port, control_port
+        self.heard: list[str] = []  # types of messages
+        self.echoes_answered = 0  # those that we sent
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, *, when_ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until cancelled."""
+        server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        control = await asyncio.start_server(self._ordered, "127.0.0.1", self.control_port)
+        self.port = server.sockets[0].getsockname()[1]
+        self.control_port = control.sockets[0].getsockname()[1]
+        when_ready()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            server.close()
+            control.close()
+            self.hang_up()
+            for task in self._tasks:
+                task.cancel()
+
+    def hang_up(self) -> None:
+        """Close every connection."""
+        for writer in list(self._writers):
+            writer.close()
+
+    def send_echo(self) -> None:
+        """Ask every client whether it is there."""
+        for number, writer in enumerate(self._writers, start=1):
+            writer.write(frame(network_request(ECHO, stan=f"{number:06}", now=datetime.now(UTC))))
+
+    def carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Do what an order of the control port says, and return what it asks for."""
+        for name, value in order.items():
+            if name == "plan":
+                self.plan.extend(Mischief.read(word) for word in value)
+            elif name in {"refuses_sign_on", "is_deaf", "jitter"}:
+                setattr(self, name, value)
+            elif name == "hang_up":
+                self.hang_up()
+            elif name == "send_echo":
+                self.send_echo()
+            elif name != "books":
+                raise NoSuchAct(f"{name!r} is no order")
+        return {"books": self.books.positions(), "plan": len(self.plan), "heard": len(self.heard)}
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            while True:
+                length = int.from_bytes(await reader.readexactly(LENGTH_BYTES))
+                self._receive(unpack(await reader.readexactly(length)), writer)
+        except (EOFError, OSError, Garbage):
+            pass  # it is gone, or not worth listening to
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    def _receive(self, message: Message, writer: asyncio.StreamWriter) -> None:
+        self.heard.append(message.type)
+        if message.type == "0810":
+            self.echoes_answered += 1
+        elif message.type == "0800":
+            self._answer_network(message, writer)
+        else:
+            mischief = self.plan.popleft() if self.plan else ANSWER
+            task = asyncio.get_running_loop().create_task(self._handle(message, mischief, writer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _answer_network(self, message: Message, writer: asyncio.StreamWriter) -> None:
+        purpose = message.fields.get(70)
+        if purpose == ECHO and self.is_deaf:
+            return
+        code = REFUSED if purpose == SIGN_ON and self.refuses_sign_on else APPROVED
+        writer.write(frame(answer_to(message, code)))
+
+    async def _handle(self, message: Message, mischief: Mischief, writer: asyncio.StreamWriter) -> None:
+        act = mischief.act
+        if act is Act.ARRIVE_LATE:
+            await asyncio.sleep(mischief.seconds)
+        is_lost = act in {Act.LOSE, Act.LOSE_AND_CUT}
+        answer = b"" if is_lost else frame(self.books.answer(message))
+        if act is Act.DELAY:
+            await asyncio.sleep(mischief.seconds)
+        elif self.jitter:
+            await asyncio.sleep(random.uniform(0, self.jitter))  # noqa: S311  (not a secret)
+        if act is Act.SWALLOW or (act is Act.ANSWER and loses_answer(message)):
+            return
+        writer.write(_as_sent(answer, act))
+        if act in {Act.CUT, Act.LOSE_AND_CUT, Act.HALF}:
+            writer.close()
+
+    async def _ordered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take orders: one JSON object in a line, answered by one."""
+        while line := await reader.readline():
+            try:
+                said = self.carry_out(json.loads(line))
+            except (ValueError, TypeError, AttributeError) as problem:
+                said = {"error": str(problem)}
+            writer.write(json.dumps(said).encode() + b"\n")
+        writer.close()
+
+
+def _as_sent(answer: bytes, act: Act) -> bytes:
+    match act:
+        case Act.TWICE:
+            return answer * 2
+        case Act.HALF:
+            return answer[: len(answer) // 2]
+        case Act.GARBAGE:
+            return NOISE
+        case Act.CUT:
+            return b""
+        case _:
+            return answer

@@ -1,0 +1,159 @@
+"""The simulated acquirer's books: what it has reserved, taken and given back, and what it answers.
+
+It decides by the sandbox's table of outcomes. It does what `docs/rails.md` asks of an acquirer: a message
+that comes again gets the answer of the first time, and an authorisation that comes after its reversal is
+refused. Of cards it keeps nothing.
+"""
+
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from payments import sandbox_outcomes
+from payments.cards import has_expired
+from payments.outcomes import EXPIRED_CARD, Outcome
+from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
+from payments.sandbox_outcomes import Special
+
+APPROVED, INVALID, TOO_LARGE, DONE_BEFORE, NOT_FOUND = "00", "12", "13", "21", "25"
+
+
+@dataclass(slots=True)
+class Entry:
+    """An authorisation, a purchase or a check, and what became of it. Minor units."""
+
+    is_purchase: bool
+    amount: int
+    code: str
+    captured: int = 0
+    refunded: int = 0
+    is_reversed: bool = False
+
+    @property
+    def charged(self) -> int:
+        """What the cardholder has paid, refunds not counted."""
+        if self.is_reversed or self.code != APPROVED:
+            return 0
+        return self.amount if self.is_purchase else self.captured
+
+    @property
+    def reserved(self) -> int:
+        is_open = not self.is_purchase and not self.is_reversed and not self.captured
+        return self.amount if is_open and self.code == APPROVED else 0
+
+
+class AcquirerBooks:
+    """Answers messages, one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: dict[tuple[str, str, str], Message] = {}  # by names: what was answered the first time
+        self._entries: dict[tuple[str, str], Entry] = {}  # by STAN and transmission time
+        self._reversed_ahead: set[tuple[str, str]] = set()
+        self._names: dict[str, tuple[str, str]] = {}  # RRN to STAN and transmission time
+
+    def answer(self, question: Message) -> Message:
+        with self._lock:
+            known = self._answers.get(question.names)
+            if known is None:
+                known = self._answers[question.names] = self._decide(question)
+            return known
+
+    def position(self, rrn: str) -> dict[str, int]:
+        """Return what stands in the books for an authorisation or purchase: nothing, if it never came."""
+        with self._lock:
+            entry = self._entries.get(self._names.get(rrn, ("", "")))
+            if entry is None:
+                return {"charged": 0, "reserved": 0, "refunded": 0}
+            return {"charged": entry.charged, "reserved": entry.reserved, "refunded": entry.refunded}
+
+    def positions(self) -> dict[str, dict[str, int]]:
+        return {rrn: self.position(rrn) for rrn in list(self._names)}
+
+    def _decide(self, question: Message) -> Message:
+        kind = question.type[1:3]
+        if kind == "40":
+            return answer_to(question, self._reverse(question))
+        if kind == "22":
+            return answer_to(question, self._capture(question))
+        if question.fields[3] == RETURN:
+            return answer_to(question, self._refund(question))
+        return self._authorise(question)
+
+    def _authorise(self, question: Message) -> Message:
+        place = question.fields[11], question.fields[7]
+        entry = Entry(
+            is_purchase=question.type[1] == "2",
+            amount=int(question.fields[4]),
+            code=INVALID if place in self._reversed_ahead else card_decision(question),
+        )
+        self._entries[place] = entry
+        self._names[question.fields[37]] = place
+        number = int(question.fields[11]) * 10_000 + int(question.fields[7][-4:])
+        more = {"f38": f"{number % 10**6:06}"} if entry.code == APPROVED else {}
+        return answer_to(question, entry.code, f63=f"{number:021}", **more)
+
+    def _capture(self, question: Message) -> str:
+        entry, amount = self._original(question), int(question.fields[4])
+        if entry is None or not entry.reserved:
+            return INVALID
+        if amount > entry.reserved:
+            return TOO_LARGE
+        entry.captured = amount
+        return APPROVED
+
+    def _refund(self, question: Message) -> str:
+        entry, amount = self._original(question), int(question.fields[4])
+        if entry is None or amount > entry.charged - entry.refunded:
+            return INVALID
+        decided = sandbox_outcomes.by_amount(amount, sandbox_outcomes.REFUND_AMOUNTS)
+        if isinstance(decided, Outcome):
+            return decided.gateway_code
+        entry.refunded += amount
+        return APPROVED
+
+    def _reverse(self, question: Message) -> str:
+        entry = self._original(question)
+        if entry is None:
+            self._reversed_ahead.add(_place_of_original(question))
+            return NOT_FOUND
+        if entry.is_reversed:
+            return DONE_BEFORE
+        if entry.captured or entry.refunded:
+            return INVALID
+        entry.is_reversed = True
+        return APPROVED
+
+    def _original(self, question: Message) -> Entry | None:
+        return self._entries.get(_place_of_original(question))
+
+
+def card_decision(question: Message) -> str:
+    """Return the response code for a card and an amount, as the sandbox's table has it."""
+    number, expiry = question.fields.get(2, ""), question.fields.get(14, "")
+    if has_expired(month=expiry[2:], year=f"20{expiry[:2]}", now=datetime.now(UTC)):
+        return EXPIRED_CARD.gateway_code
+    decided = sandbox_outcomes.by_card(number[:6], number[-4:]) or sandbox_outcomes.by_amount(
+        int(question.fields[4]), sandbox_outcomes.CARD_AMOUNTS
+    )
+    return decided.gateway_code if isinstance(decided, Outcome) else APPROVED
+
+
+def loses_answer(question: Message) -> bool:
+    """Tell whether the table says that the first answer to this gets lost."""
+    table = _LOSSES.get((question.type, question.fields.get(3, "")), {})
+    return sandbox_outcomes.by_amount(int(question.fields.get(4, "0")), table) is Special.LOST_ANSWER
+
+
+_LOSSES = {
+    ("0100", PURCHASE): sandbox_outcomes.CARD_AMOUNTS,
+    ("0200", PURCHASE): sandbox_outcomes.CARD_AMOUNTS,
+    ("0200", RETURN): sandbox_outcomes.REFUND_AMOUNTS,
+    ("0220", PURCHASE): sandbox_outcomes.CAPTURE_AMOUNTS,
+}
+
+
+def _place_of_original(question: Message) -> tuple[str, str]:
+    """Return STAN and transmission time out of field 90."""
+    elements = question.fields[90]
+    return elements[4:10], elements[10:20]

@@ -1,0 +1,215 @@
+"""The simulated bank: transfers and name enquiries as signed JSON, with books, and misbehaviour on order.
+
+Orders come by HTTP too, unsigned, under /control: it listens on this machine only.
+"""
+
+import json
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from payments import sandbox_outcomes
+from payments.outcomes import Outcome
+from payments.rails.bank_signing import (
+    CLIENT_HEADER,
+    SIGNATURE_HEADER,
+    TIMESTAMP_HEADER,
+    answer_signature,
+    is_signed,
+    request_signature,
+)
+from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
+
+DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
+TOLERANCE = 300  # seconds between the two clocks
+HANGING = 3600.0  # seconds that a swallowed answer keeps its connection
+
+
+@dataclass(slots=True)
+class Transfer:
+    amount: int
+    account_number: str
+    code: str
+    session_id: str
+
+    def document(self, reference: str) -> dict[str, Any]:
+        return {
+            "reference": reference,
+            "amount": self.amount,
+            "response_code": self.code,
+            "session_id": self.session_id,
+        }
+
+
+class BankBooks:
+    """What was transferred, by the sender's reference: once each."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._transfers: dict[str, Transfer] = {}
+
+    def send(self, order: dict[str, Any]) -> dict[str, Any]:
+        reference, account = order["reference"], order["beneficiary"]["account_number"]
+        with self._lock:
+            if reference in self._transfers:
+                return {"reference": reference, "response_code": DUPLICATE}
+            decided = sandbox_outcomes.by_amount(order["amount"], sandbox_outcomes.PAYOUT_AMOUNTS)
+            is_lost = account == sandbox_outcomes.LOST_ANSWER_ACCOUNT
+            code = decided.gateway_code if isinstance(decided, Outcome) and not is_lost else DONE
+            number = f"{len(self._transfers) + 1:030}" if code == DONE else ""
+            made = self._transfers[reference] = Transfer(order["amount"], account, code, number)
+        document = made.document(reference)
+        return document | {"response_code": UNKNOWN} if is_lost else document
+
+    def find(self, reference: str) -> dict[str, Any]:
+        with self._lock:
+            found = self._transfers.get(reference)
+            if found is None:
+                return {"reference": reference, "response_code": NOT_FOUND}
+            return found.document(reference)
+
+    def paid(self, reference: str) -> int:
+        """Return what the beneficiary has got, in minor units."""
+        with self._lock:
+            found = self._transfers.get(reference)
+            return found.amount if found and found.code == DONE else 0
+
+    def all_paid(self) -> dict[str, int]:
+        return {reference: self.paid(reference) for reference in list(self._transfers)}
+
+
+class BankSimulator(ThreadingHTTPServer):
+    """Serves on a port of this machine."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, *, port: int = 0, client_id: str, key: str) -> None:
+        super().__init__(("127.0.0.1", port), _Exchange)
+        self.books = BankBooks()
+        self.plan: deque[Mischief] = deque()  # for the next calls, one each
+        self.client_id, self.key = client_id, key
+        self.is_over = threading.Event()  # ends what hangs
+        self.port: int = self.server_address[1]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        self.is_over.set()
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Callers that go away are no errors here."""
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: BankSimulator
+
+    def do_GET(self) -> None:
+        self._exchange(b"")
+
+    def do_POST(self) -> None:
+        self._exchange(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing: the books tell."""
+
+    def _exchange(self, body: bytes) -> None:
+        path = urlsplit(self.path).path
+        if path.startswith("/control"):
+            return self._control(body)
+        if not self._is_ours(body):
+            return self._send(HTTPStatus.UNAUTHORIZED, {"response_code": "63"})
+        mischief = self.server.plan.popleft() if self.server.plan else ANSWER
+        return self._misbehave(mischief, path, body)
+
+    def _misbehave(self, mischief: Mischief, path: str, body: bytes) -> None:
+        act = mischief.act
+        if act is Act.ARRIVE_LATE:
+            self.server.is_over.wait(mischief.seconds)
+        is_lost = act in {Act.LOSE, Act.LOSE_AND_CUT}
+        document = {} if is_lost else self._act(path, json.loads(body or b"{}"))
+        if act is Act.DELAY:
+            self.server.is_over.wait(mischief.seconds)
+        if act in {Act.SWALLOW, Act.LOSE}:
+            self.server.is_over.wait(HANGING)
+        if act in {Act.SWALLOW, Act.LOSE, Act.CUT, Act.LOSE_AND_CUT}:
+            self.close_connection = True
+            return
+        self._send(HTTPStatus.OK, document, act=act, pause=mischief.seconds)
+
+    def _act(self, path: str, order: dict[str, Any]) -> dict[str, Any]:
+        match path.strip("/").split("/"):
+            case ["transfers"]:
+                return self.server.books.send(order)
+            case ["transfers", reference]:
+                return self.server.books.find(reference)
+            case ["name-enquiries"]:
+                name = sandbox_outcomes.account_name(order["account_number"])
+                return {"response_code": DONE if name else NO_ACCOUNT, "account_name": name}
+            case _:
+                return {"response_code": "30"}
+
+    def _control(self, body: bytes) -> None:
+        try:
+            self.server.plan.extend(Mischief.read(word) for word in json.loads(body or b"{}").get("plan", []))
+        except (ValueError, NoSuchAct) as problem:
+            return self._send(HTTPStatus.BAD_REQUEST, {"error": str(problem)})
+        return self._send(
+            HTTPStatus.OK, {"paid": self.server.books.all_paid(), "plan": len(self.server.plan)}
+        )
+
+    def _is_ours(self, body: bytes) -> bool:
+        timestamp = self.headers.get(TIMESTAMP_HEADER, "0")
+        right = request_signature(
+            self.server.key, timestamp=timestamp, method=self.command, target=self.path, body=body
+        )
+        return (
+            self.headers.get(CLIENT_HEADER) == self.server.client_id
+            and timestamp.isdecimal()
+            and abs(time.time() - int(timestamp)) <= TOLERANCE
+            and is_signed(self.headers.get(SIGNATURE_HEADER, ""), right)
+        )
+
+    def _send(
+        self, status: int, document: dict[str, Any], *, act: Act = Act.ANSWER, pause: float = 0.0
+    ) -> None:
+        body = json.dumps(document).encode()
+        asked = self.headers.get(SIGNATURE_HEADER, "")
+        signature = answer_signature(self.server.key, asked=asked, body=body)
+        head = (
+            f"HTTP/1.1 {int(status)} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n{SIGNATURE_HEADER}: {signature}\r\n\r\n"
+        )
+        whole = head.encode() + body
+        match act:
+            case Act.HALF:
+                self.wfile.write(whole[: len(head) + len(body) // 2])
+                self.close_connection = True
+            case Act.GARBAGE:
+                self.wfile.write(whole.replace(b"00", b"ZZ"))
+            case Act.DRIP:
+                self._drip(whole, pause)
+            case Act.REDIRECT:
+                self.wfile.write(_redirect(self.path))
+            case _:
+                self.wfile.write(whole)
+
+    def _drip(self, whole: bytes, pause: float) -> None:
+        for byte in whole:
+            if self.server.is_over.wait(pause):
+                return
+            self.wfile.write(bytes([byte]))
+
+
+def _redirect(path: str) -> bytes:
+    return f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {path}?again\r\nContent-Length: 0\r\n\r\n".encode()

@@ -1,0 +1,335 @@
+"""Payouts over real HTTP to the simulated bank."""
+
+import logging
+import socket
+import ssl
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from ipaddress import ip_address
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from django.core.management import call_command
+
+from merchants import connectors
+from payments.models import Transaction
+from payments.rails import signed_calls
+from payments.rails.protocol import PayoutOrder
+from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
+from payments.services import name_enquiries
+from tests import orders
+from tests.simulators import HTTP_BANK, impatient_bank, plan
+
+pytestmark = pytest.mark.django_db
+
+PAYMENTS = "/api/payments"
+LOST = ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "drip 0.05", "redirect", "delay 0.8"]
+
+
+def sweep():
+    call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+
+def pay_out(api, **changes):
+    answer = api.post(PAYMENTS, orders.payout(**changes))
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def again(api, payout):
+    return api.get(f"{PAYMENTS}/{payout['reference']}").json()
+
+
+def paid(bank, payout):
+    return bank.books.paid(payout["id"].replace("-", ""))
+
+
+class TestPayout:
+    def test_is_made(self, api, bank):
+        payout = pay_out(api)
+
+        assert (payout["status"], payout["response_code"], payout["gateway_code"]) == (
+            "success",
+            "10000",
+            "00",
+        )
+        assert len(payout["acquirer_transaction_id"]) == 30
+        assert paid(bank, payout) == 250_000
+
+    @pytest.mark.parametrize("code", ["05", "07", "51", "61"])
+    def test_fails_as_the_bank_says(self, api, bank, code):
+        payout = pay_out(api, amount=int(f"100{code}"))
+
+        assert (payout["status"], payout["response_code"], payout["gateway_code"]) == (
+            "failed",
+            "20030",
+            code,
+        )
+        assert paid(bank, payout) == 0
+
+    def test_to_a_bank_that_is_down_stays_pending(self, api, bank):
+        """91 is a failure in the sandbox's table; a real bank that says so may still have sent the money."""
+        payout = pay_out(api, amount=10_091)
+        sweep()
+
+        assert (payout["status"], again(api, payout)["status"]) == ("pending", "pending")
+
+    def test_with_an_unknown_outcome_is_asked_about(self, api, bank):
+        customer = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
+
+        payout = pay_out(api, customer=customer)
+        sweep()
+
+        assert (payout["status"], again(api, payout)["status"]) == ("pending", "success")
+        assert paid(bank, payout) == 250_000
+
+    @pytest.mark.parametrize("act", LOST)
+    def test_is_made_once_whatever_becomes_of_the_answer(self, api, bank, act):
+        plan(bank, act)
+
+        with impatient_bank():
+            payout = pay_out(api)
+        sweep()
+
+        assert payout["status"] == "pending"
+        assert again(api, payout)["status"] == "success"
+        assert paid(bank, payout) == 250_000
+        assert len(bank.books.all_paid()) == 1
+
+    @pytest.mark.parametrize("act", LOST)
+    def test_is_asked_about_until_there_is_an_answer(self, api, bank, act):
+        plan(bank, "lose", act, act)
+
+        with impatient_bank():
+            payout = pay_out(api)
+            for _ in range(2):
+                sweep()
+        sweep()
+
+        assert again(api, payout)["status"] == "success"
+        assert paid(bank, payout) == 250_000
+
+    def test_that_the_bank_has_seen_before_is_looked_up(self, bank):
+        order = payout_order()
+        connector = connectors.make(HTTP_BANK)
+
+        first, second = connector.send(order), connector.send(order)
+
+        assert second == first
+        assert len(bank.books.all_paid()) == 1
+
+    def test_of_which_the_bank_tells_another_amount_stays_pending(self, api, bank, monkeypatch):
+        monkeypatch.setattr(bank.books, "send", lambda order: order | {"response_code": "00", "amount": 1})
+
+        assert pay_out(api)["status"] == "pending"
+
+    @pytest.mark.parametrize("code", ["", "0", "000", "é0", None, 0, ["00"]])
+    def test_with_a_code_that_is_none_stays_pending(self, api, bank, monkeypatch, code):
+        answer = {"response_code": code}
+        monkeypatch.setattr(bank.books, "send", lambda order: {"reference": order["reference"]} | answer)
+
+        assert pay_out(api)["status"] == "pending"
+
+    def test_stays_pending_while_nobody_listens(self, api, bank):
+        bank.stop()
+
+        assert pay_out(api)["status"] == "pending"
+        sweep()
+        assert Transaction.objects.get().queries_made == 1
+
+    def test_many_at_once_are_each_made_once(self, bank):
+        connector = connectors.make(HTTP_BANK)
+        placed = [payout_order() for _ in range(20)] * 2
+
+        with ThreadPoolExecutor(16) as threads:
+            answers = list(threads.map(connector.send, placed))
+
+        assert all(answer.outcome.is_success or answer.outcome.is_pending for answer in answers)
+        assert sum(bank.books.all_paid().values()) == 20 * 250_000
+
+
+class TestNameEnquiry:
+    def test_tells_the_name(self, ada, bank):
+        asked = {"business": ada.business, "bank_code": "058", "account_number": "0123456789"}
+
+        assert name_enquiries.account_name(**asked) == "Sandbox Account 6789"
+
+    @pytest.mark.parametrize(("bank_code", "number"), [("058", "0000000000"), ("nobank", "0123456789")])
+    def test_tells_that_there_is_none(self, ada, bank, bank_code, number):
+        with pytest.raises(name_enquiries.NoSuchAccount):
+            name_enquiries.account_name(business=ada.business, bank_code=bank_code, account_number=number)
+
+    @pytest.mark.parametrize("act", LOST)
+    def test_tells_that_nobody_knows(self, ada, bank, act):
+        plan(bank, act)
+
+        with impatient_bank(), pytest.raises(name_enquiries.NobodyCanTell):
+            name_enquiries.account_name(business=ada.business, bank_code="058", account_number="0123456789")
+
+    def test_is_answered_by_the_sandbox_too(self, ada):
+        asked = {"business": ada.business, "bank_code": "058", "account_number": "0123456789"}
+
+        assert name_enquiries.account_name(**asked) == "Sandbox Account 6789"
+
+    def test_without_a_bank_says_that_nobody_knows(self, ada, settings):
+        settings.PAYOUT_BANK = ""
+
+        with pytest.raises(name_enquiries.NobodyCanTell):
+            name_enquiries.account_name(business=ada.business, bank_code="058", account_number="0123456789")
+
+
+class TestCall:
+    def caller(self, bank, **changes):
+        known = {"url": bank.url, "client_id": "sluice", "key": bank.key, "timeout": 0.4}
+        return SignedCaller(Peer(**known | changes))
+
+    @pytest.mark.parametrize("act", ["swallow", "drip 0.02", "delay 5"])
+    def test_ends_in_time(self, bank, act):
+        plan(bank, act)
+        caller = self.caller(bank)
+
+        begun = time.monotonic()
+        with pytest.raises(NoAnswer, match="too late"):
+            caller.call("GET", "/transfers/1")
+
+        assert 0.3 < time.monotonic() - begun < 2
+
+    def test_leaves_no_thread_behind(self, bank):
+        """A peer that drips its headers keeps no thread: the connection is cut under it."""
+        plan(bank, *["drip 0.05"] * 3)
+        caller = self.caller(bank)
+        for _ in range(3):
+            with pytest.raises(NoAnswer):
+                caller.call("GET", "/transfers/1")
+
+        deadline = time.monotonic() + 5
+        while caller._room._value < signed_calls.MOST_CALLS:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def test_is_refused_when_too_many_hang(self, bank, monkeypatch):
+        monkeypatch.setattr(signed_calls, "MOST_CALLS", 1)
+        caller = self.caller(bank, timeout=2)
+        plan(bank, "delay 1")
+        with ThreadPoolExecutor(1) as threads:
+            hanging = threads.submit(caller.call, "GET", "/transfers/1")
+            while caller.has_room():
+                time.sleep(0.01)
+
+            with pytest.raises(NoAnswer, match="too many"):
+                caller.call("GET", "/transfers/2")
+
+            assert hanging.result()["response_code"] == "25"
+        assert caller.has_room()
+
+    @pytest.mark.parametrize("changes", [{"key": "another"}, {"client_id": "somebody"}])
+    def test_with_a_wrong_key_or_name_has_no_answer(self, bank, changes):
+        with pytest.raises(NoAnswer, match="401"):
+            self.caller(bank, **changes).call("GET", "/transfers/1")
+
+    def test_follows_no_redirect(self, bank):
+        plan(bank, "redirect", "answer")
+
+        with pytest.raises(NoAnswer, match="307"):
+            self.caller(bank).call("GET", "/transfers/1")
+
+        assert len(bank.plan) == 1
+
+    def test_uses_no_proxy_of_the_environment(self, bank, monkeypatch):
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+        assert self.caller(bank).call("GET", "/transfers/1")["response_code"] == "25"
+
+    def test_believes_no_certificate_that_nobody_vouches_for(self, tmp_path):
+        with tls_server(tmp_path) as port:
+            caller = SignedCaller(
+                Peer(url=f"https://127.0.0.1:{port}", client_id="sluice", key="key", timeout=5)
+            )
+            with pytest.raises(NoAnswer, match="SSLError"):
+                caller.call("GET", "/transfers/1")
+
+    def test_takes_no_endless_answer(self):
+        with talker(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (signed_calls.LARGEST_ANSWER + 10_000)) as port:
+            caller = SignedCaller(Peer(url=f"http://127.0.0.1:{port}", client_id="a", key="k", timeout=5))
+            with pytest.raises(NoAnswer, match="too long"):
+                caller.call("GET", "/transfers/1")
+
+    def test_shows_its_key_to_nobody(self, api, bank, caplog):
+        caplog.set_level(logging.DEBUG)
+        plan(bank, *LOST)
+        with impatient_bank():
+            for _ in LOST:
+                pay_out(api)
+
+        peer = Peer(url=bank.url, client_id="sluice", key=bank.key, timeout=1)
+        assert "no answer from the bank" in caplog.text
+        assert bank.key not in caplog.text + repr(peer)
+
+
+def payout_order():
+    return PayoutOrder(
+        id=uuid.uuid4(),
+        amount=250_000,
+        currency="NGN",
+        beneficiary="Ada Obi",
+        account_number="0123456789",
+        nip_code="000013",
+        narration="",
+    )
+
+
+@contextmanager
+def talker(says):
+    """A server that says this to its first caller."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk():
+            with suppress(OSError):
+                caller, _ = server.accept()
+                with caller:
+                    caller.recv(4096)
+                    caller.sendall(says)
+
+        thread = threading.Thread(target=talk, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+    thread.join(5)
+
+
+@contextmanager
+def tls_server(folder):
+    """A server with a certificate that it has made itself."""
+    certificate = folder / "certificate.pem"
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    certificate.write_bytes(private + made.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def shake_hands():
+            with suppress(OSError):
+                caller, _ = server.accept()
+                context.wrap_socket(caller, server_side=True)
+
+        thread = threading.Thread(target=shake_hands, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+    thread.join(5)

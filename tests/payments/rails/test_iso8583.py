@@ -1,0 +1,479 @@
+"""The service over a real TCP connection to the simulated acquirer."""
+
+import gc
+import logging
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from merchants import connectors
+from merchants.masking import passes_luhn
+from payments import outcomes
+from payments.cards import Card, CardSecret
+from payments.models import CardOperation, Transaction
+from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
+from payments.services import requery, settlement
+from payments.services.settlement import Cause
+from tests import orders
+from tests.simulators import ISO8583, impatient
+
+pytestmark = pytest.mark.django_db
+
+PAYMENTS = "/api/payments"
+
+
+def sweep():
+    call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+
+def pay(api, **changes):
+    order = orders.card_payment(**changes)
+    answer = api.post(PAYMENTS, order)
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def again(api, payment):
+    return api.get(f"{PAYMENTS}/{payment['reference']}").json()
+
+
+def books(acquirer, payment):
+    row = Transaction.objects.get(pk=payment["id"])
+    return acquirer.books.position(row.retrieval_reference_number)
+
+
+def until(condition, *, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def card(number=orders.GOOD_CARD):
+    return Card(
+        secret=CardSecret(number=number, cvv="408"),
+        brand="VISA",
+        bin=number[:6],
+        last4=number[-4:],
+        name="Ada Obi",
+        expiry_month="12",
+        expiry_year="2035",
+    )
+
+
+def card_order(number, *, amount):
+    return CardOrder(
+        id=uuid.uuid4(),
+        amount=amount,
+        currency="NGN",
+        captures_at_once=True,
+        three_ds=ThreeDSecure(),
+        has_passed_challenge=False,
+        card_bin="408408",
+        card_last4="4081",
+        card_expiry_month="12",
+        card_expiry_year="2035",
+        system_trace_audit_number=f"{number:06}",
+        retrieval_reference_number=f"632500{number:06}",
+        authorization_code="",
+        descriptor="Ada Books",
+        created_at=timezone.now(),
+    )
+
+
+class TestPayment:
+    def test_is_charged_by_one_message(self, api, acquirer):
+        payment = pay(api)
+
+        assert (payment["status"], payment["response_code"], payment["gateway_code"]) == (
+            "success",
+            "10000",
+            "00",
+        )
+        assert len(payment["authorization_code"]) == 6
+        assert len(payment["acquirer_transaction_id"]) == 21
+        assert payment["merchant_descriptor"] == "Ada Books"
+        assert books(acquirer, payment) == {"charged": 50_000, "reserved": 0, "refunded": 0}
+        assert acquirer.simulator.heard == ["0800", "0200"]
+
+    @pytest.mark.parametrize(
+        ("changes", "expected"),
+        [
+            ({"amount": 10_005}, ("20005", "05", "retry")),
+            ({"amount": 10_041}, ("20041", "41", "do_not_retry")),
+            ({"amount": 10_043}, ("20043", "43", "do_not_retry")),
+            ({"amount": 10_051}, ("20051", "51", "retry")),
+            ({"amount": 10_083}, ("20083", "83", "do_not_retry")),
+            ({"amount": 10_030}, ("20030", "30", "retry")),
+            ({"source": orders.card_source(pan=orders.DECLINED_CARD)}, ("20051", "51", "retry")),
+            ({"source": orders.card_source(expiry_year="2020")}, ("20054", "54", "do_not_retry")),
+        ],
+    )
+    def test_is_declined_as_the_issuer_says(self, api, acquirer, changes, expected):
+        payment = pay(api, **changes)
+
+        told = tuple(payment[name] for name in ("response_code", "gateway_code", "gateway_recommendation"))
+        assert (payment["status"], told) == ("failed", expected)
+        assert "authorization_code" not in payment
+        assert books(acquirer, payment)["charged"] == 0
+
+    def test_of_more_than_twelve_digits_is_declined_without_being_sent(self, api, acquirer):
+        payment = pay(api, amount=10**12)
+
+        assert (payment["status"], payment["gateway_code"]) == ("failed", "13")
+        assert acquirer.simulator.heard == ["0800"]
+
+    def test_with_3d_secure_is_refused_and_nothing_is_stored(self, api, acquirer):
+        answer = api.post(PAYMENTS, orders.card_payment(three_ds={"enabled": True}))
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert "3-D Secure" in answer.json()["detail"]
+        assert not Transaction.objects.exists()
+
+    def test_in_a_name_that_is_not_ascii_goes_through(self, ada, api, acquirer):
+        ada.business.descriptor = "Café Ọ̀yọ́ \n 咖啡"
+        ada.business.save()
+
+        assert pay(api)["status"] == "success"
+
+
+class TestCardCheck:
+    def test_reserves_nothing(self, api, acquirer):
+        check = api.post(PAYMENTS, orders.card_check()).json()
+
+        assert (check["status"], check["amount"]) == ("success", 0)
+        assert acquirer.simulator.heard == ["0800", "0100"]
+        assert books(acquirer, check) == {"charged": 0, "reserved": 0, "refunded": 0}
+
+    def test_without_an_answer_fails_when_it_is_asked_about(self, api, acquirer):
+        acquirer.plan("swallow")
+
+        with impatient():
+            check = api.post(PAYMENTS, orders.card_check()).json()
+        sweep()
+
+        assert (check["status"], again(api, check)["status"]) == ("pending", "failed")
+        assert "0400" not in acquirer.simulator.heard
+
+
+class TestAuthorisation:
+    def test_is_captured_in_part_by_an_advice(self, api, acquirer):
+        payment = pay(api, capture=False)
+        reserved = books(acquirer, payment)
+
+        captured = api.post(f"{PAYMENTS}/{payment['reference']}/capture", {"amount": 20_000}).json()
+
+        assert (payment["status"], reserved["reserved"]) == ("pending", 50_000)
+        assert (captured["status"], captured["total_amount_captured"]) == ("success", 20_000)
+        assert books(acquirer, payment) == {"charged": 20_000, "reserved": 0, "refunded": 0}
+        assert acquirer.simulator.heard == ["0800", "0100", "0220"]
+
+    def test_is_released_by_a_reversal(self, api, acquirer):
+        payment = pay(api, capture=False)
+
+        voided = api.post(f"{PAYMENTS}/{payment['reference']}/void").json()
+
+        assert (voided["status"], voided["response_code"]) == ("failed", "20090")
+        assert books(acquirer, payment) == {"charged": 0, "reserved": 0, "refunded": 0}
+        assert acquirer.simulator.heard == ["0800", "0100", "0400"]
+
+    @pytest.mark.parametrize(
+        "act", ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "delay 0.8"]
+    )
+    @pytest.mark.parametrize(("action", "ends"), [("capture", ("10000", 50_000)), ("void", ("20090", 0))])
+    def test_capture_or_void_is_repeated_until_answered(self, api, acquirer, act, action, ends):
+        payment = pay(api, capture=False)
+        acquirer.plan(act)
+
+        with impatient():
+            pending = api.post(f"{PAYMENTS}/{payment['reference']}/{action}").json()
+        sweep()
+
+        assert pending["status"] == "pending"
+        position = books(acquirer, payment)
+        assert (again(api, payment)["response_code"], position["charged"]) == ends
+        assert position["reserved"] == 0
+        first, repeat = [kind for kind in acquirer.simulator.heard if kind[1] in "24"][-2:]
+        assert (first, repeat) == {"capture": ("0220", "0221"), "void": ("0400", "0401")}[action]
+
+
+class TestRefund:
+    def test_goes_back_to_the_card(self, api, acquirer):
+        payment = pay(api)
+
+        refund = api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "rf", "amount": 12_000})
+
+        assert refund.json()["status"] == "success"
+        assert books(acquirer, payment) == {"charged": 50_000, "reserved": 0, "refunded": 12_000}
+
+    def test_that_is_declined_leaves_everything_as_it_was(self, api, acquirer):
+        payment = pay(api)
+
+        refund = api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "rf", "amount": 10_005})
+
+        assert refund.json()["status"] == "failed"
+        assert again(api, payment)["refund_status"] == "refund_failed"
+        assert books(acquirer, payment)["refunded"] == 0
+
+    @pytest.mark.parametrize("act", ["swallow", "lose", "cut", "lose_and_cut", "half", "twice"])
+    def test_is_made_once_whatever_becomes_of_its_answer(self, api, acquirer, act):
+        payment = pay(api)
+        acquirer.plan(act)
+
+        with impatient():
+            api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "rf", "amount": 12_000})
+        sweep()
+        sweep()
+
+        assert again(api, payment)["total_amount_refunded"] == 12_000
+        assert books(acquirer, payment)["refunded"] == 12_000
+
+
+class TestLostAnswer:
+    @pytest.mark.parametrize("capture", [True, False])
+    @pytest.mark.parametrize(
+        "act", ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "delay 0.8", "arrive_late 0.8"]
+    )
+    def test_ends_reversed_and_failed(self, api, acquirer, act, capture):
+        acquirer.plan(act)
+
+        with impatient():
+            pending = pay(api, capture=capture)
+        sweep()
+        time.sleep(0.5 if "0.8" in act else 0)  # what comes late comes now
+
+        payment = again(api, pending)
+        assert (pending["status"], pending["response_code"]) == ("pending", "10001")
+        assert (payment["status"], payment["response_code"], payment["gateway_code"]) == (
+            "failed",
+            "20030",
+            "68",
+        )
+        assert books(acquirer, pending) == {"charged": 0, "reserved": 0, "refunded": 0}
+
+    def test_by_the_table_is_reversed_too(self, api, acquirer):
+        with impatient():
+            pending = pay(api, amount=10_098)
+
+        sweep()
+
+        assert (pending["status"], again(api, pending)["status"]) == ("pending", "failed")
+        assert books(acquirer, pending)["charged"] == 0
+
+    def test_is_reversed_again_until_the_acquirer_confirms(self, api, acquirer, clock):
+        acquirer.plan("swallow", "lose", "swallow", "lose_and_cut")
+        awaited = []
+        with impatient():
+            payment = pay(api)
+            for _ in range(3):
+                sweep()
+                awaited.append(Transaction.objects.get().awaiting)
+        sweep()
+        awaited.append(Transaction.objects.get().awaiting)
+
+        assert awaited == ["reversal", "reversal", "reversal", ""]
+        assert acquirer.simulator.heard.count("0400") == 1
+        assert acquirer.simulator.heard.count("0401") == 3
+        assert (again(api, payment)["status"], books(acquirer, payment)["charged"]) == ("failed", 0)
+        moves = Transaction.objects.get().transitions.filter(attribute="awaiting")
+        assert [move.after for move in moves] == ["reversal"]
+
+    def test_that_comes_while_the_reversal_is_under_way_does_not_count(self, api, acquirer):
+        """The thread that asked was held up with the answer in its hands; the sweep began to reverse."""
+        acquirer.plan("swallow", "swallow")
+        approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
+        with impatient():
+            payment = pay(api)
+            held_up = Transaction.objects.get()
+            sweep()
+
+        settlement.apply_answer(held_up, approved, cause=Cause.RAIL, now=timezone.now())
+        between = Transaction.objects.get()
+        sweep()
+
+        assert (between.status, between.awaiting) == ("pending", "reversal")
+        assert (again(api, payment)["status"], books(acquirer, payment)["charged"]) == ("failed", 0)
+
+    def test_that_came_before_the_sweep_did_stays(self, api, acquirer):
+        acquirer.plan("swallow")
+        with impatient():
+            payment = pay(api)
+        begun = requery.unanswered()
+        approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
+        settlement.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
+
+        asked = list(requery.requery(begun, now=timezone.now()))
+
+        assert [one.is_answered for one in asked] == [True]
+        assert "0400" not in acquirer.simulator.heard
+        assert (again(api, payment)["status"], books(acquirer, payment)["charged"]) == ("success", 50_000)
+
+    def test_leaves_one_event(self, api, acquirer):
+        acquirer.plan("swallow")
+        with impatient():
+            pay(api)
+
+        sweep()
+        sweep()
+
+        moves = Transaction.objects.get().transitions.filter(attribute="status")
+        assert [move.after for move in moves] == ["failed"]
+
+
+class TestLateAnswer:
+    def test_is_not_taken_for_the_next_questions(self, api, acquirer, caplog):
+        acquirer.plan("delay 0.6", "answer")
+        caplog.set_level(logging.WARNING)
+
+        with impatient():
+            first = pay(api, amount=10_051)
+        second = pay(api)
+        until(lambda: "answer that nobody waits for" in caplog.text)
+
+        assert (first["status"], second["status"]) == ("pending", "success")
+
+    def test_that_comes_twice_counts_once(self, api, acquirer):
+        acquirer.plan("twice", "twice")
+
+        first, second = pay(api, amount=20_000), pay(api, amount=30_000)
+
+        assert (first["status"], second["status"]) == ("success", "success")
+        assert books(acquirer, first)["charged"] + books(acquirer, second)["charged"] == 50_000
+
+
+class TestConnection:
+    def test_is_made_again_after_it_was_cut(self, api, acquirer):
+        pay(api)
+        acquirer.do(hang_up=True)
+        until(lambda: acquirer.simulator.heard.count("0800") == 2)
+
+        assert pay(api)["status"] == "success"
+
+    def test_that_cannot_be_made_is_503_and_stores_nothing(self, api, acquirer):
+        acquirer.stop()
+
+        answers = [api.post(PAYMENTS, orders.card_payment()) for _ in range(2)]
+
+        assert [answer.status_code for answer in answers] == [503, 503]
+        assert answers[0].json()["code"] == "rail_unavailable"
+        assert "out of reach" in answers[0].json()["detail"]
+        assert answers[0]["Retry-After"] == "5"
+        assert not Transaction.objects.exists()
+
+    def test_that_is_down_answers_at_once(self, api, acquirer):
+        acquirer.stop()
+        api.post(PAYMENTS, orders.card_payment())
+
+        begun = time.monotonic()
+        api.post(PAYMENTS, orders.card_payment())
+
+        assert time.monotonic() - begun < 1
+
+    def test_is_refused_until_the_sign_on_is_let_in(self, api, acquirer):
+        acquirer.do(refuses_sign_on=True)
+        refused = api.post(PAYMENTS, orders.card_payment()).status_code
+
+        acquirer.do(refuses_sign_on=False)
+        until(lambda: connectors.make(ISO8583).is_available())
+
+        assert refused == 503
+        assert pay(api)["status"] == "success"
+
+    def test_answers_the_hosts_echo(self, api, acquirer):
+        pay(api)
+
+        acquirer.do(send_echo=True)
+
+        until(lambda: acquirer.simulator.echoes_answered == 1)
+
+    def test_sends_echoes_and_gives_up_where_none_is_answered(self, api, acquirer, settings):
+        settings.ACQUIRER_ECHO_INTERVAL, settings.ACQUIRER_TIMEOUT = 0.05, 1
+        connectors._made.cache_clear()
+        pay(api)
+        until(lambda: acquirer.simulator.heard.count("0800") > 3)
+
+        acquirer.do(is_deaf=True)
+        until(lambda: not connectors.make(ISO8583).link._line._up.is_set())
+        acquirer.do(is_deaf=False)
+        until(lambda: connectors.make(ISO8583).is_available())
+
+        assert pay(api)["status"] == "success"
+
+    def test_keeps_out_of_pending_payments_while_it_is_down(self, api, acquirer):
+        acquirer.plan("swallow")
+        with impatient():
+            pay(api)
+        acquirer.stop()
+        until(lambda: not connectors.make(ISO8583).is_available())
+
+        sweep()
+
+        waiting = Transaction.objects.get()
+        assert (waiting.awaiting, waiting.queries_made) == ("rail", 1)
+
+
+class TestManyAtOnce:
+    def test_are_matched_over_one_connection(self, ada, acquirer):
+        """Answers overtake each other; every thread gets the one to its own question."""
+        connector = connectors.make(ISO8583)
+        acquirer.do(jitter=0.2)
+
+        def ask(number):
+            order = card_order(number, amount=20_000 + (51 if number % 2 else 0))
+            return connector.authorise(order, card=card())
+
+        with ThreadPoolExecutor(50) as threads:
+            said = list(threads.map(ask, range(50)))
+
+        assert [answer.outcome.code for answer in said] == ["10000", "20051"] * 25
+        codes = {answer.acquirer_transaction_id for answer in said}
+        assert len(codes) == 50
+        assert acquirer.simulator.heard.count("0800") == 1
+
+
+class TestSecrets:
+    def test_are_in_no_log_and_no_error(self, api, acquirer, caplog, capsys, monkeypatch):
+        caplog.set_level(logging.DEBUG)
+        number = "5399838383838381"
+        assert passes_luhn(number)
+        source = orders.card_source(pan=number, cvv="8263")
+        for act in ("answer", "swallow", "garbage", "half", "cut", "twice", "delay 0.6"):
+            acquirer.plan(act)
+            with impatient():
+                pay(api, source=source)
+        monkeypatch.setattr("payments.rails.iso8583.messages.PURCHASE", "too long for its field")
+        assert pay(api, source=source)["gateway_code"] == "30"
+        sweep()
+        acquirer.stop()
+        until(lambda: not connectors.make(ISO8583).is_available())
+
+        written = caplog.text + str(capsys.readouterr()) + repr(vars(connectors.make(ISO8583).link))
+        assert "connection to the acquirer ended" in written
+        assert number not in written
+        assert "8263" not in written
+
+    def test_are_not_kept_by_the_link(self, api, acquirer):
+        acquirer.plan("swallow")
+        with impatient():
+            pay(api, source=orders.card_source(pan="5399838383838381", cvv="8263"))
+        link = connectors.make(ISO8583).link
+
+        gc.collect()
+
+        assert not link._line._questions._waiting
+
+
+def test_operations_have_numbers_of_their_own(api, acquirer):
+    payment = pay(api, capture=False)
+    api.post(f"{PAYMENTS}/{payment['reference']}/capture")
+
+    operation = CardOperation.objects.get()
+    assert len(operation.system_trace_audit_number) == 6
+    assert operation.retrieval_reference_number.endswith(operation.system_trace_audit_number)
+    assert operation.retrieval_reference_number != payment["retrieval_reference_number"]
+    assert requery.unanswered() == []

@@ -1,0 +1,136 @@
+"""The simulated acquirer and bank in threads of the test's process, and connectors that call them."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from merchants import connectors
+from payments.simulators.acquirer import AcquirerSimulator
+from payments.simulators.bank import BankSimulator
+from payments.simulators.mischief import Mischief
+
+ISO8583 = "payments.rails.iso8583.Iso8583Acquirer"
+HTTP_BANK = "payments.rails.http_bank.HttpBank"
+
+
+class RunningAcquirer:
+    """An acquirer simulator, and the loop that it runs on."""
+
+    def __init__(self) -> None:
+        self.simulator = AcquirerSimulator()
+        self.books = self.simulator.books
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        self._serving = self._loop.create_task(self.simulator.serve(when_ready=self._ready.set))
+        with suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(self._serving)
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_complete(asyncio.sleep(0.01))
+        self._loop.close()
+
+    def start(self) -> None:
+        self._thread.start()
+        assert self._ready.wait(5)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._serving.cancel)
+            self._thread.join(5)
+
+    @property
+    def port(self) -> int:
+        return self.simulator.port
+
+    def plan(self, *words: str) -> None:
+        self.simulator.plan.extend(Mischief.read(word) for word in words)
+
+    def do(self, **order: object) -> None:
+        """Have an order carried out on the simulator's loop."""
+        done = threading.Event()
+
+        def carry_out() -> None:
+            self.simulator.carry_out(order)
+            done.set()
+
+        self._loop.call_soon_threadsafe(carry_out)
+        assert done.wait(5)
+
+
+@contextmanager
+def acquirer_running() -> Iterator[RunningAcquirer]:
+    acquirer = RunningAcquirer()
+    acquirer.start()
+    try:
+        yield acquirer
+    finally:
+        acquirer.stop()
+
+
+@contextmanager
+def acquirer_connected(settings, acquirer: RunningAcquirer, *, timeout: float = 8) -> Iterator[None]:
+    """Have card payments go to a running simulator."""
+    settings.CARD_ACQUIRER = ISO8583
+    settings.ACQUIRER_HOST, settings.ACQUIRER_PORT, settings.ACQUIRER_TLS = "127.0.0.1", acquirer.port, False
+    settings.ACQUIRER_TIMEOUT, settings.ACQUIRER_ECHO_INTERVAL = timeout, 60
+    settings.ACQUIRER_TERMINAL_ID, settings.ACQUIRER_MERCHANT_ID = "SLUICE01", "SLUICE000000001"
+    settings.ACQUIRER_INSTITUTION_ID = "00000000566"
+    connectors._made.cache_clear()
+    try:
+        yield
+    finally:
+        connectors.make(ISO8583).link.close()
+        connectors._made.cache_clear()
+
+
+@contextmanager
+def impatient(seconds: float = 0.3) -> Iterator[None]:
+    """Wait this long for the acquirer's answers, where none is to come; others get all the time they need."""
+    link = connectors.make(ISO8583).link
+    assert link.is_up(within=5)
+    usual = link._settings
+    link._settings = link._line._settings = replace(usual, timeout=seconds)
+    try:
+        yield
+    finally:
+        link._settings = link._line._settings = usual
+
+
+@contextmanager
+def bank_running(settings, *, timeout: float = 8) -> Iterator[BankSimulator]:
+    """Run a bank and have payouts go to it."""
+    bank = BankSimulator(client_id="sluice", key="shared-key-of-a-test")
+    serving = threading.Thread(target=bank.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    serving.start()
+    settings.PAYOUT_BANK = HTTP_BANK
+    settings.BANK_URL, settings.BANK_CLIENT_ID, settings.BANK_SECRET_KEY = bank.url, "sluice", bank.key
+    settings.BANK_TIMEOUT = timeout
+    connectors._made.cache_clear()
+    try:
+        yield bank
+    finally:
+        bank.stop()
+        serving.join(5)
+        connectors._made.cache_clear()
+
+
+@contextmanager
+def impatient_bank(seconds: float = 0.3) -> Iterator[None]:
+    """Wait this long for the bank's answers, where none is to come."""
+    caller = connectors.make(HTTP_BANK)._caller
+    usual = caller._peer
+    caller._peer = replace(usual, timeout=seconds)
+    try:
+        yield
+    finally:
+        caller._peer = usual
+
+
+def plan(bank: BankSimulator, *words: str) -> None:
+    """Tell a bank what to do to its next calls."""
+    bank.plan.extend(Mischief.read(word) for word in words)
