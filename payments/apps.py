@@ -9,6 +9,8 @@ GUARDS = (
     AppendOnly("payments_transition"),
     AppendOnly("payments_tariff"),
     AppendOnly("payments_batchtransition"),
+    AppendOnly("payments_reconciliation"),
+    AppendOnly("payments_reconciliationline"),
     AppendOnly("payments_reversal"),
     Final("payments_transaction", "status", unless="pending"),
     Kept("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),

@@ -1,5 +1,6 @@
 """Business days: a payment belongs to the day on which it succeeded, on the clocks of Lagos.
 
+>>> from datetime import UTC
 >>> business_day(datetime(2026, 3, 1, 22, 59, tzinfo=UTC)).isoformat()
 '2026-03-01'
 >>> business_day(datetime(2026, 3, 1, 23, 0, tzinfo=UTC)).isoformat()
@@ -8,10 +9,12 @@
 '2026-03-01T23:00:00+00:00'
 """
 
+import re
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 TIME_ZONE = ZoneInfo("Africa/Lagos")
+FORM = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def business_day(moment: datetime) -> date:
@@ -29,3 +32,15 @@ def day_after(day: date) -> date:
 def last_business_day(now: datetime) -> date:
     """Return the last one that is over."""
     return business_day(now) - timedelta(days=1)
+
+
+def read_day(text: str) -> date | None:
+    """Return the day that a text names, or None.
+
+    >>> read_day("2026-01-31").isoformat(), read_day("2026-02-30"), read_day("20260131")
+    ('2026-01-31', None, None)
+    """
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date() if FORM.fullmatch(text) else None  # noqa: DTZ007
+    except ValueError:
+        return None

@@ -6,6 +6,7 @@ from payments.models.counters import TraceCounter
 from payments.models.fees import Tariff
 from payments.models.operations import CardOperation
 from payments.models.rail_choices import RailChoice
+from payments.models.reconciliations import Reconciliation, ReconciliationLine
 from payments.models.reversals import Reversal
 from payments.models.states import AlreadyMoved, InvalidState
 from payments.models.transactions import Transaction, TransactionQuerySet, Transition
@@ -17,6 +18,8 @@ __all__ = [
     "Challenge",
     "InvalidState",
     "RailChoice",
+    "Reconciliation",
+    "ReconciliationLine",
     "Reversal",
     "SettlementBatch",
     "SettlementItem",

@@ -10,6 +10,8 @@ from payments.identifiers import new_id
 from payments.models import (
     CardOperation,
     Challenge,
+    Reconciliation,
+    ReconciliationLine,
     SettlementBatch,
     SettlementItem,
     Tariff,
@@ -17,7 +19,7 @@ from payments.models import (
     Transition,
 )
 from payments.settle_moves import BATCH_MOVES
-from tests.settling import decide, settle
+from tests.settling import decide, settle, today
 from tests.transactions import authorised_payment, captured_payment, challenged_payment
 
 pytestmark = pytest.mark.django_db
@@ -278,6 +280,17 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             make(*second)
 
+    def test_lets_a_reconciliation_s_line_have_the_sides_it_compares(self):
+        made = Reconciliation.objects.create(
+            id=new_id(timezone.now()), source="both", first_day=today(), last_day=today(), matched=0,
+            different=0, missing_here=0, missing_there=0, at=timezone.now(),
+        )  # fmt: skip
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            ReconciliationLine.objects.create(
+                reconciliation=made, result="matched", line=2, amount=1, day=today()
+            )
+
     def test_of_every_name_is_tried_above(self):
         names = {
             constraint.name
@@ -290,6 +303,7 @@ class TestConstraint:
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
             "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
             "one_batch_per_day_and_number", "refund_in_one_live_batch",
+            "lines_have_the_sides_they_compare",
         }  # fmt: skip
         assert names == tried
 

@@ -13,10 +13,10 @@ from payments.services import batches
 
 
 def day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a day, such as 2026-01-31") from None
+    read = business_days.read_day(text)
+    if read is None:
+        raise ArgumentTypeError(f"{text!r} is not a day, such as 2026-01-31")
+    return read
 
 
 class Command(DocumentCommand):

@@ -1,0 +1,120 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from merchants.audit import Actor
+from merchants.commands import Document, DocumentCommand
+from payments import bank_statements
+from payments.models import Reconciliation, ReconciliationLine
+from payments.services import reconciliation
+from payments.services.reconciliation import Finding, Report
+
+Result = ReconciliationLine.Result
+LARGEST_FILE = 256 * 1024 * 1024  # bytes
+SAID = {
+    Result.DIFFERENT: "different",
+    Result.MISSING_HERE: "missing here",
+    Result.MISSING_THERE: "missing there",
+}
+
+
+class Command(DocumentCommand):
+    help = (
+        "Compare a statement of the acquirer or the bank with our entries, by reference, amount and day. The "
+        "file is CSV with the columns reference, amount (minor units), currency, day (YYYY-MM-DD) and "
+        "direction (in or out). Nothing is changed; with --apply what was found is recorded, and no money "
+        "moves by that either. Exit 1 where anything differs. "
+        "Example: manage.py reconcile --file acquirer-2026-01-31.csv --source acquirer"
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--file", required=True, type=Path, help="the statement")
+        parser.add_argument(
+            "--source",
+            choices=Reconciliation.Source.values,
+            default=Reconciliation.Source.BOTH.value,
+            help="whose statement it is: what of ours must be on it (default: both)",
+        )
+        parser.add_argument("--apply", action="store_true", help="record what was found")
+        parser.add_argument("--by", default="reconcile", metavar="WHO", help="who looked, for the record")
+        super().add_arguments(parser)
+
+    def handle(self, *, file: Path, source: str, apply: bool, by: str, json: bool, **options: Any) -> None:
+        content = _read(file)
+        if not by.strip() or len(by) > 254:  # noqa: PLR2004  (the column's length)
+            raise CommandError("--by must have 1 to 254 characters.", returncode=2)
+        try:
+            rows = bank_statements.read(content)
+        except bank_statements.WrongFile as wrong:
+            raise CommandError(f"{file.name} was not compared:\n{wrong}", returncode=2) from None
+        report = reconciliation.compare(rows, source=Reconciliation.Source(source))
+        recorded = None
+        if apply:
+            recorded = reconciliation.record(
+                report, file_name=file.name, content=content, actor=Actor(name=by), now=timezone.now()
+            )
+        self.show(_document(report, recorded), as_json=json)
+        if not report.is_clean:
+            sys.exit(1)
+
+    def lines(self, document: Document) -> Iterable[str]:
+        for result, words in SAID.items():
+            for one in document[result]:
+                where = f"line {one['line']}" if one["line"] else one["kind"]
+                what = "".join(
+                    f"  {name}: {told} there, {ours} here"
+                    for name, (told, ours) in one["differences"].items()
+                )
+                yield (
+                    f"{words:>13}  {where}  {one['reference']}  {one['day']}  {one['direction']}"
+                    f"  {one['amount']:,} {one['currency']}{what}"
+                )
+        counts = document["counts"]
+        yield (
+            f"{document['first_day']} to {document['last_day']}: {counts['matched']:,} matched, "
+            f"{counts['different']:,} different, {counts['missing_here']:,} missing here, "
+            f"{counts['missing_there']:,} missing there."
+        )
+        yield f"Recorded as {document['recorded']}." if document["recorded"] else "Nothing was recorded."
+
+
+def _read(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise CommandError(f"{file} is larger than {LARGEST_FILE // 2**20} MiB.", returncode=2)
+        return file.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "this is no file name"
+        raise CommandError(f"{file} cannot be read: {reason}.", returncode=2) from None
+
+
+def _document(report: Report, recorded: Reconciliation | None) -> Document:
+    return {
+        "source": report.source.value,
+        "first_day": report.first_day.isoformat(),
+        "last_day": report.last_day.isoformat(),
+        "counts": report.counts,
+        **{result.value: [_shown(one) for one in report.of(result)] for result in SAID},
+        "recorded": str(recorded.pk) if recorded else None,
+    }
+
+
+def _shown(found: Finding) -> Document:
+    told = found.row or found.entry
+    assert told is not None  # noqa: S101  (a finding has one side at least)
+    return {
+        "line": found.row.line if found.row else None,
+        "reference": reconciliation.reference_of(found),
+        "kind": found.entry.kind if found.entry else None,
+        "id": str(found.entry.id) if found.entry else None,
+        "amount": told.amount,
+        "currency": told.currency,
+        "day": told.day.isoformat(),
+        "direction": told.direction,
+        "differences": found.differences,
+    }

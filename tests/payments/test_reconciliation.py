@@ -1,0 +1,313 @@
+"""Statements of the acquirer and of the bank, compared with what we know."""
+
+import contextlib
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ledger.models import Posting
+from payments import bank_statements
+from payments.bank_statements import WrongFile
+from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
+from tests import orders
+from tests.settling import today
+
+pytestmark = pytest.mark.django_db
+
+HEADING = "reference,amount,currency,day,direction"
+
+
+@pytest.fixture
+def reconcile(tmp_path):
+    """Return a function that runs the command on some lines and returns its document."""
+
+    def run(*lines, options=(), heading=HEADING):
+        file = tmp_path / "statement.csv"
+        file.write_text("\n".join([heading, *lines]) + "\n")
+        out = StringIO()
+        try:
+            call_command("reconcile", "--file", str(file), "--json", *options, stdout=out)
+            code = 0
+        except SystemExit as ended:
+            code = ended.code
+        return json.loads(out.getvalue()) | {"exit": code}
+
+    return run
+
+
+def pay(api, **changes):
+    order = orders.card_payment(**changes)
+    api.post("/api/payments", order)
+    return Transaction.objects.get(reference=order["reference"])
+
+
+def pay_out(api, **changes):
+    order = orders.payout(**changes)
+    api.post("/api/payments", order)
+    return Transaction.objects.get(reference=order["reference"])
+
+
+def give_back(api, payment, amount):
+    request = {"reference": orders.new_reference("rf"), "amount": amount}
+    api.post(f"/api/payments/{payment.reference}/refunds", request)
+    return CardOperation.objects.get(reference=request["reference"])
+
+
+def line(reference, amount, *, currency="NGN", day=None, direction="in"):
+    return f"{reference},{amount},{currency},{day or today()},{direction}"
+
+
+def counts(document):
+    return {name: count for name, count in document["counts"].items() if count}
+
+
+class TestReconcile:
+    @pytest.mark.parametrize("name", ["retrieval_reference_number", "acquirer_transaction_id", "reference"])
+    def test_finds_a_card_payment_by_any_of_its_names(self, api, reconcile, name):
+        payment = pay(api)
+
+        found = reconcile(line(getattr(payment, name), 50_000))
+
+        assert counts(found) == {"matched": 1}
+        assert found["exit"] == 0
+
+    def test_expects_of_a_partial_capture_what_was_captured(self, api, reconcile):
+        payment = pay(api, amount=100_000, capture=False)
+        api.post(f"/api/payments/{payment.reference}/capture", {"amount": 40_000})
+
+        assert counts(reconcile(line(payment.reference, 40_000))) == {"matched": 1}
+
+    def test_finds_payouts_and_refunds_going_out(self, api, reconcile):
+        payment, payout = pay(api), pay_out(api)
+        refund = give_back(api, payment, 10_000)
+
+        found = reconcile(
+            line(payment.retrieval_reference_number, 50_000),
+            line(refund.reference, 10_000, direction="out"),
+            line(payout.reference, 250_000, direction="out"),
+        )
+
+        assert counts(found) == {"matched": 3}
+
+    def test_tells_two_refunds_of_one_payment_apart_by_their_amounts(self, api, reconcile):
+        payment = pay(api)
+        for amount in (10_000, 20_000):
+            give_back(api, payment, amount)
+        number = payment.retrieval_reference_number
+
+        found = reconcile(
+            line(number, 50_000),
+            line(number, 20_000, direction="out"),
+            line(number, 10_000, direction="out"),
+        )
+
+        assert counts(found) == {"matched": 3}
+
+    @pytest.mark.parametrize(
+        ("told", "difference"),
+        [
+            ({"amount": 49_999}, {"amount": [49_999, 50_000]}),
+            ({"currency": "USD"}, {"currency": ["USD", "NGN"]}),
+        ],
+    )
+    def test_says_what_is_different(self, api, reconcile, told, difference):
+        payment = pay(api)
+
+        found = reconcile(line(payment.reference, **{"amount": 50_000} | told))
+
+        assert counts(found) == {"different": 1}
+        assert found["different"][0]["differences"] == difference
+        assert found["exit"] == 1
+
+    def test_sees_an_entry_that_the_bank_dates_some_days_off(self, api, reconcile):
+        payment, off = pay(api), today() + timedelta(days=2)
+
+        found = reconcile(line(payment.reference, 50_000, day=off))
+
+        assert found["different"][0]["differences"] == {"day": [str(off), str(today())]}
+
+    @pytest.mark.parametrize(("amount", "status"), [(50_098, "pending"), (50_051, "failed")])
+    def test_sees_a_success_that_we_do_not_know_of(self, api, reconcile, amount, status):
+        payment = pay(api, amount=amount)
+
+        found = reconcile(line(payment.reference, amount))
+
+        assert found["different"][0]["differences"] == {"status": ["success", status]}
+
+    def test_names_what_is_missing_here(self, api, reconcile):
+        payment = pay(api)
+
+        found = reconcile(line(payment.reference, 50_000), line("nobody-knows", 7))
+
+        assert counts(found) == {"matched": 1, "missing_here": 1}
+        (missing,) = found["missing_here"]
+        assert (missing["line"], missing["reference"], missing["amount"]) == (3, "nobody-knows", 7)
+
+    def test_does_not_take_one_entry_for_two_lines(self, api, reconcile):
+        payment = pay(api)
+
+        found = reconcile(*[line(payment.reference, 50_000)] * 2)
+
+        assert counts(found) == {"matched": 1, "missing_here": 1}
+
+    def test_does_not_take_money_that_left_for_money_that_came(self, api, reconcile):
+        payment = pay(api)
+
+        found = reconcile(line(payment.reference, 50_000, direction="out"))
+
+        assert counts(found) == {"missing_here": 1, "missing_there": 1}
+
+    def test_names_what_is_missing_there(self, api, reconcile):
+        payment, other = pay(api), pay(api, amount=70_000)
+        pay(api, amount=50_051)  # declined: no money moved
+        pay(api, currency="USD")  # another account's statement
+
+        found = reconcile(line(payment.reference, 50_000))
+
+        (missing,) = found["missing_there"]
+        assert (missing["id"], missing["amount"], missing["line"]) == (str(other.pk), 70_000, None)
+
+    @pytest.mark.parametrize(("source", "missing"), [("acquirer", "card"), ("bank", "payout")])
+    def test_expects_of_a_statement_what_its_source_knows(self, api, reconcile, source, missing):
+        pay(api), pay_out(api)
+
+        found = reconcile(line("nobody-knows", 7), options=["--source", source])
+
+        assert [one["kind"] for one in found["missing_there"]] == [missing]
+
+
+class TestApply:
+    def test_is_needed_for_anything_to_be_written(self, api, reconcile):
+        found = reconcile(line(pay(api).reference, 50_000))
+
+        assert found["recorded"] is None
+        assert not Reconciliation.objects.exists()
+
+    def test_records_every_line_with_who_and_when(self, api, reconcile):
+        payment, other = pay(api), pay(api)
+
+        found = reconcile(
+            line(payment.reference, 49_999),
+            line("nobody-knows", 7),
+            options=["--apply", "--by", "ada@example.com"],
+        )
+
+        made = Reconciliation.objects.get(pk=found["recorded"])
+        assert (made.actor, made.file_name, len(made.file_hash)) == ("ada@example.com", "statement.csv", 64)
+        assert (made.matched, made.different, made.missing_here, made.missing_there) == (0, 1, 1, 1)
+        kept = ReconciliationLine.objects.order_by("id").values_list("result", "reference", "entry_id")
+        assert list(kept) == [
+            ("different", payment.reference, payment.pk),
+            ("missing_here", "nobody-knows", None),
+            ("missing_there", other.retrieval_reference_number, other.pk),
+        ]
+
+    def test_moves_no_money(self, api, reconcile):
+        payment = pay(api, amount=50_098)  # pending
+        before = (list(Posting.objects.values()), list(Transaction.objects.values()))
+
+        reconcile(line(payment.reference, 50_098), options=["--apply"])
+
+        assert (list(Posting.objects.values()), list(Transaction.objects.values())) == before
+
+
+class TestFile:
+    GOOD = "r1,100,NGN,2026-01-31,in"
+
+    def errors(self, *lines, heading=HEADING):
+        with pytest.raises(WrongFile) as wrong:
+            bank_statements.read("\n".join([heading, *lines]).encode())
+        return wrong.value.errors
+
+    def test_may_have_further_columns_in_any_order(self):
+        content = b"\xef\xbb\xbfDay, Direction,note,amount,currency,reference\r\n2026-01-31,in,x,100,NGN, r1 \r\n\r\n"
+
+        (row,) = bank_statements.read(content)
+
+        assert (row.reference, row.amount, row.line) == ("r1", 100, 2)
+
+    @pytest.mark.parametrize(
+        ("wrong", "column"),
+        [
+            (",100,NGN,2026-01-31,in", "reference"),
+            (f"{'r' * 101},100,NGN,2026-01-31,in", "reference"),
+            ("r1,1.00,NGN,2026-01-31,in", "amount"),
+            ("r1,-100,NGN,2026-01-31,in", "amount"),
+            ("r1,0,NGN,2026-01-31,in", "amount"),
+            ("r1,\uff11\uff10\uff10,NGN,2026-01-31,in", "amount"),
+            ("r1,10000000000000000000,NGN,2026-01-31,in", "amount"),
+            ("r1,100,naira,2026-01-31,in", "currency"),
+            ("r1,100,NGN,31.01.2026,in", "day"),
+            ("r1,100,NGN,2026-02-30,in", "day"),
+            ("r1,100,NGN,20260131,in", "day"),
+            ("r1,100,NGN,2026-01-31,credit", "direction"),
+        ],
+    )
+    def test_that_is_wrong_is_named_by_line_and_column_but_not_by_contents(self, wrong, column):
+        (error,) = self.errors(self.GOOD, wrong)
+
+        assert error.startswith(f"line 3: {column} must be ")
+        assert "NGN,2026" not in error
+
+    def test_names_every_wrong_line_but_not_thousands(self):
+        errors = self.errors(*["r1,x,NGN,2026-01-31,in"] * 1_000)
+
+        assert len(errors) == 21
+        assert errors[-1] == "… and 980 more."
+
+    def test_with_too_few_or_too_many_cells_is_wrong(self):
+        assert self.errors("r1,100", f"{self.GOOD},more") == (
+            "line 2: 2 cells instead of 5.",
+            "line 3: 6 cells instead of 5.",
+        )
+
+    def test_without_its_heading_is_wrong(self):
+        assert self.errors(heading=self.GOOD) == (
+            "line 1: the heading lacks reference, amount, currency, day, direction.",
+        )
+        assert self.errors(heading=f"{HEADING},day") == ("line 1: the heading has day more than once.",)
+
+    def test_without_lines_is_wrong(self):
+        assert self.errors() == ("The file has a heading and no lines.",)
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            (b"", "heading lacks"),
+            (HEADING.encode() + b"\nr1,\xff,NGN,2026-01-31,in", "line 2: this is not UTF-8."),
+            (HEADING.encode() + b'\n"r1,100', "line 2: this is not CSV"),
+            (HEADING.encode() + b"\nr\x001,100,NGN,2026-01-31,in", "line 2"),
+        ],
+    )
+    def test_that_is_no_csv_is_wrong(self, content, says):
+        with pytest.raises(WrongFile, match=says):
+            bank_statements.read(content)
+
+    @given(st.binary(max_size=200))
+    def test_of_any_bytes_is_read_or_refused(self, content):
+        for start in (b"", HEADING.encode() + b"\n"):
+            with contextlib.suppress(WrongFile):
+                assert bank_statements.read(start + content)
+
+    def test_that_is_wrong_ends_the_command_with_2_and_changes_nothing(self, tmp_path):
+        file = tmp_path / "statement.csv"
+        file.write_text(f"{HEADING}\n{self.GOOD}\nr1,x,NGN,2026-01-31,in\n")
+
+        with pytest.raises(CommandError, match="line 3: amount must be") as ended:
+            call_command("reconcile", "--file", str(file), "--apply")
+
+        assert ended.value.returncode == 2
+        assert not Reconciliation.objects.exists()
+
+    @pytest.mark.parametrize("name", ["nowhere.csv", "", "a\0b"])
+    def test_that_is_not_there_ends_the_command_with_2(self, tmp_path, name):
+        with pytest.raises(CommandError, match="cannot be read") as ended:
+            call_command("reconcile", "--file", str(tmp_path / name) if name != "" else str(tmp_path))
+
+        assert ended.value.returncode == 2
