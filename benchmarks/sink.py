@@ -1,7 +1,47 @@
-"""A receiver that answers 204 to every POST, as fast as Python can: `python benchmarks/sink.py PORT`."""
+"""A receiver that answers 204 to every POST, as fast as Python can: `python benchmarks/sink.py PORT`.
+
+A path that begins with /hang is read and never answered. `GET /stats` tells how many POSTs came and when the
+first and the last; `GET /arrivals` the moment of each by its idempotency key; `GET /reset` forgets them.
+"""
 
 import asyncio
+import json
 import sys
+import time
+
+
+class Ledger:
+    """What has arrived, by the wall clock."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.count = 0
+        self.first_at = self.last_at = 0.0
+        self.arrivals: dict[str, float] = {}
+
+    def note(self, key: str) -> None:
+        self.last_at = time.time()
+        if not self.count:
+            self.first_at = self.last_at
+        self.count += 1
+        if key:
+            self.arrivals.setdefault(key, self.last_at)
+
+    def answer(self, path: bytes) -> bytes:
+        told: object = None
+        if path == b"/reset":
+            self.reset()
+        elif path == b"/stats":
+            told = {"count": self.count, "first_at": self.first_at, "last_at": self.last_at}
+        else:
+            told = self.arrivals
+        body = json.dumps(told).encode()
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+ledger = Ledger()
 
 
 class Sink(asyncio.Protocol):
@@ -13,18 +53,31 @@ class Sink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
-        while (head := self.buffer.find(b"\r\n\r\n")) >= 0:
-            at = self.buffer.lower().find(b"content-length:", 0, head)
-            length = int(self.buffer[at + 15 : self.buffer.find(b"\r\n", at)]) if at >= 0 else 0
-            if len(self.buffer) < head + 4 + length:
+        while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
+            head = self.buffer[:end]
+            total = end + 4 + int(_header(head, b"content-length: ") or b"0")
+            if len(self.buffer) < total:
                 return
-            self.buffer = self.buffer[head + 4 + length :]
+            self.buffer = self.buffer[total:]
+            self._serve(head)
+
+    def _serve(self, head: bytes) -> None:
+        method, path, _ = head.split(b" ", 2)
+        if method == b"GET":
+            self.transport.write(ledger.answer(path))
+        elif not path.startswith(b"/hang"):
+            ledger.note(_header(head, b"idempotency-key: ").decode())
             self.transport.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+
+def _header(head: bytes, name: bytes) -> bytes:
+    at = head.lower().find(name)
+    return head[at + len(name) :].split(b"\r\n", 1)[0] if at >= 0 else b""
 
 
 async def main() -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Sink, "127.0.0.1", int(sys.argv[1]))
+    server = await loop.create_server(Sink, "127.0.0.1", int(sys.argv[1]), backlog=4096)
     await server.serve_forever()
 
 

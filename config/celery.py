@@ -9,6 +9,8 @@ import os
 from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# A worker would run the start-up checks, and for them import the whole API: a third of its memory. `migrate` runs them.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "True")
 
 app = Celery("sluice")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -119,9 +119,17 @@ class Supervisor:
             "--hostname", f"worker{number}@localhost", "--include", "tests.faults.impatience",
         )  # fmt: skip
 
-    def _process(self, name: str, *module: str) -> Process:
+    def patient_worker(self) -> Process:
+        """Return a worker with the time limit and the leases of production."""
+        return self._process(
+            "patient", "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4",
+            "--hostname", "patient@localhost", WEBHOOK_TIMEOUT="10",
+        )  # fmt: skip
+
+    def _process(self, name: str, *module: str, **environment: str) -> Process:
         command = [sys.executable, "-m", *module]
-        return Process(name, command, self._folder / f"{name}.log", cwd=PROJECT, env=self.environment)
+        log = self._folder / f"{name}.log"
+        return Process(name, command, log, cwd=PROJECT, env=self.environment | environment)
 
     def have(self, *, workers: int = 1, beat: bool = True) -> None:
         """Let run what a test wants to run, and nothing else."""

@@ -146,6 +146,32 @@ class TestKill:
         sent = check(stack, listener, load)
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
+    def test_under_the_lease_of_production_is_made_good_when_that_ends(self, stack, listener):
+        stack.workers[0].kill()
+        worker = stack.patient_worker()
+        try:
+            worker.start()
+            stack.wait_for_workers(1)
+            with under_load(stack.shops, rate=10) as load:
+                listener.silent_until_told()
+                wait_until(lambda: len(listener.unanswered) >= 3, seconds=20, what="requests")
+                worker.kill()
+                unanswered = {arrival.event_id for arrival in listener.unanswered}
+                listener.hear_all()
+                worker.start()
+                stack.wait_for_workers(1)
+            wait_until_settled(stack, seconds=60)
+            check(stack, listener, load)
+        finally:
+            worker.kill()
+
+        repeated = {key: arrivals for key, arrivals in listener.by_event().items() if len(arrivals) > 1}
+        assert repeated.keys() == unanswered
+        waits = [second.at - first.at for first, second in repeated.values()]
+        print(f"{len(waits)} sent again after {min(waits):.1f} to {max(waits):.1f} s")
+        assert min(waits) > drain.LEASE_MARGIN + 10 - 1
+        assert max(waits) < drain.LEASE_MARGIN + 10 + 5
+
 
 class TestRedis:
     def test_stopped_for_some_seconds_delays_next_to_nothing(self, stack, listener):

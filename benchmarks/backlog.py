@@ -1,0 +1,66 @@
+"""Makes due deliveries: `python -m benchmarks.backlog COUNT [FIRST] [SHOPS]`, spread over SHOPS businesses.
+
+They are written as publishing writes them, and nobody is told.
+"""
+
+import sys
+import uuid
+from datetime import timedelta
+
+import django
+from django.utils import timezone
+
+DATA = {
+    "request_type": "payment",
+    "id": "01a1fb0a-1a66-7035-9026-afc86f579f91",
+    "reference": "order-1",
+    "status": "success",
+    "response_code": "10000",
+    "response_summary": "Payment completed",
+    "gateway_code": "00",
+    "acquirer_transaction_id": "393792248191152235563",
+    "authorization_code": "235563",
+    "retrieval_reference_number": "632422000001",
+    "system_trace_audit_number": "000001",
+    "amount": 250_000,
+    "currency": "NGN",
+    "payment_timestamp": "2026-11-20T22:18:25.766Z",
+    "fee": 13_750,
+    "refund_status": "none",
+    "merchant_descriptor": "Demo Business",
+    "source": {"type": "card", "card_type": "VISA", "card_bin": "408408", "card_last4": "4081"},
+    "total_amount_captured": 250_000,
+    "total_amount_available_to_refund": 250_000,
+    "total_amount_refunded": 0,
+}
+
+
+def main() -> None:
+    django.setup()
+    from django.db import connection  # noqa: PLC0415  (models need the settings)
+
+    from merchants.models import Business  # noqa: PLC0415
+    from webhooks.models import Delivery, Event  # noqa: PLC0415
+    from webhooks.services import prepare  # noqa: PLC0415
+
+    count, first, shops = (int(word) for word in (*sys.argv[1:], "0", "1000000")[:3])
+    businesses = list(Business.objects.order_by("name")[first : first + shops])
+    now = timezone.now() - timedelta(seconds=1)
+    rows = [
+        row
+        for number in range(count)
+        for row in prepare(
+            event=Event.PAYMENT_SUCCESS,
+            business=businesses[number % len(businesses)],
+            subject=uuid.uuid4(),
+            data=lambda: DATA,
+            now=now,
+        )
+    ]
+    Delivery.objects.bulk_create(rows, batch_size=500)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+if __name__ == "__main__":
+    main()

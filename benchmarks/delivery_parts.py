@@ -1,0 +1,118 @@
+"""How late, how well apart, and at what cost: steady loads on running workers."""
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from json import dumps, loads
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+from benchmarks.figures import Figure, percentile
+from benchmarks.load import drive, http_request
+from benchmarks.stack import Stack, cpu_share, stack
+from tests import orders
+from tests.clients import Credentials, signed_headers
+from tests.journeys.service import start_service
+
+DUE = 10_000  # of the one business whose endpoint hangs
+SHOPS = 50
+
+
+def latency(options: argparse.Namespace) -> Iterator[Figure]:
+    """From the commit to the receiver, at 200 events a second."""
+    with stack() as running:
+        running.run("benchmarks.shops", running.sink.url, "100")
+        with running.workers():
+            published(running, 200, 3)  # warm
+            delays = published(running, 200, options.seconds)
+    yield Figure("200 events/s: p50 from commit to receiver", percentile(delays, 0.5), "ms")
+    yield Figure("200 events/s: p95", percentile(delays, 0.95), "ms", 50)
+    yield Figure("200 events/s: p99", percentile(delays, 0.99), "ms", 150)
+
+
+def hanging(options: argparse.Namespace) -> Iterator[Figure]:
+    """300 events a second to 1,000 endpoints, of which one in ten never answers."""
+    with stack() as running:
+        running.run("benchmarks.shops", running.sink.url, "1000", "100")
+        with running.workers():
+            delays = published(running, 300, options.seconds)
+    yield Figure("10 % of 1,000 endpoints hang, 300/s: healthy p95", percentile(delays, 0.95), "ms")
+    yield Figure("10 % of 1,000 endpoints hang, 300/s: healthy p99", percentile(delays, 0.99), "ms", 250)
+
+
+def isolation(options: argparse.Namespace) -> Iterator[Figure]:
+    """One business with 10,000 due rows at an endpoint that hangs, and what 49 others feel of it."""
+    with stack() as running:
+        running.run("benchmarks.shops", running.sink.url, str(SHOPS), "1")
+        with running.workers():
+            published(running, 100, 3, first=1)  # warm
+            quiet = percentile(published(running, 100, options.seconds, first=1), 0.95)
+            running.run("benchmarks.backlog", str(DUE), "0", "1")
+            time.sleep(2)
+            loaded = percentile(published(running, 100, options.seconds, first=1), 0.95)
+    yield Figure("49 businesses, quiet: p95 from commit to receiver", quiet, "ms")
+    yield Figure("beside one with 10,000 due at a hanging endpoint: p95", loaded, "ms", 1_000)
+    yield Figure("the move of that p95", abs(loaded / quiet - 1) * 100, "%", 50)
+
+
+def published(running: Stack, rate: float, seconds: float, *, first: int = 0) -> list[float]:
+    """Publish at a rate; return the milliseconds from each commit to its arrival."""
+    running.sink.reset()
+    committed = loads(running.run("benchmarks.publish", str(rate), str(seconds), str(first)))
+    running.sink.wait_for(len(committed), seconds=60)
+    arrivals = running.sink.arrivals()
+    return [(arrivals[key] - at) * 1000 for key, at in committed.items()]
+
+
+def publishing(options: argparse.Namespace) -> Iterator[Figure]:
+    """What an endpoint adds to the request of its business: one connection, in turn with one that has none."""
+    with stack() as running, ExitStack() as exits:
+        folder = Path(exits.enter_context(TemporaryDirectory()))
+        shared = {name: running.environment[name] for name in ("DATABASE_URL", "REDIS_URL")}
+        service = exits.enter_context(
+            start_service(folder, LOG_REQUESTS="False", LOG_LEVEL="WARNING", **shared)
+        )
+        port = urlsplit(service.base_url).port or 0
+        silent, listening = (service.open_business(name).credentials for name in ("Silent", "Listening"))
+        told = service.command(
+            "configure_webhook", "--business", "Listening", "--url", running.sink.url, "--events", "payment"
+        )
+        if told.returncode:
+            raise SystemExit(told.stderr)
+        for credentials in (silent, listening):
+            drive(port, _payments(credentials, 300), connections=1)  # warm
+        added = []
+        for _ in range(options.rounds * 4):
+            took = [
+                median(drive(port, _payments(one, 250), connections=1).latencies)
+                for one in (silent, listening)
+            ]
+            added.append(took[1] - took[0])
+    yield Figure("an endpoint adds to POST /api/payments", median(added), "ms", 1)
+
+
+def _payments(credentials: Credentials, count: int) -> list[bytes]:
+    bodies = [dumps(orders.card_payment(amount=20_000)).encode() for _ in range(count)]
+    return [
+        http_request(
+            "POST", "/api/payments", body,
+            {"Content-Type": "application/json"} | signed_headers(credentials, "POST", "/api/payments", body),
+        )
+        for body in bodies
+    ]  # fmt: skip
+
+
+def idle(options: argparse.Namespace) -> Iterator[Figure]:
+    """What senders cost that have nothing to send."""
+    with stack() as running:
+        running.run("benchmarks.shops", running.sink.url, "100")
+        with running.workers() as workers:
+            time.sleep(10)  # what starts has ended
+            yield Figure("CPU of an idle Celery worker", cpu_share(workers, seconds=options.seconds), "%", 2)
+        with running.running("manage", "deliver_webhooks") as processes:
+            time.sleep(10)
+            used = cpu_share(processes, seconds=options.seconds)
+            yield Figure("CPU of an idle deliver_webhooks", used, "%", 2)

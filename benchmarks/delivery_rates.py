@@ -1,0 +1,117 @@
+"""How many deliveries a second: ours, two yardsticks, the embedded process; and the memory that it takes."""
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.figures import Figure
+from benchmarks.stack import Process, Stack, peak_memory, running_sink, stack
+from tests.journeys.service import start_service
+
+SHOPS = 100
+YARDSTICK_PROCESSES = 8
+YARDSTICK_SHARE = 10  # a yardstick gets this fraction of the backlog: it is so much slower
+
+
+def backlog(options: argparse.Namespace) -> Iterator[Figure]:
+    """Ours and the yardsticks in turn, each on a backlog that is there when it begins."""
+    with stack() as running:
+        running.run("benchmarks.shops", running.sink.url, str(SHOPS))
+        ours, tasks, package = [], [], []
+        for _ in range(options.rounds):
+            ours.append(_ours(running, options))
+            tasks.append(_tasks(running, options.backlog // YARDSTICK_SHARE))
+            package.append(_package(running, options.backlog // YARDSTICK_SHARE))
+    yield Figure(
+        f"backlog of {options.backlog:,}, {options.workers} workers", median(ours), "/s", 4_000, True
+    )
+    yield Figure("(a) a Celery task each, requests, 8 processes", median(tasks), "/s")
+    yield Figure("(b) django-webhook, 8 processes", median(package), "/s")
+    yield Figure("ours / (a)", _ratio(ours, tasks), "times", 10, True)
+    yield Figure("ours / (b)", _ratio(ours, package), "times", 20, True)
+
+
+def _ratio(one: list[float], other: list[float]) -> float:
+    return median(mine / theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def _ours(running: Stack, options: argparse.Namespace) -> float:
+    with running.workers(options.workers) as workers:
+        for worker in workers:
+            worker.send(signal.SIGSTOP)
+        running.run("benchmarks.backlog", str(options.backlog))
+        return _resume(running, workers, options.backlog)
+
+
+def _tasks(running: Stack, count: int) -> float:
+    with _yardstick(running, "task_each") as workers:
+        running.run("benchmarks.backlog", str(count))
+        running.run("benchmarks.task_each")
+        return _resume(running, workers, count)
+
+
+def _package(running: Stack, count: int) -> float:
+    with _yardstick(running, "package_each") as workers:
+        running.run("benchmarks.package_each", running.sink.url, str(count))
+        return _resume(running, workers, count)
+
+
+@contextmanager
+def _yardstick(running: Stack, name: str) -> Iterator[list[Process]]:
+    """Run a yardstick's worker, ready and stopped. Its application has no sweep: it takes nothing of ours."""
+    with running.running(
+        "celery", "-A", f"benchmarks.{name}", "worker", "--pool", "prefork",
+        "--concurrency", str(YARDSTICK_PROCESSES), "--hostname", f"{name}@localhost",
+    ) as workers:  # fmt: skip
+        running.wait_for_workers(1)
+        for worker in workers:
+            worker.send(signal.SIGSTOP)
+        yield workers
+
+
+def _resume(running: Stack, workers: list[Process], count: int) -> float:
+    running.sink.reset()
+    for worker in workers:
+        worker.send(signal.SIGCONT)
+    running.sink.wait_for(count, seconds=60 + count / 50)
+    return running.sink.rate()
+
+
+def memory(options: argparse.Namespace) -> Iterator[Figure]:
+    """The most memory that each kind of sender has held after a backlog."""
+    with stack() as running:
+        running.run("benchmarks.shops", running.sink.url, str(SHOPS))
+        for name, module in (
+            ("the deliver_webhooks process", ("manage", "deliver_webhooks")),
+            ("a Celery worker (threads)", None),
+        ):
+            with running.running(*module) if module else running.workers() as processes:
+                running.sink.reset()
+                running.run("benchmarks.backlog", str(options.backlog // 5))
+                running.sink.wait_for(options.backlog // 5, seconds=120)
+                yield Figure(f"memory of {name}", peak_memory(processes[0]), "MB", 80)
+
+
+def embedded(options: argparse.Namespace) -> Iterator[Figure]:
+    """The sandbox: web, worker and schedule in one process on SQLite."""
+    count = options.backlog // 5
+    quiet = {"LOG_LEVEL": "WARNING", "LOG_REQUESTS": "False"}
+    with (
+        running_sink() as sink,
+        TemporaryDirectory() as folder,
+        start_service(Path(folder), DATABASE_URL="", REDIS_URL="", **quiet) as service,
+    ):
+        environment = service.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+        running = Stack(Path(folder), environment, sink)
+        running.run("benchmarks.shops", sink.url, str(SHOPS))
+        rates = []
+        for _ in range(options.rounds):
+            sink.reset()
+            running.run("benchmarks.backlog", str(count))
+            sink.wait_for(count, seconds=60 + count / 50)
+            rates.append(sink.rate())
+    yield Figure(f"embedded on SQLite, backlog of {count:,}", median(rates), "/s", 500, True)

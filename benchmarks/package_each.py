@@ -1,0 +1,44 @@
+"""Yardstick (b): django-webhook from the package index, as it comes: its task, its models, its settings.
+
+`python -m benchmarks.package_each URL COUNT` makes its tables and one webhook, and puts COUNT of its tasks into the
+queue, with a body of the size of ours.
+"""
+
+import json
+import os
+import sys
+
+import django
+from celery import Celery
+from django.core.management import call_command
+
+from benchmarks.backlog import DATA
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.django_webhook_settings"
+
+app = Celery("package_each")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.task_default_queue = "package_each"
+app.conf.include = ["django_webhook.tasks"]
+
+
+def main() -> None:
+    django.setup()
+    call_command("migrate", verbosity=0)
+    from django_webhook.models import Webhook, WebhookSecret  # noqa: PLC0415  (models need the settings)
+
+    url, count = sys.argv[1], int(sys.argv[2])
+    webhook, is_new = Webhook.objects.get_or_create(url=f"{url}/package")
+    if is_new:
+        WebhookSecret.objects.create(webhook=webhook, token="whk_sandbox_0123456789")
+    topic = {"topic": "merchants.Business/create", "object_type": "merchants.Business"}
+    payload = json.dumps({"object": DATA, "webhook_uuid": str(webhook.uuid), **topic})
+    with app.producer_or_acquire() as producer:
+        for _ in range(count):
+            app.send_task(
+                "django_webhook.tasks.fire_webhook", (webhook.pk, payload), topic, producer=producer
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Publishes events at a steady pace: `python -m benchmarks.publish RATE SECONDS [FIRST]`.
+
+As payments do: the row is committed, then the bell is rung. Takes businesses in turn, shuffled, from the one with
+the number FIRST on. Prints as JSON when each event was committed, by its id, for those whose endpoint answers.
+"""
+
+import json
+import random
+import sys
+import time
+import uuid
+from itertools import cycle
+
+import django
+from django.utils import timezone
+
+from benchmarks.backlog import DATA
+
+
+def main() -> None:
+    django.setup()
+    from merchants import rows  # noqa: PLC0415  (models need the settings)
+    from merchants.models import Business  # noqa: PLC0415
+    from webhooks import bell  # noqa: PLC0415
+    from webhooks.models import Event  # noqa: PLC0415
+    from webhooks.services import prepare  # noqa: PLC0415
+
+    rate, seconds, first = (float(word) for word in (*sys.argv[1:], "0")[:3])
+    shops = list(Business.objects.select_related("webhook_endpoint").order_by("name")[int(first) :])
+    random.Random(1).shuffle(shops)
+    turns = cycle(shops)
+    committed: dict[str, float] = {}
+    started = time.monotonic()
+    for number in range(int(rate * seconds)):
+        business = next(turns)
+        (delivery,) = prepare(
+            event=Event.PAYMENT_SUCCESS,
+            business=business,
+            subject=uuid.uuid4(),
+            data=lambda: DATA,
+            now=timezone.now(),
+        )
+        rows.insert(delivery)
+        if "/hang/" not in business.webhook_endpoint.url:
+            committed[str(delivery.pk)] = time.time()
+        bell.ring()
+        time.sleep(max(0, started + (number + 1) / rate - time.monotonic()))
+    print(json.dumps(committed))
+
+
+if __name__ == "__main__":
+    main()

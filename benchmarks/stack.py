@@ -1,0 +1,170 @@
+"""What a measurement of webhooks runs on: a database and a Redis of its own, a sink, and our processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.faults.supervisor import Process, Redis
+from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
+
+DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Sink:
+    """The receiver's side, in a process of its own."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+
+    def reset(self) -> None:
+        self._get("reset")
+
+    def count(self) -> int:
+        return int(self._get("stats")["count"])
+
+    def rate(self) -> float:
+        """Return the arrivals per second between the first one and the last one."""
+        stats = self._get("stats")
+        return float((stats["count"] - 1) / (stats["last_at"] - stats["first_at"]))
+
+    def arrivals(self) -> dict[str, float]:
+        return dict(self._get("arrivals"))
+
+    def wait_for(self, count: int, *, seconds: float) -> None:
+        wait_until(lambda: self.count() >= count, seconds=seconds, what=f"{count:,} deliveries")
+
+    def _get(self, what: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}/{what}", timeout=60) as answer:  # noqa: S310  (our own sink)
+            return json.load(answer)
+
+
+class Stack:
+    """Runs our commands and processes with the environment that they share."""
+
+    def __init__(self, folder: Path, environment: dict[str, str], sink: Sink) -> None:
+        self.folder, self.environment, self.sink = folder, environment, sink
+
+    def run(self, *module: str, **extra_environment: str) -> str:
+        """Run one of our modules to its end, and return what it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", *module],
+            cwd=PROJECT, env=self.environment | extra_environment, check=True, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        return done.stdout
+
+    @contextmanager
+    def running(self, *module: str, count: int = 1, **extra_environment: str) -> Iterator[list[Process]]:
+        """Run so many processes of a module, and stop them gracefully."""
+        environment = self.environment | extra_environment
+        processes = [
+            Process(
+                f"{module[0]}-{number}",
+                [sys.executable, "-m", *(part.replace("%n", str(number)) for part in module)],
+                self.folder / f"{module[0]}-{number}.log",
+                cwd=PROJECT,
+                env=environment,
+            )
+            for number in range(count)
+        ]
+        try:
+            for process in processes:
+                process.start()
+            yield processes
+        finally:
+            for process in processes:
+                process.send(signal.SIGCONT)
+                if process.running is not None:
+                    process.running.terminate()
+            for process in processes:
+                try:
+                    process.running.wait(timeout=30)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+    @contextmanager
+    def workers(self, count: int = 1) -> Iterator[list[Process]]:
+        """Run our own Celery workers, and wait until they listen."""
+        with self.running(
+            "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "2", "--hostname",
+            "ours-%n@localhost", count=count,
+        ) as processes:  # fmt: skip
+            self.wait_for_workers(count)
+            yield processes
+
+    def wait_for_workers(self, count: int) -> None:
+        """Wait until so many Celery workers wait for a message."""
+        port = self.environment["REDIS_URL"].split(":")[2].split("/")[0]
+
+        def listening() -> int:
+            command = ["redis-cli", "-p", port, "CLIENT", "LIST"]
+            found = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+            return sum("cmd=brpop" in line for line in found.splitlines())
+
+        wait_until(lambda: listening() >= count, seconds=60, what="workers")
+
+
+@contextmanager
+def stack(**extra_environment: str) -> Iterator[Stack]:
+    with ExitStack() as exits:
+        folder = Path(exits.enter_context(TemporaryDirectory()))
+        redis = Redis(folder)
+        redis.start()
+        exits.callback(redis.kill)
+        url = exits.enter_context(postgresql_database(os.environ.get("DATABASE_URL", DEFAULT_DATABASE)))
+        environment = os.environ | {
+            "SANDBOX_DATA": str(folder),
+            "DATABASE_URL": url,
+            "REDIS_URL": f"redis://127.0.0.1:{redis.port}/0",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "LOG_LEVEL": "WARNING",
+            **extra_environment,
+        }
+        yield Stack(folder, environment, exits.enter_context(running_sink()))
+
+
+@contextmanager
+def running_sink() -> Iterator[Sink]:
+    port = free_port()
+    process = subprocess.Popen([sys.executable, str(PROJECT / "benchmarks" / "sink.py"), str(port)])
+    try:
+        wait_until_open(port, process)
+        yield Sink(port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> None:
+    ends_at = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > ends_at:
+            raise SystemExit(f"Waited {seconds:.0f} seconds in vain for {what}.")
+        time.sleep(0.2)
+
+
+def peak_memory(process: Process) -> float:
+    """Return the most memory that a process has held at once, in MB."""
+    lines = Path(f"/proc/{process.running.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+def cpu_share(processes: list[Process], *, seconds: float) -> float:
+    """Return the share of one core that processes use, in per cent, over a while."""
+
+    def used() -> int:
+        stats = [Path(f"/proc/{process.running.pid}/stat").read_text() for process in processes]
+        return sum(sum(map(int, one.rsplit(")", 1)[1].split()[11:13])) for one in stats)
+
+    before = used()
+    time.sleep(seconds)
+    return (used() - before) / TICKS / seconds * 100
