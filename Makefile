@@ -15,7 +15,7 @@ RUN := .venv/bin/python
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run test test-faults test-browser screenshots lint format bench openapi clean
+.PHONY: help install run test test-faults test-browser screenshots lint format bench bench-webhooks openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,10 @@ format: install ## let ruff format and fix what it can
 
 bench: install ## measure the API against its yardsticks (needs PostgreSQL and pgbench)
 	@$(RUN) benchmarks/api.py $(ARGS)
+
+bench-webhooks: install ## measure webhooks against their yardsticks (needs PostgreSQL and Redis)
+	@$(UV) sync --locked --quiet --group bench
+	@$(RUN) benchmarks/webhooks.py $(ARGS)
 
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
