@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from http import HTTPStatus
 
 import structlog
 from django.conf import settings
@@ -13,11 +14,15 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
+from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.metrics import count_request
 from config.problems import problem_response
+from merchants.callers import client_address
 from merchants.masking import mask_card_numbers
+from merchants.models import ApiKey
+from merchants.request_log import Call, request_log
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
@@ -44,6 +49,9 @@ class RequestContext:
             count_request(request, response, seconds=seconds)
             if settings.LOG_REQUESTS:
                 _log_request(request, response, seconds=seconds)
+            api_key = getattr(request, "api_key", None)
+            if api_key is not None:
+                _note_call(request, response, api_key, seconds=seconds)
         finally:
             structlog.contextvars.clear_contextvars()
         response.headers["X-Request-Id"] = request.id  # type: ignore[attr-defined]
@@ -64,9 +72,32 @@ def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: f
     )
 
 
+def _note_call(request: HttpRequest, response: HttpResponseBase, api_key: ApiKey, *, seconds: float) -> None:
+    """Keep what was asked and answered for the developers of the key's business."""
+    problem = getattr(response, "data", None) if response.status_code >= HTTPStatus.BAD_REQUEST else None
+    request_log.note(
+        Call(
+            key=api_key,
+            is_authentic=getattr(request, "is_authentic", False),
+            request_id=request.id,  # type: ignore[attr-defined]
+            method=request.method or "",
+            target=request.get_full_path(),
+            status=response.status_code,
+            code=str(problem.get("code", "")) if isinstance(problem, dict) else "",
+            seconds=seconds,
+            address=client_address(request),
+            at=timezone.now(),
+        )
+    )
+
+
+# Pages whose address is itself the credential.
+SECRET_PLACES = ("/3ds/", "/dashboard/invitation/", "/dashboard/login/new-password/")
+
+
 def _loggable_path(request: HttpRequest) -> str:
-    """Return the path, but for a payer's page: there the address itself is the credential."""
-    return "/3ds/…" if request.path.startswith("/3ds/") else request.path
+    """Return the path, but for a page whose address is itself the credential."""
+    return next((f"{place}…" for place in SECRET_PLACES if request.path.startswith(place)), request.path)
 
 
 def _request_id(request: HttpRequest) -> str:

@@ -254,6 +254,7 @@ SPECTACULAR_SETTINGS = {
 
 SIGNATURE_TOLERANCE = 300  # seconds a timestamp may differ from the server's clock
 NONCE_RETENTION = 3600  # seconds; at least 900, and more than twice the tolerance
+REQUEST_LOG_DAYS = env.number("REQUEST_LOG_DAYS", default=30, minimum=0)  # 0: none is kept
 RATE_LIMIT_WRITES = env.number("RATE_LIMIT_WRITES", default=100, minimum=1)  # per key and second
 RATE_LIMIT_READS = env.number("RATE_LIMIT_READS", default=300, minimum=1)
 

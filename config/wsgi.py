@@ -11,6 +11,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 _django = get_wsgi_application()
 
+from merchants.request_log import request_log  # noqa: E402  (its models need the application above)
+
+request_log.start()
+
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
     """Serve a request, kept from falling over a Content-Type whose parameters make no sense."""

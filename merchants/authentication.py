@@ -73,7 +73,6 @@ META_NAMES = {name: "HTTP_" + name.upper().replace("-", "_") for name in HEADERS
 
 # Stands in for the secret of a key that is not there, so that its answer takes as long.
 DUMMY_SECRET = "sk_dummy_" + "0" * 43
-LAST_USED_RESOLUTION = timedelta(minutes=1)
 
 
 class SignedRequest(BaseAuthentication):
@@ -90,29 +89,37 @@ class SignedRequest(BaseAuthentication):
             body=request.body,
         )
         remembered = key_ring.remembered(api_key_id)
+        _tell(request, remembered)
         is_right = remembered is not None and _is_right(signature, remembered, text)
         if remembered is not None and is_right and _is_in_time(timestamp) and _use(remembered, nonce, now):
-            return _known(remembered)
+            return _accepted(request, remembered)
         # Not known here, or something is wrong: from now on only what the database says counts.
         api_key = key_ring.fetch(api_key_id, now=now)
         if remembered is None:  # one HMAC for each request: time must not tell whether the key is there
             is_right = _is_right(signature, api_key, text)
         if api_key is None:
             raise UnknownKey
+        _tell(request, api_key)
         _check_clock(timestamp)
         if not is_right:
             raise InvalidSignature(**({"string_to_sign": _shown(text)} if settings.SANDBOX else {}))
         if not _use(api_key, nonce, now):
             raise NonceReused
-        return _known(api_key)
+        return _accepted(request, api_key)
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return SCHEME
 
 
-def _known(api_key: ApiKey) -> tuple[Business, ApiKey]:
+def _tell(request: Request, api_key: ApiKey | None) -> None:
+    """Leave at the request, for its business's log, whose key it names; the signature may be wrong."""
+    request._request.api_key = api_key  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _accepted(request: Request, api_key: ApiKey) -> tuple[Business, ApiKey]:
     """Return who calls, and let the log lines of the request say it too."""
     structlog.contextvars.bind_contextvars(business=str(api_key.business_id))
+    request._request.is_authentic = True  # type: ignore[attr-defined]  # noqa: SLF001
     return api_key.business, api_key
 
 
@@ -162,7 +169,7 @@ def _use(api_key: ApiKey, nonce: str, now: datetime) -> bool:
     """Record the nonce, if it is new and the key is as good as when it was read."""
     if not Nonce.objects.use(nonce, api_key=api_key, now=now):
         return False
-    if api_key.last_used_at is None or now - api_key.last_used_at > LAST_USED_RESOLUTION:
+    if api_key.last_used_at is None:  # the first time is seen at once; later ones the request log tells
         ApiKey.objects.filter(pk=api_key.pk).update(last_used_at=now)
         api_key.last_used_at = now
     return True

@@ -11,6 +11,11 @@ from merchants import audit
 from merchants.audit import Actor
 from merchants.models import ApiKey, Business
 
+
+class KeyHasEnded(Exception):
+    """The key pair was revoked, or has expired: there is nothing to rotate."""
+
+
 _ALPHABET = string.ascii_letters + string.digits
 
 
@@ -47,6 +52,26 @@ def rotate_keys(*, business: Business, overlap: timedelta, actor: Actor, now: da
         if key.expires_at is None or key.expires_at > ends_at:
             _end(key, at=ends_at, actor=actor, now=now)
     return create_key(business=business, actor=actor, now=now, name="rotated")
+
+
+@transaction.atomic
+def rotate_key(*, key: ApiKey, overlap: timedelta, actor: Actor, now: datetime) -> ApiKey:
+    """Make a pair that takes another's place, and let that one end after the overlap.
+
+    :raises KeyHasEnded: it was revoked, or has expired
+    """
+    locked = _lock_usable(key, now=now)
+    ends_at = now + overlap
+    if locked.expires_at is None or locked.expires_at > ends_at:
+        _end(locked, at=ends_at, actor=actor, now=now)
+    return create_key(business=locked.business, actor=actor, now=now, name=locked.name, access=locked.access)
+
+
+def _lock_usable(key: ApiKey, *, now: datetime) -> ApiKey:
+    locked: ApiKey = ApiKey.objects.select_for_update(of=("self",)).select_related("business").get(pk=key.pk)
+    if locked.revoked_at is not None or (locked.expires_at is not None and locked.expires_at <= now):
+        raise KeyHasEnded
+    return locked
 
 
 @transaction.atomic

@@ -109,6 +109,35 @@ class Member(models.Model):
         return f"{self.user} ({self.role})"
 
 
+class Invitation(models.Model):
+    """A place in a business, offered to an e-mail address. Whoever has the link may take it, once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Member.Role.choices)
+    token_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of what the link holds.")
+    invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, help_text="When it was taken, withdrawn or replaced.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["business", "email"],
+                condition=models.Q(ended_at__isnull=True),
+                name="one_open_invitation_per_email",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} ({self.role})"
+
+    def is_open(self, *, at: datetime) -> bool:
+        return self.ended_at is None and self.expires_at > at and self.business.is_active
+
+
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self, *, at: datetime) -> ApiKeyQuerySet:
         """Keys that may sign a request at that moment; `ApiKey.is_usable` asks the same of one."""
@@ -183,6 +212,36 @@ class Nonce(models.Model):
         return self.nonce
 
 
+class ApiRequest(models.Model):
+    """One call to the API, as its business's developers look it up. No body, no header, no secret.
+
+    Rows are written in batches after the answers have left, and deleted when they are old.
+    """
+
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=64, help_text="The public id of the key pair.")
+    request_id = models.CharField(max_length=128)
+    method = models.CharField(max_length=10)
+    target = models.CharField(max_length=500, help_text="Path and query; card numbers are masked.")
+    status = models.PositiveSmallIntegerField()
+    code = models.CharField(max_length=40, blank=True, help_text="Of the problem, where there was one.")
+    milliseconds = models.PositiveIntegerField()
+    address = models.GenericIPAddressField(null=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["business", "-id"], name="requests_of_business"),
+            models.Index(fields=["business", "request_id"], name="request_by_its_id"),
+            models.Index(
+                fields=["business", "-id"], condition=models.Q(status__gte=400), name="refused_requests"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.target} {self.status}"
+
+
 class AuditEntry(models.Model):
     """What a person or a command changed: who, when, from where, before and after. Never a secret.
 
@@ -200,6 +259,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
+        indexes: ClassVar = [models.Index(fields=["business", "-id"], name="entries_of_business")]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M} {self.actor} {self.action}"
