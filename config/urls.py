@@ -12,6 +12,12 @@ from dashboard.transactions import lists as transaction_lists
 from dashboard.transactions import pages as transaction_pages
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
+from dashboard.activity import pages as activity
+from dashboard.developers import keys as developer_keys
+from dashboard.developers import requests as developer_requests
+from dashboard.developers import signature
+from dashboard.team import joining
+from dashboard.team import pages as team
 from ledger import views as ledger
 from payments import pages, views
 from virtual_accounts import views as accounts
@@ -77,6 +83,30 @@ urlpatterns = [
     path(
         "dashboard/webhooks/deliveries/<uuid:delivery_id>/replay/", deliveries.replay, name="dashboard-replay"
     ),
+    path("dashboard/developers/", developer_keys.keys_page, name="dashboard-developers"),
+    path("dashboard/developers/keys/new/", developer_keys.new_key_page, name="dashboard-new-key"),
+    path(
+        "dashboard/developers/keys/<int:key_id>/rotate/",
+        developer_keys.rotate_key_page,
+        name="dashboard-rotate-key",
+    ),
+    path(
+        "dashboard/developers/keys/<int:key_id>/revoke/",
+        developer_keys.revoke_key_page,
+        name="dashboard-revoke-key",
+    ),
+    path("dashboard/developers/requests/", developer_requests.requests_page, name="dashboard-requests"),
+    path("dashboard/developers/signature/", signature.signature_page, name="dashboard-signature"),
+    path("dashboard/team/", team.team_page, name="dashboard-team"),
+    path("dashboard/team/invite/", team.invite_page, name="dashboard-invite"),
+    path("dashboard/team/<int:member_id>/", team.member_page, name="dashboard-member"),
+    path("dashboard/team/<int:member_id>/remove/", team.remove_member, name="dashboard-remove-member"),
+    path(
+        "dashboard/team/invitations/<uuid:invitation_id>/withdraw/", team.withdraw, name="dashboard-withdraw"
+    ),
+    path("dashboard/invitation/<str:token>/", joining.JoinPage.as_view(), name="invitation"),
+    path("dashboard/activity/", activity.activity_page, name="dashboard-activity"),
+    path("dashboard/activity/export.csv", activity.activity_export, name="dashboard-activity-export"),
     path("dashboard/business/", dashboard.switch_business, name="switch-business"),
     # Signing in, and one's own account. Names with account_ and mfa_ are those by which allauth looks for them.
     path("dashboard/login/", dashboard.SignInPage.as_view(), name="account_login"),

@@ -123,6 +123,11 @@ def choose(request: HttpRequest, seat: Seat, business_id: str) -> bool:
     return True
 
 
+def sit_at(request: HttpRequest, business: Business) -> None:
+    """Sit down in a business that one has just joined."""
+    request.session[CHOSEN] = str(business.pk)
+
+
 def _sign_in_address(request: HttpRequest) -> str:
     address = reverse("sign-in")
     if request.method != "GET" or request.path == reverse("overview"):

@@ -36,7 +36,10 @@ AREAS = (
 )
 
 # What a person does about their own account; the menu with their name leads there.
-ACCOUNT = (Area("Your account", "mfa_index", "user-circle"),)
+ACCOUNT = (
+    Area("Your account", "mfa_index", "user-circle"),
+    Area("Activity", "dashboard-activity", "clock"),
+)
 
 
 @dataclass(frozen=True, slots=True)

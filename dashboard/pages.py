@@ -69,6 +69,14 @@ def _read_moment_and_id(text: str) -> tuple[datetime, UUID]:
     return at, UUID(key)
 
 
+def _read_number(text: str) -> tuple[int]:
+    number = int(text)
+    if not 0 <= number < 2**63:
+        raise ValueError(text)
+    return (number,)
+
+
+BY_NUMBER = Order(("id",), _read_number)  # an id that the database counts up
 BY_ID = Order(("id",), _read_id)  # an id that begins with its time
 BY_MOMENT = Order(("created_at", "id"), _read_moment_and_id)
 

@@ -1,6 +1,5 @@
 """Who is calling. The checks, in their order, are the ones of the signing chapter in `docs/signing.md`."""
 
-import re
 import time
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +19,7 @@ from merchants.errors import Problem
 from merchants.key_ring import key_ring
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey, Business, Nonce
+from merchants.signed_headers import HEADERS
 
 SCHEME = "Sluice-HMAC-SHA256"
 
@@ -61,14 +61,6 @@ class NonceReused(Unauthenticated):
     default_detail = "This X-Nonce was used before with this key. Sign again with a new one."
 
 
-# The form of each header, in the order they are looked at. None of them admits a comma, so that a
-# repeated header, which the server joins with one, is malformed.
-HEADERS = {
-    "X-Api-Key": re.compile(r"[A-Za-z0-9_]{1,64}\Z"),
-    "X-Timestamp": re.compile(r"[0-9]{1,12}\Z"),
-    "X-Nonce": re.compile(r"[A-Za-z0-9_-]{16,128}\Z"),
-    "X-Signature": re.compile(r"[0-9A-Fa-f]{64}\Z"),
-}
 META_NAMES = {name: "HTTP_" + name.upper().replace("-", "_") for name in HEADERS}
 
 # Stands in for the secret of a key that is not there, so that its answer takes as long.

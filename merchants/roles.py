@@ -47,13 +47,13 @@ _ACTS = {
     Permission.LOOK: "look at this business",
     Permission.CAPTURE: "capture or void a payment",
     Permission.REFUND: "refund a payment",
-    Permission.PAY_OUT: "pay out",
+    Permission.PAY_OUT: "make payouts",
     Permission.MANAGE_ACCOUNTS: "create or deactivate virtual accounts",
     Permission.RESOLVE_UNAPPLIED: "settle unapplied money",
     Permission.MANAGE_KEYS: "create, rotate or revoke API keys",
     Permission.MANAGE_WEBHOOKS: "change webhooks or their signing key",
     Permission.REPLAY_WEBHOOKS: "send deliveries again",
-    Permission.TRY_FLOWS: "try flows in the sandbox",
+    Permission.TRY_FLOWS: "try things out in the sandbox",
     Permission.MANAGE_TEAM: "invite people or change roles",
 }
 
@@ -73,3 +73,13 @@ def why_not(permission: Permission) -> str:
     """Return the sentence for those who may not."""
     people = [name for role, name in _PEOPLE.items() if role in GRANTS[permission]]
     return f"Only {' and '.join(filter(None, [', '.join(people[:-1]), people[-1]]))} may {_ACTS[permission]}."
+
+
+def acts_of(role: Role) -> str:
+    """Return what a role may do, in a sentence."""
+    if role == Role.VIEWER:
+        return "Sees every page, changes nothing."
+    acts = [_ACTS[each] for each in Permission if role in GRANTS[each] and each != Permission.LOOK]
+    if role == Role.OWNER:
+        return "Everything, other people's roles included."
+    return f"Sees every page; may {', '.join(acts[:-1])}, and {acts[-1]}."

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from merchants.authentication import HEADERS
+from merchants.signed_headers import HEADERS
 from merchants.curl import sign_call
 from merchants.models import ApiKey
 

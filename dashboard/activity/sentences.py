@@ -1,0 +1,96 @@
+"""What an entry of the audit trail says, as a person would.
+
+>>> sentence("api_key.created", target="pk_sandbox_1", before={}, after={"name": "till", "access": "full"})
+'created the API key “till” (pk_sandbox_1)'
+>>> sentence("fee.agreed", target="card", before={}, after={})
+'did: fee agreed (card)'
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FACTOR_NAMES = {
+    "totp": "an authenticator app",
+    "webauthn": "a passkey",
+    "recovery_codes": "recovery codes",
+}
+
+# What each action is called; {target} and the names of `after` (or else `before`) stand for themselves.
+SENTENCES = {
+    "business.created": "opened the business “{name}”",
+    "api_key.created": "created the API key “{name}” ({target})",
+    "api_key.expiry_set": "set the end of the API key {target}",
+    "api_key.revoked": "revoked the API key {target}",
+    "webhook.configured": "changed the webhook settings",
+    "webhook.key_rotated": "rotated the webhook signing key",
+    "webhook.replayed": "sent webhook deliveries again",
+    "session.signed_in": "signed in",
+    "session.signed_out": "signed out",
+    "session.sign_in_failed": "failed to sign in: wrong password",
+    "session.confirmation_failed": "gave a wrong password when asked again",
+    "session.ended": "ended a session on another device",
+    "session.others_ended": "ended all other sessions",
+    "second_factor.added": "set up {factor}",
+    "second_factor.removed": "removed {factor}",
+    "second_factor.renewed": "made new recovery codes",
+    "second_factor.failed": "gave a wrong code",
+    "password.changed": "changed their password",
+    "password.reset": "chose a new password by mail",
+    "member.invited": "invited {target} as {role}",
+    "member.invitation_withdrawn": "withdrew the invitation of {target}",
+    "member.joined": "joined as {role}",
+    "member.role_changed": "changed the role of {target}",
+    "member.removed": "removed {target} from the team",
+}
+
+# Changes that the sentence says already.
+SAID = frozenset({"api_key.created", "business.created", "member.invited", "member.joined", "member.removed"})
+
+
+class _Names(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "no name" if name == "name" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing before and after."""
+
+    name: str
+    was: str
+    now: str
+
+
+def sentence(action: str, *, target: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return what was done, without who did it."""
+    pattern = SENTENCES.get(action)
+    if pattern is None:
+        words = action.replace(".", " ").replace("_", " ")
+        return f"did: {words} ({target})" if target else f"did: {words}"
+    values = {name: shown(value) for name, value in {**before, **after}.items() if value != ""}
+    return pattern.format_map(_Names(values | {"target": target, "factor": FACTOR_NAMES.get(target, target)}))
+
+
+def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """Return what is different after it, where the sentence does not say so."""
+    if action in SAID:
+        return []
+    return [
+        Change(name.replace("_", " "), shown(before.get(name)), shown(after.get(name)) or "none")
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
+    ]
+
+
+def shown(value: Any) -> str:
+    """Return a value of the trail as text; what is nothing, as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {shown(each)}" for name, each in value.items())
+    return str(value)

@@ -1,0 +1,1 @@
+"""Keys, requests and signatures."""

@@ -1,0 +1,45 @@
+"""What people send about keys, requests and signatures."""
+
+from django import forms
+
+from merchants.models import ApiKey
+
+OVERLAPS = [(0, "now"), (1, "in an hour"), (24, "in a day"), (72, "in three days"), (168, "in a week")]
+METHODS = [(each, each) for each in ("GET", "POST")]
+
+
+class NewKeyForm(forms.Form):
+    name = forms.CharField(max_length=100)
+    access = forms.ChoiceField(choices=ApiKey.Access.choices, initial=ApiKey.Access.FULL)
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+
+class RotateKeyForm(forms.Form):
+    """Hours that the old key goes on for."""
+
+    overlap = forms.TypedChoiceField(choices=OVERLAPS, coerce=int, initial=24)
+
+
+class RequestFilter(forms.Form):
+    q = forms.CharField(required=False, max_length=254, label="Search")
+    status = forms.ChoiceField(
+        required=False,
+        choices=[("", "All"), ("2", "Succeeded"), ("4", "Refused (4xx)"), ("5", "Our fault (5xx)")],
+    )
+    key = forms.ChoiceField(required=False)
+
+    def __init__(self, *args: object, keys: list[tuple[str, str]], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
+        self.fields["key"].choices = [("", "All"), *keys]  # type: ignore[attr-defined]
+
+
+class SignatureForm(forms.Form):
+    """A request as it was sent. Nothing of it is kept."""
+
+    method = forms.ChoiceField(choices=METHODS, initial="POST")
+    target = forms.CharField(max_length=2048, strip=True, initial="/api/payments")
+    headers = forms.CharField(max_length=8192)
+    body = forms.CharField(max_length=65536, required=False, strip=False)
+    secret = forms.CharField(max_length=200, required=False)

@@ -1,0 +1,145 @@
+"""API keys: listed, made, rotated, revoked. A secret is in one answer and in no other."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dashboard.access import Seat, for_members, members_only
+from dashboard.developers.forms import NewKeyForm, RotateKeyForm
+from merchants import keys
+from merchants.callers import person_acting
+from merchants.models import ApiKey
+from merchants.roles import Permission
+
+LISTED = 200
+ONCE = "dashboard.key_form"  # in the session: a form that was sent twice makes one key
+
+can_manage = for_members(may=Permission.MANAGE_KEYS, fresh=True)
+get_or_post = require_http_methods(["GET", "HEAD", "POST"])
+
+
+@require_safe
+@members_only
+def keys_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    now = timezone.now()
+    listed = list(
+        ApiKey.objects.filter(business=seat.business).defer("secret").order_by("-created_at", "-pk")[:LISTED]
+    )
+    for key in listed:
+        key.has_expired = key.expires_at is not None and key.expires_at <= now  # type: ignore[attr-defined]
+        key.is_good = not key.has_expired and key.revoked_at is None  # type: ignore[attr-defined]
+    shows_ended = request.GET.get("ended") == "yes"
+    context = {
+        "seat": seat,
+        "keys": listed if shows_ended else [key for key in listed if key.is_good],  # type: ignore[attr-defined]
+        "has_ended": not all(key.is_good for key in listed),  # type: ignore[attr-defined]
+        "shows_ended": shows_ended,
+        "links": _links(),
+    }
+    return render(request, "dashboard/developers/keys.html", context)
+
+
+@get_or_post
+@can_manage
+def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    form = NewKeyForm(request.POST or None)
+    context: dict[str, Any] = {"seat": seat, "form": form, "title": "Create a key"}
+    if request.method == "POST" and form.is_valid():
+        if not _is_first(request):
+            return _again(request)
+        context["made"] = keys.create_key(
+            business=seat.business,
+            actor=person_acting(request),
+            now=timezone.now(),
+            name=form.cleaned_data["name"],
+            access=form.cleaned_data["access"],
+        )
+        context["title"] = "Your new key"
+    return render(request, "dashboard/developers/new_key.html", context | {"once": _once(request)})
+
+
+@get_or_post
+@can_manage
+def rotate_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpResponse:
+    key = _key(seat, key_id)
+    form = RotateKeyForm(request.POST or None)
+    context: dict[str, Any] = {"seat": seat, "form": form, "key": key, "title": "Rotate this key?"}
+    if request.method == "POST" and form.is_valid():
+        if not _is_first(request):
+            return _again(request)
+        overlap = timedelta(hours=form.cleaned_data["overlap"])
+        try:
+            context["made"] = keys.rotate_key(
+                key=key, overlap=overlap, actor=person_acting(request), now=timezone.now()
+            )
+        except keys.KeyHasEnded:
+            messages.warning(request, "That key has ended already. Create a new one.")
+            return redirect("dashboard-developers")
+        context["title"] = "Your new key"
+    return render(request, "dashboard/developers/rotate_key.html", context | {"once": _once(request)})
+
+
+@get_or_post
+@can_manage
+def revoke_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpResponse:
+    key = _key(seat, key_id)
+    if request.method != "POST":
+        context = {"seat": seat, "key": key, "title": "Revoke this key?"}
+        return render(request, "dashboard/developers/revoke_key.html", context)
+    keys.revoke_key(key=key, actor=person_acting(request), now=timezone.now())
+    messages.success(request, f"{key.public_id} is revoked.")
+    return redirect("dashboard-developers")
+
+
+def _key(seat: Seat, key_id: int) -> ApiKey:
+    key: ApiKey | None = (
+        ApiKey.objects.filter(business=seat.business, pk=min(key_id, 2**63 - 1)).defer("secret").first()
+    )
+    if key is None:
+        raise Http404
+    return key
+
+
+def _once(request: HttpRequest) -> str:
+    """Return what makes a form's second arrival known as such."""
+    number = str(uuid4())
+    request.session[ONCE] = number
+    return number
+
+
+def _is_first(request: HttpRequest) -> bool:
+    return bool(request.session.pop(ONCE, None) == request.POST.get("once"))
+
+
+def _again(request: HttpRequest) -> HttpResponse:
+    messages.warning(request, "That form was sent before, or was too old. No key was made now.")
+    return redirect("dashboard-developers")
+
+
+def _links() -> list[dict[str, str]]:
+    return [
+        {"name": "API reference", "address": reverse("api-docs"), "text": "Every call, field and answer."},
+        {
+            "name": "Signing",
+            "address": "/docs/signing",
+            "text": "How a request proves where it comes from, in seven languages.",
+        },
+        {
+            "name": "Webhooks",
+            "address": "/docs/webhooks",
+            "text": "What is sent to you, and how to check that it was us.",
+        },
+        {
+            "name": "Test data",
+            "address": reverse("test-data"),
+            "text": "Cards and amounts for every outcome.",
+        },
+        {"name": "Errors", "address": reverse("errors"), "text": "Each code, and what to do about it."},
+    ]

@@ -1,0 +1,34 @@
+"""What people send about the team."""
+
+from django import forms
+from django.contrib.auth.password_validation import validate_password
+
+from merchants.models import Member, User
+
+
+class InviteForm(forms.Form):
+    email = forms.EmailField(max_length=254)
+    role = forms.ChoiceField(choices=Member.Role.choices, error_messages={"required": "Choose a role."})
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Member.Role.choices)
+
+
+class JoinForm(forms.Form):
+    """Name and password of somebody who had no account."""
+
+    name = forms.CharField(max_length=200)
+    password = forms.CharField(max_length=1024, strip=False)
+
+    def __init__(self, *args: object, email: str, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
+        self._email = email
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password, User(email=self._email, name=self.data.get("name", "")))
+        return password

@@ -1,0 +1,152 @@
+"""Members of a business, their roles, and those who are invited."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.access import Seat, for_members, members_only
+from dashboard.second_factor import FACTORS
+from dashboard.team.forms import InviteForm, RoleForm
+from dashboard.team.mail import send_invitation
+from merchants import roles, team
+from merchants.callers import person_acting
+from merchants.models import Invitation, Member
+from merchants.roles import Permission, Role
+
+LAST_OWNER = "A business keeps at least one owner. Make somebody else an owner first."
+
+
+@require_safe
+@members_only
+def team_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    now = timezone.now()
+    factors = Authenticator.objects.filter(user=OuterRef("user"), type__in=FACTORS)
+    members = (
+        Member.objects.filter(business=seat.business)
+        .select_related("user")
+        .annotate(has_second_factor=Exists(factors))
+        .order_by("created_at", "pk")
+    )
+    invitations = list(
+        Invitation.objects.filter(business=seat.business, ended_at__isnull=True)
+        .select_related("invited_by")
+        .order_by("-created_at")[:100]
+    )
+    for invitation in invitations:
+        invitation.has_expired = invitation.expires_at <= now  # type: ignore[attr-defined]  # for the page
+    context = {"seat": seat, "members": members, "invitations": invitations, "roles": _roles()}
+    return render(request, "dashboard/team/members.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    form = InviteForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _invite(request, seat, form)
+        except team.AlreadyMember:
+            form.add_error("email", "This person belongs to the business already.")
+    context = {"seat": seat, "form": form, "roles": _roles()}
+    return render(request, "dashboard/team/invite.html", context)
+
+
+def _invite(request: HttpRequest, seat: Seat, form: InviteForm) -> HttpResponse:
+    inviter = seat.member.user
+    offer = team.invite(
+        business=seat.business,
+        email=form.cleaned_data["email"],
+        role=form.cleaned_data["role"],
+        inviter=inviter,
+        actor=person_acting(request),
+        now=timezone.now(),
+    )
+    link = settings.PUBLIC_URL + reverse("invitation", args=[offer.token])
+    context = {
+        "seat": seat,
+        "link": link,
+        "email": offer.invitation.email,
+        "expires_at": offer.invitation.expires_at,
+        "was_mailed": send_invitation(offer.invitation, link=link, inviter=inviter.name or inviter.email),
+    }
+    return render(request, "dashboard/team/invite.html", context)
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpResponse:
+    invitation = Invitation.objects.filter(business=seat.business, pk=invitation_id).first()
+    if invitation is None:
+        raise Http404
+    try:
+        team.withdraw(invitation=invitation, actor=person_acting(request), now=timezone.now())
+        messages.success(request, "The invitation is withdrawn; its link no longer works.")
+    except team.InvitationHasEnded:
+        messages.warning(request, "That invitation had ended already.")
+    return redirect("dashboard-team")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
+    """Show one member, and save the role that is chosen."""
+    member = _member(seat, member_id)
+    if request.method != "POST":
+        context = {"seat": seat, "member": member, "roles": _roles()}
+        return render(request, "dashboard/team/member.html", context)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose one of the roles.")
+        return redirect("dashboard-member", member_id)
+    try:
+        role = form.cleaned_data["role"]
+        team.change_role(member=member, role=role, actor=person_acting(request), now=timezone.now())
+        messages.success(request, f"{member.user.email} has the role {Role(role).label.lower()}.")
+    except team.LastOwner:
+        messages.error(request, LAST_OWNER)
+    return redirect("dashboard-team")
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
+    member = _member(seat, member_id)
+    try:
+        team.remove(member=member, actor=person_acting(request), now=timezone.now())
+    except team.LastOwner:
+        messages.error(request, LAST_OWNER)
+        return redirect("dashboard-team")
+    if member.pk == seat.member.pk:
+        return redirect("overview")
+    for session in UserSession.objects.filter(user=member.user):
+        session.end()
+    messages.success(request, f"{member.user.email} no longer belongs to this business.")
+    return redirect("dashboard-team")
+
+
+def _member(seat: Seat, member_id: int) -> Member:
+    member = Member.objects.select_related("business", "user").filter(
+        business=seat.business, pk=min(member_id, 2**63 - 1)
+    )
+    found = member.first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _roles() -> Sequence[dict[str, Any]]:
+    return [
+        {"value": role.value, "name": role.label, "acts": roles.acts_of(role)}
+        for role in (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
+    ]
