@@ -7,17 +7,17 @@ from django.views.generic import RedirectView
 from config import api_docs, docs, health
 from dashboard import account_pages as account
 from dashboard import views as dashboard
-from dashboard.transactions import acts, new_payout
-from dashboard.transactions import lists as transaction_lists
-from dashboard.transactions import pages as transaction_pages
-from dashboard.webhooks import deliveries
-from dashboard.webhooks import settings_page as webhook_settings
 from dashboard.activity import pages as activity
 from dashboard.developers import keys as developer_keys
 from dashboard.developers import requests as developer_requests
 from dashboard.developers import signature
 from dashboard.team import joining
 from dashboard.team import pages as team
+from dashboard.transactions import acts, new_payout
+from dashboard.transactions import lists as transaction_lists
+from dashboard.transactions import pages as transaction_pages
+from dashboard.webhooks import deliveries
+from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
 from payments import pages, views
 from virtual_accounts import views as accounts

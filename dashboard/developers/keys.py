@@ -49,7 +49,7 @@ def keys_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @get_or_post
 @can_manage
 def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    form = NewKeyForm(request.POST or None)
+    form = NewKeyForm(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"seat": seat, "form": form, "title": "Create a key"}
     if request.method == "POST" and form.is_valid():
         if not _is_first(request):
@@ -69,7 +69,7 @@ def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @can_manage
 def rotate_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpResponse:
     key = _key(seat, key_id)
-    form = RotateKeyForm(request.POST or None)
+    form = RotateKeyForm(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"seat": seat, "form": form, "key": key, "title": "Rotate this key?"}
     if request.method == "POST" and form.is_valid():
         if not _is_first(request):
@@ -115,7 +115,8 @@ def _once(request: HttpRequest) -> str:
 
 
 def _is_first(request: HttpRequest) -> bool:
-    return bool(request.session.pop(ONCE, None) == request.POST.get("once"))
+    number = request.session.pop(ONCE, "")
+    return bool(number) and number == request.POST.get("once")
 
 
 def _again(request: HttpRequest) -> HttpResponse:

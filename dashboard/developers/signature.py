@@ -20,7 +20,7 @@ from merchants.signed_headers import HEADERS
 @require_http_methods(["GET", "HEAD", "POST"])
 @members_only
 def signature_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    form = SignatureForm(request.POST or None)
+    form = SignatureForm(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"seat": seat, "form": form, "guide": "/docs/signing"}
     if request.method == "POST" and form.is_valid():
         context["report"] = _report(seat.business, form.cleaned_data)

@@ -52,7 +52,7 @@ def team_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_TEAM, fresh=True)
 def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    form = InviteForm(request.POST or None)
+    form = InviteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             return _invite(request, seat, form)

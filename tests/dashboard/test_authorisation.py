@@ -17,6 +17,8 @@ from django.test import Client
 from django.utils import timezone
 
 from config.urls import urlpatterns
+from merchants import team
+from merchants.audit import Actor
 from merchants.models import Member
 from merchants.roles import GRANTS, Permission, Role, may, why_not
 from tests import orders
@@ -182,6 +184,57 @@ TABLE = [
         path="dashboard/webhooks/deliveries/{delivery}/replay/",
         post=[302, 302, 302, 403, 403, 404, 403],
     ),
+    # Developers: everybody looks, owners and developers change
+    Row(route="dashboard/developers/", get=MEMBERS),
+    Row(
+        route="dashboard/developers/keys/new/",
+        get=[302, 200, 200, 403, 403, 200, 403],
+        post=[302, 302, 302, 403, 403, 302, 403],  # as a form that was not loaded first
+        form={"name": "till", "access": "full"},
+    ),
+    Row(
+        route="dashboard/developers/keys/<int:key_id>/rotate/",
+        path="dashboard/developers/keys/{key}/rotate/",
+        get=[302, 200, 200, 403, 403, 404, 403],
+        post=[302, 302, 302, 403, 403, 404, 403],
+        form={"overlap": "24"},
+    ),
+    Row(
+        route="dashboard/developers/keys/<int:key_id>/revoke/",
+        path="dashboard/developers/keys/{key}/revoke/",
+        get=[302, 200, 200, 403, 403, 404, 403],
+        post=[302, 302, 302, 403, 403, 404, 403],
+    ),
+    Row(route="dashboard/developers/requests/", get=MEMBERS),
+    Row(route="dashboard/developers/signature/", get=MEMBERS, post=MEMBERS),
+    # Team: everybody looks, owners change
+    Row(route="dashboard/team/", get=MEMBERS),
+    Row(
+        route="dashboard/team/invite/",
+        get=[302, 200, 403, 403, 403, 200, 403],
+        post=[302, 200, 403, 403, 403, 200, 403],
+        form={"email": "new@example.com", "role": "viewer"},
+    ),
+    Row(
+        route="dashboard/team/<int:member_id>/",
+        path="dashboard/team/{member}/",
+        get=[302, 200, 403, 403, 403, 404, 403],
+        post=[302, 302, 403, 403, 403, 404, 403],
+        form={"role": "finance"},
+    ),
+    Row(
+        route="dashboard/team/<int:member_id>/remove/",
+        path="dashboard/team/{leaver}/remove/",
+        post=[302, 302, 403, 403, 403, 404, 403],
+    ),
+    Row(
+        route="dashboard/team/invitations/<uuid:invitation_id>/withdraw/",
+        path="dashboard/team/invitations/{invitation}/withdraw/",
+        post=[302, 302, 403, 403, 403, 404, 403],
+    ),
+    Row(route="dashboard/invitation/<str:token>/", path="dashboard/invitation/{token}/", get=OPEN, post=OPEN),
+    Row(route="dashboard/activity/", get=MEMBERS),
+    Row(route="dashboard/activity/export.csv", get=MEMBERS),
 ]
 
 # Signed calls have tests of their own; these pages are open to everybody and change nothing.
@@ -201,7 +254,20 @@ def here(ada, bisi, members):
     """What the paths and forms of the table refer to, all of it business A's, or its owner's."""
     owner, now = members[Role.OWNER], timezone.now()
     endpoint = make_endpoint(business=ada.business)
+    offer = team.invite(
+        business=ada.business,
+        email="invited@example.com",
+        role=Role.VIEWER,
+        inviter=owner,
+        actor=Actor(name="test"),
+        now=now,
+    )
     return {
+        "key": ada.pk,
+        "member": MemberFactory(business=ada.business, role=Role.VIEWER).pk,
+        "leaver": MemberFactory(business=ada.business, role=Role.VIEWER).pk,
+        "invitation": offer.invitation.pk,
+        "token": offer.token,
         "business": str(ada.business_id),
         "payment": captured_payment(business=ada.business, now=now).pk,
         "authorised": authorised_payment(business=ada.business, now=now).pk,

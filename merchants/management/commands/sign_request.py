@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from merchants.signed_headers import HEADERS
 from merchants.curl import sign_call
 from merchants.models import ApiKey
+from merchants.signed_headers import HEADERS
 
 
 class Command(BaseCommand):

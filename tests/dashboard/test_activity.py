@@ -1,0 +1,159 @@
+"""The audit trail as people read it: in sentences, narrowed down by the address, exported."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from dashboard.activity.sentences import SENTENCES
+from merchants import audit
+from merchants.audit import Actor
+from merchants.models import User
+from tests.config.test_pages import Audit
+from tests.journeys.service import PROJECT
+
+pytestmark = pytest.mark.django_db
+
+ACTIVITY = "/dashboard/activity/"
+NASTY = "=HYPERLINK(1)</li><script>alert('x')</script>\u202e"
+
+
+def tell(business, action="webhook.key_rotated", actor="ada@example.com", **details):
+    return audit.record(
+        action=action,
+        actor=Actor(name=actor, address="192.0.2.9"),
+        business=business,
+        now=details.pop("now", timezone.now()),
+        **details,
+    )
+
+
+def page(client, query=""):
+    return client.get(ACTIVITY + query).content.decode()
+
+
+def lines(client, query=""):
+    answer = client.get(f"{ACTIVITY}export.csv{query}")
+    return b"".join(answer.streaming_content).decode().splitlines()
+
+
+class TestPage:
+    def test_tells_who_did_what_and_from_where(self, browser, ada):
+        User.objects.update(name="Ada Obi")
+        tell(ada.business)
+
+        shown = page(browser)
+
+        assert '<bdi class="rows__name">Ada Obi</bdi> rotated the webhook signing key' in shown
+        assert "192.0.2.9" in shown
+        assert Audit(shown).findings == []
+
+    def test_shows_before_and_after(self, browser, ada):
+        tell(
+            ada.business,
+            "member.role_changed",
+            target="chidi@example.com",
+            before={"role": "viewer"},
+            after={"role": "finance"},
+        )
+
+        shown = page(browser)
+
+        assert "changed the role of chidi@example.com" in shown
+        assert "<s><bdi>viewer</bdi></s>" in shown
+        assert "<bdi>finance</bdi>" in shown
+
+    def test_shows_nothing_of_others(self, other_browser, ada):
+        tell(ada.business)
+
+        assert "Nothing has happened yet" in page(other_browser)
+        assert len(lines(other_browser)) == 1
+
+    @pytest.mark.parametrize(
+        ("query", "count"),
+        [
+            ("", 3),
+            ("?who=ada@example.com", 2),
+            ("?who=left@example.com", 1),
+            ("?kind=webhook", 1),
+            ("?since=2999-01-01", 0),
+            ("?until=2000-01-01", 0),
+            ("?kind=nonsense", 0),
+            ("?since=yesterday", 0),
+            ("?until=9999-12-31", 0),
+            ("?before=abc", 3),
+            ("?before=99999999999999999999", 3),
+        ],
+    )
+    def test_is_narrowed_down_by_its_address(self, browser, ada, query, count):
+        tell(ada.business)
+        tell(ada.business, "session.signed_in")
+        tell(ada.business, "member.invited", actor="left@example.com", target="chidi@example.com")
+
+        assert page(browser, query).count('class="rows__row') == count
+
+    def test_goes_on_page_by_page(self, browser, ada):
+        for number in range(30):
+            tell(ada.business, "member.invited", target=f"person{number}@example.com")
+
+        first = browser.get(ACTIVITY)
+        second = page(browser, first.context["page"].older)
+
+        assert first.content.decode().count('class="rows__row') == 25
+        assert second.count('class="rows__row') == 5
+
+    def test_keeps_nasty_text_harmless(self, browser, ada):
+        tell(ada.business, "api_key.created", target=NASTY, after={"name": NASTY}, actor=NASTY[:50])
+
+        assert "<script>" not in page(browser)
+        assert Audit(page(browser)).findings == []
+        assert not any(cell.startswith(("=", '"=')) for line in lines(browser) for cell in line.split(","))
+
+
+class TestExport:
+    def test_has_what_the_filter_lets_through(self, browser, ada):
+        tell(ada.business)
+        tell(ada.business, "session.signed_in")
+
+        head, *rows = lines(browser, "?kind=webhook")
+
+        assert head.startswith("at,who,what,action,target,from")
+        assert len(rows) == 1
+        assert "rotated the webhook signing key" in rows[0]
+
+
+class TestSentences:
+    def test_exist_for_every_action_that_is_told(self):
+        told = set()
+        for name in (
+            "merchants",
+            "webhooks",
+            "payments",
+            "dashboard",
+            "ledger",
+            "virtual_accounts",
+            "config",
+        ):
+            for path in Path(PROJECT, name).rglob("*.py"):
+                told |= actions_in(ast.parse(path.read_text()))
+
+        assert told - set(SENTENCES) == set()
+        assert "member.invited" in told
+
+
+def actions_in(tree):
+    """Return the actions that a module gives to the audit trail: `action="a.b"`, or `record(…, "a.b", …)`."""
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        given = [each.value for each in node.keywords if each.arg == "action"]
+        if getattr(node.func, "attr", getattr(node.func, "id", "")) == "record":
+            given += node.args[1:2]
+        found |= {
+            each.value
+            for each in given
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and "." in each.value
+        }
+    return found

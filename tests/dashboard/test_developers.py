@@ -1,0 +1,260 @@
+"""Developers: keys whose secrets are shown once, the request log, and the signature checker."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from merchants import signing
+from merchants.models import ApiKey, ApiRequest, AuditEntry
+from tests.clients import Credentials, InProcessClient, signed_headers
+from tests.config.test_pages import Audit
+from tests.dashboard.people import signed_in
+from tests.factories import ApiKeyFactory
+
+pytestmark = pytest.mark.django_db
+
+KEYS = "/dashboard/developers/"
+NEW = "/dashboard/developers/keys/new/"
+REQUESTS = "/dashboard/developers/requests/"
+CHECKER = "/dashboard/developers/signature/"
+
+
+@pytest.fixture
+def developer(ada_member):
+    ada_member.role = "developer"
+    ada_member.save()
+    return signed_in(ada_member.user)
+
+
+def once(page):
+    return re.search(r'name="once" value="([^"]+)"', page.content.decode()).group(1)
+
+
+def secret_on(page):
+    return re.search(r'data-secret="api-key">([^<]+)<', page.content.decode()).group(1)
+
+
+def create(client, **form):
+    form = {"name": "Web shop", "access": "full", "once": once(client.get(NEW)), **form}
+    return client.post(NEW, form)
+
+
+class TestKeys:
+    def test_are_made_with_a_secret_that_is_shown_once_and_signs(self, developer):
+        page = create(developer)
+
+        secret = secret_on(page)
+        key = ApiKey.objects.get(name="Web shop")
+        assert InProcessClient(Credentials(key.public_id, secret)).get("/api/banks").status_code == 200
+        assert "no-store" in page["Cache-Control"]
+        assert Audit(page.content.decode()).findings == []
+        assert secret not in developer.get(KEYS).content.decode()
+        assert secret not in str(list(AuditEntry.objects.values()))
+
+    def test_are_made_once_however_often_a_form_is_sent(self, developer):
+        number = once(developer.get(NEW))
+        for _ in range(3):
+            create_again = developer.post(NEW, {"name": "Web shop", "access": "full", "once": number})
+
+        assert create_again.status_code == 302
+        assert ApiKey.objects.filter(name="Web shop").count() == 1
+
+    def test_are_rotated_with_an_overlap(self, developer, ada):
+        address = f"/dashboard/developers/keys/{ada.pk}/rotate/"
+
+        page = developer.post(address, {"overlap": "24", "once": once(developer.get(address))})
+
+        ada.refresh_from_db()
+        assert timedelta(hours=23) < ada.expires_at - timezone.now() <= timedelta(hours=24)
+        newer = ApiKey.objects.exclude(pk=ada.pk).get()
+        assert secret_on(page) == newer.secret
+        for key in (ada, newer):
+            assert (
+                InProcessClient(Credentials(key.public_id, key.secret)).get("/api/banks").status_code == 200
+            )
+
+    def test_are_revoked_at_once(self, developer, ada, api):
+        developer.post(f"/dashboard/developers/keys/{ada.pk}/revoke/")
+
+        assert api.get("/api/banks").json()["code"] == "unknown_key"
+        assert f"{ada.public_id} is revoked." in developer.get(KEYS).content.decode()
+        assert ada.public_id not in developer.get(KEYS).content.decode()
+        assert "Revoked" in developer.get(f"{KEYS}?ended=yes").content.decode()
+
+    def test_of_others_are_not_there(self, developer, bisi):
+        for act in ("rotate", "revoke"):
+            assert developer.post(f"/dashboard/developers/keys/{bisi.pk}/{act}/").status_code == 404
+        bisi.refresh_from_db()
+        assert bisi.revoked_at is None
+
+    def test_that_have_ended_are_not_rotated(self, developer, ada):
+        ended = ApiKeyFactory(business=ada.business, expires_at=timezone.now())
+        address = f"/dashboard/developers/keys/{ended.pk}/rotate/"
+
+        page = developer.post(address, {"overlap": "0", "once": once(developer.get(address))}, follow=True)
+
+        assert "has ended already" in page.content.decode()
+
+    def test_want_the_password_again_after_a_while(self, ada_member):
+        stale = signed_in(ada_member.user, fresh=False)
+
+        answer = stale.post(NEW, {"name": "x", "access": "full"})
+
+        assert answer["Location"].startswith("/dashboard/confirm/")
+
+    def test_keep_nasty_names_harmless(self, developer):
+        create(developer, name="<script>alert(1)</script>")
+
+        assert "<script>" not in developer.get(KEYS).content.decode()
+
+
+class TestRequests:
+    @pytest.fixture
+    def calls(self, ada, bisi):
+        def call(business, **fields):
+            given = {
+                "business": business,
+                "key": ada.public_id,
+                "request_id": "r-1",
+                "method": "GET",
+                "target": "/api/banks",
+                "status": 200,
+                "milliseconds": 3,
+                "at": timezone.now(),
+                **fields,
+            }
+            return ApiRequest.objects.create(**given)
+
+        call(ada.business)
+        call(ada.business, request_id="r-2", status=400, code="invalid_request", target="/api/payments")
+        call(ada.business, request_id="r-3", status=503, code="rail_unavailable", target="/api/payments/<b>x")
+        call(bisi.business, request_id="r-4")
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("", ["r-3", "r-2", "r-1"]),
+            ("?q=r-2", ["r-2"]),
+            ("?q=r-4", []),
+            ("?q=/api/pay", ["r-3", "r-2"]),
+            ("?status=2", ["r-1"]),
+            ("?status=4", ["r-2"]),
+            ("?status=5", ["r-3"]),
+            ("?status=junk", []),
+            ("?key=unknown", []),
+            ("?q=%00", []),
+        ],
+    )
+    def test_are_found(self, developer, calls, query, found):
+        page = developer.get(REQUESTS + query)
+
+        assert page.status_code == 200
+        assert re.findall(r'<code title="(r-\d)"', page.content.decode()) == found
+
+    def test_keep_nasty_addresses_harmless(self, developer, calls):
+        page = developer.get(REQUESTS).content.decode()
+
+        assert "<b>x" not in page
+        assert Audit(page).findings == []
+
+
+class TestChecker:
+    TARGET = "/api/payments?limit=5"
+    BODY = '{"amount": 1000}'
+
+    def paste(
+        self, client, ada, *, secret="", method="POST", target=TARGET, body=BODY, signed=None, **changed
+    ):
+        headers = signed_headers(
+            Credentials(ada.public_id, ada.secret), method, target, body.encode(), **(signed or {})
+        )
+        headers |= {name.replace("_", "-"): value for name, value in changed.items()}
+        lines = "\r\n".join(f"{name}: {value}" for name, value in headers.items() if value)
+        form = {"method": method, "target": target, "headers": lines, "body": body, "secret": secret}
+        return client.post(CHECKER, form)
+
+    def wrong(self, page):
+        return [step.name for step in page.context["report"].steps if step.state == "wrong"]
+
+    def words(self, page):
+        return " ".join(step.words for step in page.context["report"].steps)
+
+    def test_finds_a_right_one_right(self, developer, ada):
+        page = self.paste(developer, ada)
+
+        assert page.context["report"].verdict == "All of it is right"
+        assert "POST" in page.context["report"].string_to_sign
+        assert Audit(page.content.decode()).findings == []
+
+    @pytest.mark.parametrize(
+        ("changed", "step"),
+        [
+            ({"X_Nonce": ""}, "Headers"),
+            ({"X_Nonce": "short"}, "Their form"),
+            ({"X_Signature": "c2hvcnQ="}, "Their form"),
+            ({"X_Api_Key": "pk_sandbox_nobody"}, "Key"),
+            ({"X_Api_Key": "sk_sandbox_secret"}, "Key"),
+            ({"X_Signature": "0" * 64}, "Signature"),
+        ],
+    )
+    def test_names_the_step_that_differs(self, developer, ada, changed, step):
+        assert step in self.wrong(self.paste(developer, ada, **changed))
+
+    def test_names_a_clock_that_is_wrong_or_counts_milliseconds(self, developer, ada):
+        assert self.wrong(self.paste(developer, ada, signed={"timestamp": "1000000000"})) == ["Clock"]
+
+    @pytest.mark.parametrize(
+        ("mistake", "words"),
+        [
+            (lambda text: text + "\n", "line feed at the end"),
+            (lambda text: text.replace("POST", "post"), "small letters"),
+            (lambda text: text.replace("?limit=5", ""), "without its query"),
+            (lambda text: text.replace("\n", "\r\n"), "CR LF"),
+        ],
+    )
+    def test_names_the_mistake_behind_a_wrong_signature(self, developer, ada, mistake, words):
+        right = signed_headers(
+            Credentials(ada.public_id, ada.secret), "POST", self.TARGET, self.BODY.encode()
+        )
+        text = signing.string_to_sign(
+            timestamp=right["X-Timestamp"],
+            nonce=right["X-Nonce"],
+            method="POST",
+            target=self.TARGET,
+            body=self.BODY.encode(),
+        )
+        right["X-Signature"] = signing.sign(ada.secret, mistake(text))
+
+        page = self.paste(developer, ada, **{name.replace("-", "_"): value for name, value in right.items()})
+
+        assert self.wrong(page) == ["Signature"]
+        assert words in self.words(page)
+
+    def test_names_a_body_that_was_written_differently(self, developer, ada):
+        right = signed_headers(
+            Credentials(ada.public_id, ada.secret), "POST", self.TARGET, b'{"amount":1000}'
+        )
+
+        page = self.paste(developer, ada, **{name.replace("-", "_"): value for name, value in right.items()})
+
+        assert "written differently" in self.words(page)
+
+    def test_shows_the_right_signature_only_to_who_gives_the_secret(self, developer, ada):
+        without = self.paste(developer, ada, X_Signature="0" * 64)
+        with_it = self.paste(developer, ada, X_Signature="0" * 64, secret=ada.secret)
+
+        assert without.context["report"].signature == ""
+        assert len(with_it.context["report"].signature) == 64
+        assert ada.secret not in with_it.content.decode()
+
+    def test_tells_nothing_of_other_businesses_keys(self, developer, bisi):
+        page = self.paste(developer, bisi)
+
+        assert "no active key with that public id" in self.words(page)
+        assert page.context["report"].steps[5].state == "skipped"
+
+    @pytest.mark.parametrize("form", [{}, {"method": "GET", "target": "x" * 3000, "headers": "\x00"}])
+    def test_refuses_nonsense_in_a_sentence(self, developer, form):
+        assert developer.post(CHECKER, form).status_code == 200

@@ -1,0 +1,27 @@
+"""Two owners who remove each other at the same moment: one of them stays."""
+
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from merchants import team
+from merchants.audit import Actor
+from merchants.models import Member
+from tests.factories import BusinessFactory, MemberFactory
+from tests.racing import racers
+
+
+@pytest.mark.django_db(transaction=True)
+class TestLastOwner:
+    @pytest.mark.parametrize("change", [team.remove, partial(team.change_role, role="viewer")])
+    def test_stays_whoever_is_faster(self, change):
+        business = BusinessFactory()
+        owners = [MemberFactory(business=business) for _ in range(2)]
+        act = partial(change, actor=Actor(name="test"), now=timezone.now())
+
+        with racers(2) as started:
+            results = started.race(*[partial(act, member=each) for each in owners])
+
+        assert sorted(type(each).__name__ for each in results) == ["LastOwner", "NoneType"]
+        assert Member.objects.filter(business=business, role="owner").count() == 1

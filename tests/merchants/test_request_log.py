@@ -1,0 +1,133 @@
+"""The request log: what was asked, without what must not be kept, and without anybody waiting for it."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError
+from django.utils import timezone
+
+from merchants import request_log as module
+from merchants.models import ApiRequest
+from merchants.request_log import RequestLog, request_log
+from tests import orders
+from tests.clients import Credentials, InProcessClient
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _nothing_waits():
+    request_log._waiting.clear()
+    yield
+    request_log._waiting.clear()
+
+
+def logged():
+    request_log.flush()
+    return list(ApiRequest.objects.order_by("pk"))
+
+
+class TestCall:
+    def test_is_kept_with_what_helps_to_find_it(self, api, ada):
+        answer = api.get("/api/payments?limit=5", **{"X-Request-Id": "order-7"})
+
+        (call,) = logged()
+        assert answer["X-Request-Id"] == call.request_id == "order-7"
+        assert (call.method, call.target, call.status) == ("GET", "/api/payments?limit=5", 200)
+        assert (call.business, call.key, call.code) == (ada.business, ada.public_id, "")
+
+    def test_is_kept_with_the_code_of_its_refusal(self, api):
+        api.post("/api/payments", {"request_type": "payment"})
+        api.get("/api/payments/unknown")
+
+        assert [(call.status, call.code) for call in logged()] == [
+            (400, "invalid_request"),
+            (404, "not_found"),
+        ]
+
+    def test_is_kept_where_the_signature_was_wrong_but_the_key_known(self, ada):
+        InProcessClient(Credentials(ada.public_id, "sk_wrong")).get("/api/banks")
+
+        (call,) = logged()
+        assert (call.business, call.status, call.code) == (ada.business, 401, "invalid_signature")
+
+    def test_is_kept_of_nobody_where_the_key_is_unknown(self):
+        InProcessClient(Credentials("pk_sandbox_unknown", "sk_wrong")).get("/api/banks")
+
+        assert logged() == []
+
+    def test_never_holds_a_card_number_or_a_secret(self, api, ada):
+        api.post("/api/payments", orders.card_payment())
+        api.get("/api/payments/4084084084084081?status=4084084084084081")
+
+        stored = str(list(ApiRequest.objects.values())) + str([vars(call) for call in logged()])
+        for secret in ("4084084084084081", ada.secret, "408408408408", '"cvv"'):
+            assert secret not in stored
+
+    def test_says_when_a_key_was_last_used(self, api, ada):
+        api.get("/api/banks")
+        type(ada).objects.filter(pk=ada.pk).update(last_used_at=timezone.now() - timedelta(hours=1))
+        api.get("/api/banks")
+
+        request_log.flush()
+
+        ada.refresh_from_db()
+        assert timezone.now() - ada.last_used_at < timedelta(minutes=1)
+
+    def test_does_not_count_as_use_where_the_signature_was_wrong(self, ada):
+        InProcessClient(Credentials(ada.public_id, "sk_wrong")).get("/api/banks")
+        request_log.flush()
+
+        ada.refresh_from_db()
+        assert ada.last_used_at is None
+
+
+class TestBuffer:
+    def test_is_bounded(self, api, monkeypatch):
+        monkeypatch.setattr(module, "CAPACITY", 3)
+
+        for _ in range(5):
+            assert api.get("/api/banks").status_code == 200
+
+        assert len(logged()) == 3
+
+    def test_costs_no_statement(self, api, django_assert_num_queries):
+        api.get("/api/banks")
+        with django_assert_num_queries(1):  # the nonce
+            api.get("/api/banks")
+
+    def test_forgets_what_the_database_does_not_take(self, api, monkeypatch):
+        def fail(_calls):
+            raise DatabaseError
+
+        api.get("/api/banks")
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "_write", fail)
+            patched.setattr(module, "connection", RequestLog())  # nothing to close within a test
+            patched.setattr(RequestLog, "close", lambda _self: None, raising=False)
+            assert request_log.flush() == 0
+        assert logged() == []
+
+
+class TestRetention:
+    def test_deletes_what_is_past_its_days(self, api, settings):
+        for _ in range(3):
+            api.get("/api/banks")
+        old, *_ = logged()
+        ApiRequest.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(days=31))
+        rehearsed, done = StringIO(), StringIO()
+
+        call_command("purge", dry_run=True, stdout=rehearsed)
+        call_command("purge", stdout=done)
+
+        assert "Would delete 1 logged requests" in rehearsed.getvalue()
+        assert "Deleted 1 logged requests" in done.getvalue()
+        assert ApiRequest.objects.count() == 2
+
+    def test_keeps_none_where_none_is_wanted(self, api, settings):
+        settings.REQUEST_LOG_DAYS = 0
+        api.get("/api/banks")
+
+        assert logged() == []
