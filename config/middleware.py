@@ -130,7 +130,7 @@ class SecurityHeaders:
         headers["X-Frame-Options"] = "DENY"
         # A payer's address is a credential and told to nobody, not even to ourselves. Elsewhere forms must
         # say that they are ours: with no-referrer a browser sends `Origin: null`, which a forged one has too.
-        is_secret = request.path.startswith("/3ds/")
+        is_secret = request.path.startswith(("/3ds/", "/pay/"))
         headers["Referrer-Policy"] = "no-referrer" if is_secret else "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
         return response

@@ -19,7 +19,8 @@ from dashboard.transactions import pages as transaction_pages
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
-from payments import pages, views
+from payments import views
+from payments.pages import challenge, transfer
 from virtual_accounts import views as accounts
 
 urlpatterns = [
@@ -43,7 +44,8 @@ urlpatterns = [
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
     re_path(r"^api/", api_docs.NoSuchEndpoint.as_view()),
     # Pages for payers
-    path("3ds/<str:token>", pages.ChallengePage.as_view(), name="challenge"),
+    path("3ds/<str:token>", challenge.ChallengePage.as_view(), name="challenge"),
+    path("pay/<uuid:payment_id>", transfer.transfer_page, name="pay"),
     # Pages for people
     path("", docs.front_page, name="front"),
     path("docs", RedirectView.as_view(pattern_name="docs")),

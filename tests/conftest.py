@@ -16,6 +16,10 @@ from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
 
+_database = settings.DATABASES["default"]["TEST"].get("NAME")
+if _database:  # SQLite makes the file, and not the folder of a fresh clone
+    Path(_database).parent.mkdir(parents=True, exist_ok=True)
+
 if settings.REDIS_URL:
     # Each test process empties a Redis database of its own; the service of the journeys has the named one.
     _address, _, _number = settings.REDIS_URL.rpartition("/")

@@ -90,7 +90,7 @@ class TestPayer:
         page.goto(start(amount=10**12)["redirect_link"])
 
         main = page.locator("main").bounding_box()
-        amount = page.locator(".challenge__amount").bounding_box()
+        amount = page.locator(".payer__amount").bounding_box()
         assert amount["x"] + amount["width"] <= main["x"] + main["width"] <= page.viewport_size["width"]
 
 

@@ -6,7 +6,6 @@ that another site could abuse, and nothing for a CSRF token to protect.
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -21,6 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from payments import sandbox_outcomes
 from payments.models import Challenge, Transaction, Transition
+from payments.pages.ending import Ending
 from payments.services import challenges
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
@@ -30,15 +30,6 @@ class ReturnToMerchant(HttpResponseRedirect):
     """See Other: the merchant's page is fetched, the payer's answer is not sent there."""
 
     status_code = 303
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """What a payer reads once there is nothing left to answer."""
-
-    tone: str
-    heading: str
-    text: str
 
 
 PAID = Ending("success", "Payment approved", "You have paid. There is nothing more to do here.")

@@ -1,0 +1,75 @@
+"""The payer's page of a payment into a virtual account: where to send how much until when, and what came of it.
+
+It shows what the payer was told anyway; its address holds 74 random bits and is given to one payer.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from payments.models import Transaction
+from payments.pages.ending import Ending
+from virtual_accounts.models import Session
+
+OVER = Ending(
+    "warning",
+    "The time to pay is over",
+    "Please do not send money to this account any more. If you already have, it may still be on its way: "
+    "this page will tell.",
+)
+ENDINGS = {
+    Session.Status.SUCCESS: Ending(
+        "success", "Payment received", "Your transfer has arrived. There is nothing more to do here."
+    ),
+    Session.Status.MISMATCH: Ending(
+        "danger",
+        "Another amount arrived",
+        "So this payment did not go through. Your money is not lost: ask the merchant to return it.",
+    ),
+    Session.Status.EXPIRED: Ending(
+        "warning",
+        "The time to pay is over",
+        "No money arrived in time. Please do not send any to this account now: start a new payment instead.",
+    ),
+    Session.Status.FAILED: Ending(
+        "danger",
+        "This payment was cancelled",
+        "Please do not send money to this account. If you already have, ask the merchant about it.",
+    ),
+}
+
+
+@never_cache
+@require_safe
+def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
+    """Show the account to pay into while its time lasts, then how the payment ended."""
+    payment = get_object_or_404(
+        Transaction.objects.select_related("business", "session"), pk=payment_id, session__isnull=False
+    )
+    session = payment.session
+    seconds_left = _seconds_left(session, now=timezone.now())
+    return render(
+        request,
+        "payments/transfer.html",
+        {
+            "payment": payment,
+            "session": session,
+            "merchant": payment.business.name,
+            "seconds_left": seconds_left,
+            "ending": None if seconds_left else ENDINGS.get(Session.Status(session.status), OVER),
+            "is_sandbox": settings.SANDBOX,
+        },
+    )
+
+
+def _seconds_left(session: Session, *, now: datetime) -> int:
+    """Return for how long a transfer is accepted, in begun seconds; 0 when none is."""
+    if session.status != Session.Status.PENDING or session.expires_at <= now:
+        return 0
+    return int((session.expires_at - now).total_seconds()) + 1
