@@ -238,7 +238,7 @@ TABLE = [
 ]
 
 # Signed calls have tests of their own; these pages are open to everybody and change nothing.
-ELSEWHERE = ("api/", "docs", "3ds/", "livez", "readyz", "metrics", "admin/")
+ELSEWHERE = ("api/", "docs", "3ds/", "pay/", "livez", "readyz", "metrics", "admin/")
 FRONT = ""
 
 
