@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -49,10 +49,10 @@ ENDINGS = {
 @require_safe
 def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
     """Show the account to pay into while its time lasts, then how the payment ended."""
-    payment = get_object_or_404(
-        Transaction.objects.select_related("business", "session"), pk=payment_id, session__isnull=False
-    )
+    payment = get_object_or_404(Transaction.objects.select_related("business", "session"), pk=payment_id)
     session = payment.session
+    if session is None:
+        raise Http404  # its payer is asked for no transfer
     seconds_left = _seconds_left(session, now=timezone.now())
     return render(
         request,
