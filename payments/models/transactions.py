@@ -356,7 +356,7 @@ class Transaction(models.Model):
         self.amount_being_refunded += amount
         self.save(update_fields=["amount_being_refunded"])
 
-    def settle_refund(self, amount: int, *, succeeded: bool, cause: Transition.Cause, now: datetime) -> None:
+    def finish_refund(self, amount: int, *, succeeded: bool, cause: Transition.Cause, now: datetime) -> None:
         """A refund was answered: book it, or give the reserved amount free again."""
         before = self.refund_status
         self.amount_being_refunded -= amount

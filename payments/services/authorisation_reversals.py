@@ -12,10 +12,10 @@ from django.db import transaction as database
 from payments.models import AlreadyMoved, Transaction
 from payments.outcomes import REVERSED
 from payments.rails.protocol import CardAcquirer
-from payments.services import settlement
+from payments.services import finishing
+from payments.services.finishing import Cause
 from payments.services.intents import FIRST_QUERY_AFTER, lock
 from payments.services.orders import card_order
-from payments.services.settlement import Cause
 
 
 def reverse(transaction: Transaction, *, acquirer: CardAcquirer, now: datetime) -> None:
@@ -36,4 +36,4 @@ def _fail(transaction: Transaction, *, now: datetime) -> None:
     locked = lock(transaction.pk)
     if locked.awaiting != Transaction.Awaiting.REVERSAL:
         raise AlreadyMoved
-    settlement.finish(locked, REVERSED, cause=Cause.REQUERY, now=now)
+    finishing.finish(locked, REVERSED, cause=Cause.REQUERY, now=now)

@@ -7,9 +7,9 @@ from typing import Any
 from merchants.models import Business
 from payments.models import Transaction
 from payments.services.connectors import acquirer_for
+from payments.services.finishing import ask_if_new
 from payments.services.intents import Intent, card_fields, open_intent
 from payments.services.orders import card_order
-from payments.services.settlement import ask_if_new
 
 
 def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:

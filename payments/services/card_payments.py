@@ -8,9 +8,9 @@ from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure
 from payments.services.connectors import acquirer_for
+from payments.services.finishing import ask_if_new
 from payments.services.intents import Intent, card_fields, open_intent, order_fields
 from payments.services.orders import card_order
-from payments.services.settlement import ask_if_new
 
 
 def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:

@@ -8,11 +8,11 @@ from payments.models import Challenge, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost
-from payments.services import settlement
+from payments.services import finishing
 from payments.services.connectors import acquirer_of
+from payments.services.finishing import Cause
 from payments.services.intents import FIRST_QUERY_AFTER, lock
 from payments.services.orders import card_order
-from payments.services.settlement import Cause
 
 
 class WrongCode(Exception):
@@ -44,7 +44,7 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
         return _count_wrong_code(challenge, now=now)
     transaction = _pass(challenge, now=now)
     passed = card_order(transaction, has_passed_challenge=True)
-    return settlement.ask(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
+    return finishing.ask(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
 
 
 @database.atomic
@@ -54,7 +54,7 @@ def decline(*, challenge: Challenge, now: datetime) -> Transaction:
     :raises ChallengeOver: answered before, or too late
     """
     transaction = _lock_open(challenge, now=now)
-    settlement.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
+    finishing.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
     return transaction
 
 
@@ -74,7 +74,7 @@ def _count_wrong_code(challenge: Challenge, *, now: datetime) -> Transaction:
         challenge.wrong_codes += 1
         challenge.save(update_fields=["wrong_codes"])
         if not challenge.tries_left:
-            settlement.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
+            finishing.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
             return transaction
     raise WrongCode  # after the commit: the try counts
 

@@ -6,9 +6,9 @@ from uuid import UUID
 from django.db import transaction as database
 
 from payments.outcomes import ACCOUNT_DEACTIVATED
-from payments.services import settlement
+from payments.services import finishing
+from payments.services.finishing import Cause
 from payments.services.intents import lock_of_sessions
-from payments.services.settlement import Cause
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import accounts, numbers, sessions
 
@@ -41,5 +41,5 @@ def _switch_off(account_id: UUID, *, now: datetime) -> tuple[VirtualAccount, boo
         return account, False
     account.deactivate(now=now)
     failed = sessions.fail_open(account, now=now)
-    settlement.fail_all(lock_of_sessions(failed), ACCOUNT_DEACTIVATED, cause=Cause.MERCHANT, now=now)
+    finishing.fail_all(lock_of_sessions(failed), ACCOUNT_DEACTIVATED, cause=Cause.MERCHANT, now=now)
     return account, True

@@ -11,9 +11,9 @@ from django.db import transaction as database
 from merchants.clock import database_now
 from payments.models import Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
-from payments.services import operations, settlement
+from payments.services import finishing, operations
+from payments.services.finishing import Cause
 from payments.services.intents import lock, lock_of_sessions
-from payments.services.settlement import Cause
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
 
@@ -87,7 +87,7 @@ def _expire_batch(*, now: datetime, limit: int, without: set[UUID]) -> int:
     expired = sessions.expire(now=now, limit=limit, without=without)
     try:
         payments = lock_of_sessions(expired)
-        settlement.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
+        finishing.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
     except (OperationalError, InterfaceError):
         raise  # the database is away
     except Exception as error:
@@ -110,5 +110,5 @@ def expire_one(transaction_id: UUID, *, now: datetime) -> bool:
     if operations.is_capture_or_void_under_way(transaction):
         return False  # the acquirer may have captured: its answer decides
     outcome = OUTCOMES[Transaction.Awaiting(transaction.awaiting)]
-    settlement.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
+    finishing.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
     return True

@@ -17,9 +17,9 @@ from merchants.errors import Problem
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import AnswerLost, RailAnswer
-from payments.services import bookings, settlement
+from payments.services import bookings, finishing
+from payments.services.finishing import Cause
 from payments.services.intents import lock
-from payments.services.settlement import Cause
 
 Kind = CardOperation.Kind
 
@@ -83,10 +83,10 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
     """Do to the transaction what the acquirer did. A refused capture or void leaves it as it was."""
     transaction = operation.transaction
     if operation.kind == Kind.REFUND:
-        transaction.settle_refund(operation.amount, succeeded=outcome.is_success, cause=cause, now=now)
+        transaction.finish_refund(operation.amount, succeeded=outcome.is_success, cause=cause, now=now)
         if outcome.is_success:
             ledger.book(bookings.refunded(operation, now=now))
     elif operation.kind == Kind.CAPTURE and outcome.is_success:
-        settlement.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
+        finishing.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
     elif operation.kind == Kind.VOID and outcome.is_success:
-        settlement.finish(transaction, VOIDED, cause=cause, now=now)
+        finishing.finish(transaction, VOIDED, cause=cause, now=now)

@@ -10,11 +10,11 @@ from ledger import services as ledger
 from merchants.models import Business
 from payments.models import Transaction
 from payments.outcomes import WALLET_TOO_LOW
-from payments.services import bookings, settlement
+from payments.services import bookings, finishing
 from payments.services.connectors import bank_for
+from payments.services.finishing import Cause, ask_if_new
 from payments.services.intents import Intent, open_intent, order_fields
 from payments.services.orders import payout_order
-from payments.services.settlement import Cause, ask_if_new
 
 
 def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
@@ -57,7 +57,7 @@ def _accept(
 
 def _take_from_wallet(transaction: Transaction, *, now: datetime) -> None:
     """Set amount and fee aside, or fail the payout where they must be there and are not."""
-    fee = settlement.fee_of(transaction, captured=0)
+    fee = finishing.fee_of(transaction, captured=0)
     booking = bookings.payout_accepted(transaction, fee=fee, now=now)
     if not settings.PAYOUT_REQUIRES_BALANCE:
         ledger.book(booking)
@@ -65,4 +65,4 @@ def _take_from_wallet(transaction: Transaction, *, now: datetime) -> None:
     try:
         ledger.book_if_covered(booking)
     except ledger.InsufficientFunds:
-        settlement.finish(transaction, WALLET_TOO_LOW, cause=Cause.FUNDING, now=now)
+        finishing.finish(transaction, WALLET_TOO_LOW, cause=Cause.FUNDING, now=now)

@@ -14,10 +14,10 @@ from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.services import operations
 from payments.services.connectors import acquirer_of
+from payments.services.finishing import Cause
 from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.orders import card_order, operation_order
-from payments.services.settlement import Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from django.db.models import Q
 from payments.models import AlreadyMoved, CardOperation, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
-from payments.services import authorisation_reversals, operations, settlement
+from payments.services import authorisation_reversals, finishing, operations
 from payments.services.connectors import acquirer_of, bank_of
+from payments.services.finishing import Cause
 from payments.services.orders import card_order, operation_order, payout_order
-from payments.services.settlement import Cause
 
 log = structlog.get_logger("sluice.requery")
 
@@ -93,7 +93,7 @@ def _ask_and_apply(subject: Unanswered, *, now: datetime) -> bool:
 
 def _apply(transaction: Transaction, answer: RailAnswer, *, now: datetime) -> bool:
     if answer.is_definite:
-        settlement.apply_answer(transaction, answer, cause=Cause.REQUERY, now=now)
+        finishing.apply_answer(transaction, answer, cause=Cause.REQUERY, now=now)
     return answer.is_definite
 
 

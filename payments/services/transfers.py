@@ -16,9 +16,9 @@ from merchants.idempotency import keyed_hash
 from merchants.models import Business
 from payments.models import Transaction
 from payments.outcomes import Outcome, amount_mismatch, transfer_received
-from payments.services import bookings, settlement
+from payments.services import bookings, finishing
+from payments.services.finishing import Cause
 from payments.services.intents import lock_of_session, open_intent
-from payments.services.settlement import Cause
 from virtual_accounts.models import Session, Transfer
 from virtual_accounts.services import transfers
 from virtual_accounts.services.transfers import Notice, Receipt
@@ -49,7 +49,7 @@ def _settle(transfer: Transfer, session: Session) -> None:
     is_asked_for = transfer.applied != Transfer.Applied.NEW_PAYMENT
     payment = lock_of_session(session) if is_asked_for else _new_payment(transfer, session)
     outcome = _outcome(transfer, session)
-    settlement.finish(payment, outcome, cause=Cause.TRANSFER, now=transfer.received_at)
+    finishing.finish(payment, outcome, cause=Cause.TRANSFER, now=transfer.received_at)
 
 
 def _outcome(transfer: Transfer, session: Session) -> Outcome:

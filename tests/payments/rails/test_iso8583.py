@@ -17,8 +17,8 @@ from payments import outcomes
 from payments.cards import Card, CardSecret
 from payments.models import CardOperation, Transaction
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
-from payments.services import requery, settlement
-from payments.services.settlement import Cause
+from payments.services import finishing, requery
+from payments.services.finishing import Cause
 from tests import orders
 from tests.simulators import ISO8583, impatient
 
@@ -292,7 +292,7 @@ class TestLostAnswer:
             held_up = Transaction.objects.get()
             sweep()
 
-        settlement.apply_answer(held_up, approved, cause=Cause.RAIL, now=timezone.now())
+        finishing.apply_answer(held_up, approved, cause=Cause.RAIL, now=timezone.now())
         between = Transaction.objects.get()
         sweep()
 
@@ -305,7 +305,7 @@ class TestLostAnswer:
             payment = pay(api)
         begun = requery.unanswered()
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
-        settlement.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
+        finishing.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
 
         asked = list(requery.requery(begun, now=timezone.now()))
 
