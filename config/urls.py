@@ -11,11 +11,13 @@ from dashboard.activity import pages as activity
 from dashboard.developers import keys as developer_keys
 from dashboard.developers import requests as developer_requests
 from dashboard.developers import signature
+from dashboard.settlements import pages as settlements
 from dashboard.team import joining
 from dashboard.team import pages as team
 from dashboard.transactions import acts, new_payout
 from dashboard.transactions import lists as transaction_lists
 from dashboard.transactions import pages as transaction_pages
+from dashboard.virtual_accounts import pages as virtual_accounts
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
@@ -109,6 +111,38 @@ urlpatterns = [
     path("dashboard/invitation/<str:token>/", joining.JoinPage.as_view(), name="invitation"),
     path("dashboard/activity/", activity.activity_page, name="dashboard-activity"),
     path("dashboard/activity/export.csv", activity.activity_export, name="dashboard-activity-export"),
+    path("dashboard/virtual-accounts/", virtual_accounts.accounts_page, name="dashboard-virtual-accounts"),
+    path(
+        "dashboard/virtual-accounts/new/",
+        virtual_accounts.new_account_page,
+        name="dashboard-new-virtual-account",
+    ),
+    path(
+        "dashboard/virtual-accounts/unapplied/", virtual_accounts.unapplied_page, name="dashboard-unapplied"
+    ),
+    path(
+        "dashboard/virtual-accounts/<uuid:account_id>/",
+        virtual_accounts.account_page,
+        name="dashboard-virtual-account",
+    ),
+    path(
+        "dashboard/virtual-accounts/<uuid:account_id>/deactivate/",
+        virtual_accounts.deactivate_page,
+        name="dashboard-deactivate-account",
+    ),
+    path(
+        "dashboard/virtual-accounts/<uuid:account_id>/activate/",
+        virtual_accounts.activate,
+        name="dashboard-activate-account",
+    ),
+    path("dashboard/settlements/", settlements.settlements_page, name="dashboard-settlements"),
+    path("dashboard/settlements/movements/", settlements.movements_page, name="dashboard-movements"),
+    path("dashboard/settlements/<uuid:batch_id>/", settlements.settlement_page, name="dashboard-settlement"),
+    path(
+        "dashboard/settlements/<uuid:batch_id>/statement.csv",
+        settlements.settlement_export,
+        name="dashboard-settlement-export",
+    ),
     path("dashboard/business/", dashboard.switch_business, name="switch-business"),
     # Signing in, and one's own account. Names with account_ and mfa_ are those by which allauth looks for them.
     path("dashboard/login/", dashboard.SignInPage.as_view(), name="account_login"),

@@ -11,6 +11,8 @@ import re
 
 from iso4217 import Currency
 
+from payments.templatetags.money import money
+
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
 LARGEST = 10**12  # minor units, as in the API
 
@@ -47,3 +49,13 @@ def written(amount: int, currency: str) -> str:
 def decimals_of(currency: str) -> int:
     exponent = Currency(currency).exponent
     return 2 if exponent is None else int(exponent)
+
+
+def with_sign(amount: int, currency: str) -> str:
+    r"""Show what was added with a plus, what was taken with a minus; nothing without either.
+
+    >>> with_sign(5, "NGN"), with_sign(-123_456, "NGN"), with_sign(0, "NGN")
+    ('+NGN 0.05', '\u2212NGN 1,234.56', 'NGN 0.00')
+    """
+    sign = "+" if amount > 0 else "\u2212" if amount < 0 else ""
+    return f"{sign}{money(abs(amount), currency)}"

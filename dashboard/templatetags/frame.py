@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import areas
-from dashboard.amounts import written
+from dashboard.amounts import with_sign, written
 from dashboard.moments import distance
 
 register = template.Library()
@@ -91,3 +91,15 @@ def typed(minor_units: int, currency: str) -> str:
 def words(code: str) -> str:
     """Show a code as words: partially_refunded becomes Partially refunded."""
     return str(code).replace("_", " ").capitalize()
+
+
+@register.filter
+def signed(amount: int, currency: str) -> str:
+    """Show what was added with a plus, what was taken with a minus."""
+    return with_sign(amount, currency)
+
+
+@register.filter
+def minus(amount: int, currency: str) -> str:
+    """Show an amount that is taken off."""
+    return with_sign(-amount, currency)

@@ -33,7 +33,7 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
     """Return a business's own transaction; another's is none."""
     found: Transaction | None = (
         Transaction.objects.of(business)
-        .select_related("challenge", "business")
+        .select_related("challenge", "business", "session__account")
         .filter(pk=transaction_id)
         .first()
     )

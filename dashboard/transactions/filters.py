@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
@@ -12,15 +11,10 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
+from dashboard.choices import choices
 from merchants.models import Business
 from payments.identifiers import earliest_id
 from payments.models import CardOperation, Transaction
-
-EVERY = [("", "All")]
-
-
-def choices(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [*EVERY, *((value, label.capitalize()) for value, label in values)]
 
 
 class TransactionFilter(forms.Form):

@@ -125,9 +125,13 @@ def _rows(form: TransactionFilter, seat: Seat) -> Iterator[list[Any]]:
 def _row(transaction: Transaction) -> list[Any]:
     moments = [transaction.created_at, transaction.finished_at]
     return [
-        *(getattr(transaction, name) for name in COLUMNS),
+        *(_cell(getattr(transaction, name)) for name in COLUMNS),
         *(each.isoformat(timespec="milliseconds") if each else "" for each in moments),
     ]
+
+
+def _cell(value: Any) -> str | int:
+    return value if isinstance(value, int) else str(value)
 
 
 def _name_bank(transaction: Transaction) -> None:

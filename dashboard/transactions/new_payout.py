@@ -6,7 +6,6 @@ import secrets
 from typing import Any
 
 from django.contrib import messages
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from dashboard.access import Seat, for_members
+from dashboard.api_errors import explain
 from dashboard.transactions.forms import PayoutForm
 from dashboard.transactions.pages import address_of
 from ledger.services import balances
@@ -76,21 +76,13 @@ def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
     try:
         intent = flows.choose(order).start(order, business=seat.business, now=now)
     except ValidationError as refusal:
-        _explain(form, refusal.detail)
+        explain(form, refusal.detail, parts=("customer",))
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))
     else:
         _say(request, intent.transaction)
         return redirect(address_of(intent.transaction))
     return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
-
-
-def _explain(form: Form, detail: Any) -> None:
-    """Put the API's errors beside the fields they belong to."""
-    found = dict(detail) if isinstance(detail, dict) else {"": detail}
-    found |= found.pop("customer", {})
-    for name, reasons in found.items():
-        form.add_error(name if name in form.fields else None, [str(reason) for reason in reasons])
 
 
 def _say(request: HttpRequest, payout: Transaction) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
+from dashboard.amounts import with_sign
 from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
 from ledger.models import Entry
 from payments.models import CardOperation, Challenge, Transaction, Transition
@@ -120,21 +121,11 @@ def _ledger_moments(transaction: Transaction, causes: Sequence[UUID]) -> Iterato
     )
     for entry in entries.prefetch_related("postings__account").order_by("at", "pk"):
         lines = [
-            (posting.account.get_kind_display().capitalize(), money_with_sign(posting.amount, entry.currency))
+            (posting.account.get_kind_display().capitalize(), with_sign(posting.amount, entry.currency))
             for posting in entry.postings.all()
         ]
         title = f"Booked: {entry.get_kind_display().lower()}"
         yield Moment(at=entry.at, title=title, text=entry.note, lines=lines, mark=BOOKED)
-
-
-def money_with_sign(amount: int, currency: str) -> str:
-    r"""Show a posting: credits with a plus, debits with a minus.
-
-    >>> money_with_sign(-123_456, "NGN")
-    '\u2212NGN 1,234.56'
-    """
-    sign = "+" if amount > 0 else "\u2212"
-    return f"{sign}{money(abs(amount), currency)}"
 
 
 def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) -> Iterator[Moment]:

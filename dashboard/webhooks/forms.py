@@ -9,7 +9,8 @@ from uuid import UUID
 from django import forms
 from django.db.models import Q, QuerySet
 
-from dashboard.transactions.filters import choices, sane_day
+from dashboard.choices import choices
+from dashboard.transactions.filters import sane_day
 from merchants.models import Business
 from payments.models import Transaction
 from webhooks.models import Category, Delivery, Endpoint, Event

@@ -153,6 +153,43 @@ TABLE = [
             "name": "Ada Obi",
         },
     ),
+    # Virtual accounts
+    Row(route="dashboard/virtual-accounts/", get=MEMBERS),
+    Row(
+        route="dashboard/virtual-accounts/new/",
+        get=[302, 200, 403, 200, 403, 200, 403],
+        post=[302, 200, 403, 200, 403, 200, 403],  # the form says what is missing
+    ),
+    Row(route="dashboard/virtual-accounts/unapplied/", get=MEMBERS),
+    Row(
+        route="dashboard/virtual-accounts/<uuid:account_id>/",
+        path="dashboard/virtual-accounts/{account}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/virtual-accounts/<uuid:account_id>/deactivate/",
+        path="dashboard/virtual-accounts/{account}/deactivate/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+    ),
+    Row(
+        route="dashboard/virtual-accounts/<uuid:account_id>/activate/",
+        path="dashboard/virtual-accounts/{account}/activate/",
+        post=[302, 302, 403, 302, 403, 404, 403],
+    ),
+    # Settlements
+    Row(route="dashboard/settlements/", get=MEMBERS),
+    Row(route="dashboard/settlements/movements/", get=MEMBERS),
+    Row(
+        route="dashboard/settlements/<uuid:batch_id>/",
+        path="dashboard/settlements/{batch}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/settlements/<uuid:batch_id>/statement.csv",
+        path="dashboard/settlements/{batch}/statement.csv",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
     # Webhooks
     Row(
         route="dashboard/webhooks/",
