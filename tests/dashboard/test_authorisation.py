@@ -19,14 +19,18 @@ from django.utils import timezone
 from config.urls import urlpatterns
 from merchants import team
 from merchants.audit import Actor
+from merchants.identifiers import new_id
 from merchants.models import Member
 from merchants.roles import GRANTS, Permission, Role, may, why_not
+from payments.models import SettlementBatch
 from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.transactions import authorised_payment, captured_payment, start
 from tests.webhooks.rows import make_delivery, make_endpoint
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts
 
 pytestmark = pytest.mark.django_db
 
@@ -299,6 +303,11 @@ def here(ada, bisi, members):
         actor=Actor(name="test"),
         now=now,
     )
+    wanted = read_account(orders.dynamic_account(), business=ada.business)
+    account = accounts.create(business=ada.business, request=wanted, now=now).account
+    batch = SettlementBatch.objects.create(
+        id=new_id(now), business=ada.business, currency="NGN", day=now.date(), created_at=now
+    )
     return {
         "key": ada.pk,
         "member": MemberFactory(business=ada.business, role=Role.VIEWER).pk,
@@ -310,6 +319,8 @@ def here(ada, bisi, members):
         "authorised": authorised_payment(business=ada.business, now=now).pk,
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
         "delivery": make_delivery(endpoint).pk,
+        "account": account.pk,
+        "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),
         "passkey": passkey_of(owner).pk,
         "session": UserSession.objects.create(
