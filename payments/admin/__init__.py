@@ -1,5 +1,5 @@
 """Payments as our own staff see them."""
 
-from payments.admin import batches, fees, rail_choices, reconciliations, transactions
+from payments.admin import batches, fees, rail_choices, reconciliations, reversals, transactions
 
-__all__ = ["batches", "fees", "rail_choices", "reconciliations", "transactions"]
+__all__ = ["batches", "fees", "rail_choices", "reconciliations", "reversals", "transactions"]
