@@ -33,8 +33,12 @@ ROUNDS = int(os.environ.get("RACE_ROUNDS", "300"))
 @pytest.fixture
 def business(settings):
     settings.PAYOUT_REQUIRES_BALANCE = True
+    return business_without_payout_fee()
+
+
+def business_without_payout_fee():
     business = BusinessFactory()
-    tariffs.agree(Tariff(business=business, flow=Flow.PAYOUT), actor=STAFF, now=timezone.now())  # no fee
+    tariffs.agree(Tariff(business=business, flow=Flow.PAYOUT), actor=STAFF, now=timezone.now())
     return business
 
 
@@ -92,10 +96,12 @@ class TestTheSameMoney:
         """Guards the order of locks (batch, transaction, accounts by id): there is no deadlock to be retried."""
         at_random = random.Random(20260301)
         seen = Counter()
-        fill_wallet(business, 50_000)
-        sent = pay_out(business, 50_000)
         with racers(4) as threads:
-            for _ in range(ROUNDS):
+            for turn in range(ROUNDS):
+                if turn % 50 == 0:
+                    business = business_without_payout_fee() if turn else business
+                    fill_wallet(business, 50_000)
+                    sent = pay_out(business, 50_000)
                 payment = captured_payment(business=business, now=timezone.now(), amount=1_000)
                 (batch,) = settle()
                 decide(batch, "approve")
@@ -114,7 +120,7 @@ class TestTheSameMoney:
 
                 assert wallet(business) >= 0
         assert {"10000", "20051"} <= set(seen)
-        assert Entry.objects.filter(kind="payout_reversed").count() == 1
+        assert Entry.objects.filter(kind="payout_reversed").count() <= -(-ROUNDS // 50)
         assert broken() == {}
 
 
