@@ -146,6 +146,16 @@ class TestKill:
         sent = check(stack, listener, load)
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
+    @pytest.mark.timeout(1800)
+    def test_ten_times_at_every_moment_loses_and_doubles_nothing(self, stack, listener):
+        with under_load(stack.shops, rate=15) as load:
+            for kill in MOMENTS * 10:
+                kill(Moments(stack, listener, load))
+            stack.wait_until_ready()
+
+        sent = check(stack, listener, load)
+        print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
+
     def test_under_the_lease_of_production_is_made_good_when_that_ends(self, stack, listener):
         stack.workers[0].kill()
         worker = stack.patient_worker()
@@ -301,13 +311,13 @@ class TestStoppedWorker:
 
 
 class TestTwoWorkers:
-    def test_send_three_hundred_due_events_once_each(self, stack, listener):
+    def test_send_five_hundred_due_events_once_each(self, stack, listener):
         stack.have(workers=2)
         for worker in stack.workers:
             worker.kill()
         stack.beat.kill()
         with under_load(stack.shops, rate=100) as load:
-            wait_until(lambda: len(load.acknowledged) >= 300, seconds=60, what="payments")
+            wait_until(lambda: len(load.acknowledged) >= 500, seconds=120, what="payments")
         assert listener.arrivals == []
 
         stack.have(workers=2)

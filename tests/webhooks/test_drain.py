@@ -147,6 +147,28 @@ class TestDrain:
         assert (made, len(door.requests), Attempt.objects.count()) == (1, 1, 1)
         assert delivery.state == STATES.DELIVERED
 
+    @pytest.mark.parametrize(
+        "receiver",
+        [
+            zoo.silent,
+            zoo.header_drip,
+            zoo.continue_flood,
+            zoo.header_flood,
+            zoo.reset,
+            zoo.garbage,
+            zoo.closing_without_answer,
+        ],
+    )
+    def test_goes_on_with_the_schedule_whatever_a_peer_does(self, receiver):
+        with zoo.opened(receiver) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            drain_once()
+
+        delivery.refresh_from_db()
+        ended_at = Attempt.objects.get().started_at
+        assert (delivery.state, delivery.attempts_made) == (STATES.WAITING, 1)
+        assert timedelta(seconds=15) < delivery.next_attempt_at - ended_at < timedelta(seconds=46)
+
     def test_sends_each_once_where_two_run_at_once(self):
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             for _ in range(10):

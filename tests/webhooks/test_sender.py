@@ -5,6 +5,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import ExitStack
 from ipaddress import ip_network
 
 import pytest
@@ -163,6 +164,31 @@ class TestBadPeers:
         assert (exchange.status, exchange.error, exchange.explanation) == (None, error, explanation)
         assert exchange.address == "127.0.0.1"
         assert len(door.requests) == 1
+
+    def test_end_in_time_all_at_once_under_the_limit_of_production(self, authority):
+        woken = threading.Event()
+        receivers = [
+            zoo.silent, zoo.header_drip, zoo.body_drip, zoo.endless_body, zoo.endless_chunks, zoo.gzip_bomb, zoo.reset,
+            zoo.garbage, zoo.continue_flood, zoo.header_flood, zoo.long_header, zoo.closing_without_answer,
+        ]  # fmt: skip
+
+        def look_up(host, port, family):
+            if host == "slow.example":
+                woken.wait(30)
+            return leading_to("127.0.0.1")(host, port, family)
+
+        with ExitStack() as doors:
+            urls = [doors.enter_context(zoo.opened(receiver)).url for receiver in receivers]
+            stalled = doors.enter_context(zoo.opened(lambda visit: visit.stay()))
+            urls += [f"https://127.0.0.1:{stalled.port}/", "http://slow.example/"]
+            before = peak_memory()
+            exchanges = post_all(urls, timeout=10, at_once=True, look_up=look_up)
+            grown = peak_memory() - before
+        woken.set()
+
+        assert max(exchange.total_ms for exchange in exchanges) < 10_500
+        assert [exchange.error for exchange in exchanges[-2:]] == ["timeout", "timeout"]
+        assert grown < 50 * 1024 * 1024
 
     def test_that_refuse_the_connection_are_named(self):
         exchange = post(f"http://127.0.0.1:{zoo.refused_port()}/hook")
