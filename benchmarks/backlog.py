@@ -44,7 +44,7 @@ def main() -> None:
     from webhooks.services import prepare  # noqa: PLC0415
 
     count, first, shops = (int(word) for word in (*sys.argv[1:], "0", "1000000")[:3])
-    businesses = list(Business.objects.order_by("name")[first : first + shops])
+    businesses = list(Business.objects.exclude(webhook_endpoint=None).order_by("name")[first : first + shops])
     now = timezone.now() - timedelta(seconds=1)
     rows = [
         row

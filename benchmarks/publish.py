@@ -26,7 +26,8 @@ def main() -> None:
     from webhooks.services import prepare  # noqa: PLC0415
 
     rate, seconds, first = (float(word) for word in (*sys.argv[1:], "0")[:3])
-    shops = list(Business.objects.select_related("webhook_endpoint").order_by("name")[int(first) :])
+    listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
+    shops = list(listening.order_by("name")[int(first) :])
     random.Random(1).shuffle(shops)
     turns = cycle(shops)
     committed: dict[str, float] = {}
