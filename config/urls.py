@@ -11,6 +11,7 @@ from dashboard.activity import pages as activity
 from dashboard.developers import keys as developer_keys
 from dashboard.developers import requests as developer_requests
 from dashboard.developers import signature
+from dashboard.sandbox import pages as sandbox
 from dashboard.settlements import pages as settlements
 from dashboard.team import joining
 from dashboard.team import pages as team
@@ -143,6 +144,9 @@ urlpatterns = [
         settlements.settlement_export,
         name="dashboard-settlement-export",
     ),
+    path("dashboard/sandbox/", sandbox.sandbox_page, name="dashboard-sandbox"),
+    path("dashboard/sandbox/expire/<uuid:transaction_id>/", sandbox.expire_now, name="dashboard-expire-now"),
+    path("dashboard/sandbox/retry/<uuid:delivery_id>/", sandbox.retry_now, name="dashboard-retry-now"),
     path("dashboard/business/", dashboard.switch_business, name="switch-business"),
     # Signing in, and one's own account. Names with account_ and mfa_ are those by which allauth looks for them.
     path("dashboard/login/", dashboard.SignInPage.as_view(), name="account_login"),

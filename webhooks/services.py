@@ -170,6 +170,16 @@ def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime) -> bool:
     return bool(queued)
 
 
+def hasten(delivery_id: UUID, *, now: datetime) -> bool:
+    """Make the next attempt of a waiting delivery due now; False where it waits for none, or one is under way."""
+    waiting = Delivery.objects.filter(
+        pk=delivery_id, state=Delivery.State.WAITING, lease_token=None, next_attempt_at__gt=now
+    )
+    hastened = bool(waiting.update(next_attempt_at=now))
+    transaction.on_commit(bell.ring, robust=True)
+    return hastened
+
+
 def release(*, business: Business, now: datetime) -> int:
     """Let a business's held deliveries go; return how many there were."""
     released: int = Delivery.objects.filter(business=business, state=Delivery.State.HELD).update(

@@ -27,6 +27,7 @@ class Detail:
     raw: str  # the API's answer, as JSON
     can_capture: bool
     can_refund: bool
+    can_expire: bool  # it waits for something whose time ends
 
 
 def find(business: Business, transaction_id: UUID) -> Transaction | None:
@@ -54,6 +55,7 @@ def detail_of(transaction: Transaction) -> Detail:
         raw=pretty(represent(transaction)),
         can_capture=_is_capturable(transaction, operations),
         can_refund=is_refundable(transaction),
+        can_expire=transaction.is_pending and transaction.awaiting != Transaction.Awaiting.RAIL,
     )
 
 

@@ -1,5 +1,8 @@
 // Closes menus as people expect: by Escape, and by pressing anywhere else.
 
+// On a phone the areas are a strip: begin with the one that is open in sight.
+document.querySelector(".sidebar__area[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 const openMenus = () => document.querySelectorAll("details.menu[open]");
 
 document.addEventListener("pointerdown", (event) => {

@@ -194,6 +194,22 @@ TABLE = [
         path="dashboard/settlements/{batch}/statement.csv",
         get=[302, 200, 200, 200, 200, 404, 403],
     ),
+    # The sandbox
+    Row(
+        route="dashboard/sandbox/",
+        get=MEMBERS,
+        post=[302, 200, 200, 200, 403, 200, 403],
+    ),
+    Row(
+        route="dashboard/sandbox/expire/<uuid:transaction_id>/",
+        path="dashboard/sandbox/expire/{authorised}/",
+        post=[302, 302, 302, 302, 403, 404, 403],
+    ),
+    Row(
+        route="dashboard/sandbox/retry/<uuid:delivery_id>/",
+        path="dashboard/sandbox/retry/{delivery}/",
+        post=[302, 302, 302, 302, 403, 404, 403],
+    ),
     # Webhooks
     Row(
         route="dashboard/webhooks/",

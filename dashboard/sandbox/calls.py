@@ -1,0 +1,53 @@
+"""A signed call to our own API, made as a merchant's server would make it, but without the network."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django.test import Client
+
+from merchants.curl import sign_call
+from merchants.masking import mask_card_numbers
+from merchants.models import ApiKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What was signed and sent, and what came back. Card numbers are masked."""
+
+    string_to_sign: str
+    request: str
+    status: str
+    answer: str
+    document: dict[str, Any]
+
+
+def call(*, key: ApiKey, target: str, body: str) -> Call:
+    """Send a POST through everything that a merchant's call goes through, signature check included."""
+    signed = sign_call(key=key, method="POST", target=target, body=body)
+    client = Client(raise_request_exception=False)
+    answer = client.generic(
+        "POST", target, body.encode(), content_type="application/json", headers=signed.headers
+    )
+    head = [f"POST {target}", *(f"{name}: {value}" for name, value in signed.headers.items())]
+    status = HTTPStatus(answer.status_code)
+    text = answer.content.decode(errors="replace")
+    document = _document(text)
+    return Call(
+        string_to_sign=signed.string_to_sign,
+        request=mask_card_numbers("\n".join([*head, "Content-Type: application/json", "", body])),
+        status=f"{status.value} {status.phrase}",
+        answer=json.dumps(document, indent=2, ensure_ascii=False) if document else text,
+        document=document,
+    )
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,173 @@
+"""Requests to begin with, one for each outcome of the sandbox's own table."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from payments.outcomes import Outcome
+from payments.sandbox_outcomes import (
+    CARD_AMOUNTS,
+    LOST_ANSWER_ACCOUNT,
+    PAYOUT_AMOUNTS,
+    SMALLEST_TRIGGERING_AMOUNT,
+    TEST_CARDS,
+    Special,
+)
+from virtual_accounts.models import Session, VirtualAccount
+
+GOOD_CARD = "4084084084084081"
+USUAL_AMOUNT = 250_000
+PAYMENTS = "/api/payments"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A request with a name. Its body is JSON, as a merchant's server would send it."""
+
+    name: str  # in the address
+    title: str
+    result: str  # what will come of it
+    target: str
+    document: Mapping[str, Any]
+
+    @property
+    def body(self) -> str:
+        return json.dumps(self.document, indent=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: str
+    presets: Sequence[Preset]
+
+
+def groups(*, account: VirtualAccount | None, session: Session | None) -> list[Group]:
+    """Return every preset. Transfers need an account, and a session to be paid."""
+    return [
+        Group("Card payments", list(_cards())),
+        Group("Payouts", list(_payouts())),
+        Group("Card checks", [_check()]),
+        Group("Virtual accounts", list(_transfers(account, session))),
+    ]
+
+
+def _cards() -> Iterable[Preset]:
+    yield _card("success", "A payment that succeeds", "success")
+    yield _card("authorise", "Authorise, capture later", "pending until captured", capture=False)
+    challenge = {"enabled": True, "challenge_preference": "challenge_mandated"}
+    yield _card("3ds", "3-D Secure challenge", "pending: open its redirect_link", three_ds=challenge)
+    for card in TEST_CARDS:
+        yield _card(
+            f"card-{card.number[-4:]}",
+            f"Test card •••• {card.number[-4:]}",
+            _told(card.result),
+            pan=card.number,
+        )
+    for ending, result in CARD_AMOUNTS.items():
+        yield _card(
+            f"amount-{ending}", f"Amount ending in {ending}", _told(result), amount=_ending_in(ending)
+        )
+
+
+def _payouts() -> Iterable[Preset]:
+    yield _payout("payout", "A payout that succeeds", "success")
+    for ending, result in PAYOUT_AMOUNTS.items():
+        told = f"{_told(result)}, gateway code {ending}"
+        yield _payout(f"payout-{ending}", f"Amount ending in {ending}", told, amount=_ending_in(ending))
+    yield _payout(
+        "payout-lost",
+        "The answer is lost",
+        "pending, then success",
+        account_number=LOST_ANSWER_ACCOUNT,
+    )
+
+
+def _check() -> Preset:
+    source = _source(GOOD_CARD) | {"type": "CARD"}
+    document = {"request_type": "card_check", "currency": "NGN", "source": source}
+    return Preset(
+        name="check", title="Is this card alive?", result="success", target=PAYMENTS, document=document
+    )
+
+
+def _transfers(account: VirtualAccount | None, session: Session | None) -> Iterable[Preset]:
+    if account is not None:
+        document = {
+            "request_type": "payment",
+            "payment_method": "virtual_account",
+            "payment_method_id": str(account.pk),
+            "expiry_duration": 3600,
+            "reference": _reference(),
+            "amount": USUAL_AMOUNT,
+            "currency": account.currency,
+        }
+        title, told = "A payment by transfer", "pending until the money arrives"
+        yield Preset(name="transfer", title=title, result=told, target=PAYMENTS, document=document)
+    if session is not None:
+        exact = session.expected_amount
+        yield _arrival("arrival", "The exact amount arrives", "success", session, amount=exact)
+        yield _arrival("mismatch", "Another amount arrives", "mismatch", session, amount=exact + 100)
+
+
+def _arrival(name: str, title: str, result: str, session: Session, *, amount: int) -> Preset:
+    document = {"account_number": session.number_id, "amount": amount, "sender_name": "Chidi Eze"}
+    target = "/api/virtual-accounts/simulate"
+    return Preset(name=name, title=title, result=result, target=target, document=document)
+
+
+def _card(
+    name: str,
+    title: str,
+    result: str,
+    *,
+    amount: int = USUAL_AMOUNT,
+    pan: str = GOOD_CARD,
+    capture: bool = True,
+    three_ds: dict[str, Any] | None = None,
+) -> Preset:
+    document: dict[str, Any] = {
+        "request_type": "payment",
+        "payment_method": "card",
+        "reference": _reference(),
+        "amount": amount,
+        "currency": "NGN",
+        "redirect_url": "http://localhost/done",
+        "source": _source(pan),
+    }
+    document |= {} if capture else {"capture": False}
+    document |= {"3ds": three_ds} if three_ds else {}
+    return Preset(name=name, title=title, result=result, target=PAYMENTS, document=document)
+
+
+def _payout(
+    name: str, title: str, result: str, *, amount: int = USUAL_AMOUNT, account_number: str = "0123456789"
+) -> Preset:
+    document = {
+        "request_type": "payout",
+        "reference": _reference(),
+        "amount": amount,
+        "currency": "NGN",
+        "customer": {"name": "Ada Obi", "account_number": account_number, "bank_code": "058"},
+    }
+    return Preset(name=name, title=title, result=result, target=PAYMENTS, document=document)
+
+
+def _source(pan: str) -> dict[str, str]:
+    card = {"type": "card", "pan": pan, "name": "Ada Obi", "cvv": "408"}
+    return card | {"expiry_month": "12", "expiry_year": "2035"}
+
+
+def _ending_in(ending: str) -> int:
+    return SMALLEST_TRIGGERING_AMOUNT + int(ending)
+
+
+def _told(result: Outcome | Special) -> str:
+    return f"{result.code} {result.summary}" if isinstance(result, Outcome) else result.value.replace("`", "")
+
+
+def _reference() -> str:
+    return f"try-{secrets.token_hex(5)}"
