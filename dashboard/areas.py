@@ -53,7 +53,8 @@ class Link:
 
 
 def links(areas: Sequence[Area], path: str) -> Sequence[Link]:
-    """Return the areas that exist; the one that the path lies in is here."""
+    """Return the areas that exist; the one that the path lies in, if it is one of them, is here."""
     existing = [(area, area.address) for area in areas if area.address]
-    here = max((address for _, address in existing if path.startswith(address)), key=len, default="")
+    everywhere = [address for area in (*AREAS, *ACCOUNT) if (address := area.address)]
+    here = max((address for address in everywhere if path.startswith(address)), key=len, default="")
     return [Link(area.name, address, area.icon, address == here) for area, address in existing]

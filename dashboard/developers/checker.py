@@ -12,7 +12,7 @@ the mistakes that integrators make; one that explains it is named.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from merchants import signing
 from merchants.masking import mask_card_numbers
@@ -172,7 +172,7 @@ def _clock(pasted: Pasted, tolerance: int, now: datetime) -> Step:
     return Step(
         "Clock",
         WRONG,
-        f"{abs(away)} seconds {side} the server's clock; {tolerance} are allowed. "
+        f"{timedelta(seconds=abs(away))} {side} the server's clock; {tolerance} seconds are allowed. "
         "A request pasted later than it was sent shows this too.",
     )
 

@@ -119,6 +119,6 @@ class TestAdministration:
             page.goto(f"{service.base_url}/admin/")
             page.get_by_label("Email").fill(owner["admin_email"])
             page.get_by_label("Password").fill(owner["admin_password"])
-            page.get_by_role("button", name="Log in").click()
+            page.get_by_role("button", name="Sign in").click()
 
             expect(page.get_by_role("heading", name="Site administration")).to_be_visible()

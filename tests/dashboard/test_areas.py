@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard import areas
-from dashboard.areas import AREAS
+from dashboard.areas import ACCOUNT, AREAS
 
 
 class TestAreas:
@@ -28,3 +28,9 @@ class TestLinks:
     @pytest.mark.parametrize("path", ["/dashboard/", "/dashboard/nothing/here"])
     def test_mark_one_area_as_the_one_that_a_page_lies_in(self, path):
         assert [link.name for link in areas.links(AREAS, path) if link.is_here] == ["Overview"]
+
+    def test_mark_none_for_what_is_ones_own(self):
+        assert not any(link.is_here for link in areas.links(AREAS, "/dashboard/account/password/"))
+        assert [link.name for link in areas.links(ACCOUNT, "/dashboard/account/") if link.is_here] == [
+            "Your account"
+        ]

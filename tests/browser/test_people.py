@@ -1,0 +1,181 @@
+"""People in a real browser: a code, a passkey, an invitation, a key, and what a viewer cannot do."""
+
+import json
+import re
+import secrets
+import time
+from dataclasses import dataclass
+
+import pytest
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from playwright.sync_api import expect
+
+from tests.browser.chromium import visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+PASSWORD = "correct horse battery"
+SIZES = {
+    "desk": {"viewport": {"width": 1280, "height": 800}},
+    "phone in the dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+}
+
+
+@dataclass
+class Owner:
+    """Somebody with a business of their own: second factors change how one signs in."""
+
+    base_url: str
+    email: str
+    password: str
+    api_key: str
+    secret_key: str
+
+
+@pytest.fixture
+def owner(service):
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    document = json.loads(made.stdout)
+    return Owner(service.base_url, email, document["password"], document["api_key"], document["secret_key"])
+
+
+@pytest.fixture(params=SIZES)
+def seen(request, browser):
+    with visit(browser, **SIZES[request.param]) as visited:
+        yield visited
+        assert visited.complaints == []
+
+
+def press(page, name, role="button"):
+    """Press, and wait until the next page is there with all its styles and pictures."""
+    with page.expect_navigation():
+        page.get_by_role(role, name=name).first.click()
+
+
+def sign_in(page, owner, base_url=None):
+    page.goto(f"{base_url or owner.base_url}/dashboard/")
+    page.get_by_label("Email").fill(owner.email)
+    page.get_by_label("Password").fill(owner.password)
+    press(page, "Sign in")
+
+
+def code_of(secret, steps=0):
+    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
+
+
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+class TestAuthenticatorApp:
+    def test_is_set_up_and_asked_for(self, owner, seen, browser):
+        page = seen.page
+        sign_in(page, owner)
+        page.goto(f"{owner.base_url}/dashboard/account/")
+        press(page, "Set up", "link")
+        secret = page.locator("[data-secret=totp]").inner_text()
+        page.get_by_label("Code").fill(code_of(secret))
+        press(page, "Turn it on")
+        codes = page.locator("[data-secret=recovery-codes] code").all_inner_texts()
+        assert len(codes) == 10
+        assert fits(page)
+
+        for answer in (code_of(secret, steps=1), codes[0]):
+            with visit(browser) as elsewhere:
+                sign_in(elsewhere.page, owner)
+                expect(elsewhere.page.get_by_role("heading", level=1)).to_have_text("One more step")
+                elsewhere.page.get_by_label("Code").fill(answer)
+                press(elsewhere.page, "Continue")
+                expect(elsewhere.page).to_have_title("Overview · Ada Books")
+                assert elsewhere.complaints == []
+        assert seen.origins - {"data://"} == {owner.base_url}
+
+
+class TestPasskey:
+    def test_is_made_and_signs_in_without_a_password(self, owner, browser):
+        here = owner.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
+        with visit(browser) as seen:
+            page = seen.page
+            devices = page.context.new_cdp_session(page)
+            devices.send("WebAuthn.enable")
+            options = {
+                "protocol": "ctap2",
+                "transport": "internal",
+                "hasResidentKey": True,
+                "hasUserVerification": True,
+                "isUserVerified": True,
+                "automaticPresenceSimulation": True,
+            }
+            devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+            sign_in(page, owner, here)
+            page.goto(f"{here}/dashboard/account/passkeys/new/")
+            page.get_by_label("Name").fill("Laptop")
+            press(page, "Make the passkey")
+            expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
+            page.goto(f"{here}/dashboard/account/")
+            expect(page.get_by_text("Passkey Laptop")).to_be_visible()
+            page.context.clear_cookies()
+
+            page.goto(f"{here}/dashboard/login/")
+            press(page, "Use a passkey")
+
+            expect(page).to_have_title("Overview · Ada Books")
+            assert seen.complaints == []
+
+    def test_is_not_offered_where_browsers_make_none(self, owner, browser):
+        with visit(browser) as seen:
+            seen.page.goto(f"{owner.base_url}/dashboard/login/")
+
+            expect(seen.page.get_by_role("button", name="Use a passkey")).to_be_hidden()
+            assert seen.complaints == []
+
+
+class TestViewer:
+    def test_is_invited_joins_and_changes_nothing(self, owner, seen, browser):
+        page = seen.page
+        sign_in(page, owner)
+        page.goto(f"{owner.base_url}/dashboard/team/")
+        press(page, "Invite somebody", "link")
+        page.get_by_label("Email").fill(f"viewer-{secrets.token_hex(4)}@example.com")
+        page.get_by_label(re.compile("^Viewer")).check()
+        press(page, "Invite")
+        link = page.locator("[data-secret=invitation]").inner_text()
+        assert fits(page)
+
+        with visit(browser) as guest:
+            viewer = guest.page
+            viewer.goto(link)
+            viewer.get_by_label("Your name").fill("Chidi Eze")
+            viewer.get_by_label("Password").fill(PASSWORD)
+            press(viewer, "Join")
+            expect(viewer).to_have_title("Overview · Ada Books")
+            viewer.goto(f"{owner.base_url}/dashboard/developers/")
+            expect(viewer.get_by_text("Only owners and developers may create")).to_be_visible()
+            expect(viewer.get_by_role("link", name="Create key")).to_have_count(0)
+            assert guest.complaints == []
+            viewer.goto(f"{owner.base_url}/dashboard/developers/keys/new/")
+            expect(viewer.get_by_role("heading", level=1)).to_have_text("This is not open to you")
+        page.goto(f"{owner.base_url}/dashboard/activity/")
+        expect(page.get_by_text("Chidi Eze joined as viewer")).to_be_visible()
+        assert fits(page)
+
+
+class TestKey:
+    def test_is_made_shown_once_and_found_in_the_log(self, owner, seen):
+        page = seen.page
+        sign_in(page, owner)
+        page.goto(f"{owner.base_url}/dashboard/developers/")
+        press(page, "Create key", "link")
+        page.get_by_label("Name").fill("Web shop")
+        press(page, "Create key")
+        secret = page.locator("[data-secret=api-key]").inner_text()
+        press(page, "I have kept it", "link")
+        assert secret not in page.content()
+        expect(page.get_by_text("Web shop")).to_be_visible()
+
+        page.goto(f"{owner.base_url}/dashboard/developers/signature/")
+        page.get_by_label("Headers").fill(f"X-Api-Key: {owner.api_key}\nX-Timestamp: 1\nX-Nonce: short")
+        press(page, "Check")
+        expect(page.get_by_role("heading", name="It goes wrong at: headers")).to_be_visible()
+        assert fits(page)
