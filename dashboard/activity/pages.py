@@ -31,8 +31,9 @@ KINDS = [
     ("payment", "Payments"),
     ("payout", "Payouts"),
     ("virtual_account", "Virtual accounts"),
-    ("settlement", "Settlements"),
-    ("fee", "Fees"),
+    ("settlement_batch", "Settlements"),
+    ("wallet", "Wallet"),
+    ("tariff", "Fees"),
     ("business", "The business"),
 ]
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.amounts import written
+
 FACTOR_NAMES = {
     "totp": "an authenticator app",
     "webauthn": "a passkey",
@@ -29,6 +31,14 @@ SENTENCES = {
     "payout.asked": "asked for the payout {target}",
     "payout.reversed": "gave back the payout {target}, which the bank had returned",
     "wallet.topped_up": "topped up the wallet",
+    "settlement_batch.pending": "sent a settlement batch to the bank",
+    "settlement_batch.approved": "approved a settlement batch",
+    "settlement_batch.released": "released a settlement batch into the wallet",
+    "settlement_batch.rejected": "rejected a settlement batch",
+    "reconciliation.recorded": "compared a bank's file with the books",
+    "connectors.chosen": "chose how payments reach the bank",
+    "tariff.agreed": "agreed the fee of {flow}",
+    "tariff.withdrawn": "ended the agreed fee of {flow}",
     "session.signed_in": "signed in",
     "session.signed_out": "signed out",
     "session.sign_in_failed": "failed to sign in: wrong password",
@@ -73,18 +83,28 @@ def sentence(action: str, *, target: str, before: Mapping[str, Any], after: Mapp
         words = action.replace(".", " ").replace("_", " ")
         return f"did: {words} ({target})" if target else f"did: {words}"
     values = {name: shown(value) for name, value in {**before, **after}.items() if value != ""}
-    return pattern.format_map(_Names(values | {"target": target, "factor": FACTOR_NAMES.get(target, target)}))
+    return pattern.format_map(_Names(values | {"target": target, "factor": FACTOR_NAMES.get(target, target), "flow": target.replace("_", " ")}))
 
 
 def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """Return what is different after it, where the sentence does not say so."""
     if action in SAID:
         return []
+    before, after = _with_money(before), _with_money(after)
     return [
         Change(name.replace("_", " "), shown(before.get(name)), shown(after.get(name)) or "none")
         for name in {**before, **after}
         if before.get(name) != after.get(name)
     ]
+
+
+def _with_money(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an amount that stands beside its currency as people do."""
+    amount, currency = values.get("amount"), values.get("currency")
+    if not isinstance(amount, int) or not isinstance(currency, str):
+        return dict(values)
+    rest = {name: value for name, value in values.items() if name not in {"amount", "currency"}}
+    return {"amount": f"{currency} {written(amount, currency)}", **rest}
 
 
 def shown(value: Any) -> str:

@@ -40,6 +40,7 @@ def main() -> None:
             photograph(browser, challenges(service))
             photograph_wrong_code(browser, challenge(service.client))
             photograph_dashboard(browser, service)
+            photograph_people(browser, service)
         with start_service(Path(folder), CHALLENGE_LIFETIME="1") as hasty:
             expired = challenge(hasty.client)
             time.sleep(1.5)
@@ -110,6 +111,50 @@ def photograph_dashboard(browser: Browser, service: Service) -> None:
                 for scheme in ("light", "dark"):
                     seen.page.emulate_media(color_scheme=scheme)
                     seen.page.screenshot(path=FOLDER / f"{name}-{label}-{scheme}.png", full_page=True)
+
+
+# What people see of keys, requests, colleagues and their own account.
+PEOPLE_PAGES = {
+    "account": "account/",
+    "account-password": "account/password/",
+    "account-app": "account/app/",
+    "account-passkey": "account/passkeys/new/",
+    "confirm": "confirm/",
+    "developers": "developers/",
+    "developers-new-key": "developers/keys/new/",
+    "developers-requests": "developers/requests/",
+    "developers-signature": "developers/signature/",
+    "team": "team/",
+    "team-invite": "team/invite/",
+    "activity": "activity/",
+}
+
+
+def photograph_people(browser: Browser, service: Service) -> None:
+    demo = json.loads((service.folder / "credentials.json").read_text())
+    photograph(browser, {"forgotten": f"{service.base_url}/dashboard/login/forgotten/"})
+    with visit(browser, viewport={"width": 1280, "height": 844}) as seen:
+        page = seen.page
+        sign_in(page, f"{service.base_url}/dashboard/", demo["email"], demo["password"])
+        page.goto(f"{service.base_url}/dashboard/team/invite/")
+        page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
+        page.get_by_label("Finance").check()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Invite").click()
+        photograph_as_it_is(page, "team-invited")
+        invitation = page.locator("[data-secret=invitation]").inner_text()
+        for name, path in PEOPLE_PAGES.items():
+            page.goto(f"{service.base_url}/dashboard/{path}")
+            photograph_as_it_is(page, name)
+    photograph(browser, {"invitation": invitation})
+
+
+def photograph_as_it_is(page: Page, name: str) -> None:
+    for label, width in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": 844})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=FOLDER / f"{name}-{label}-{scheme}.png", full_page=True)
 
 
 def sign_in(page: Page, address: str, email: str, password: str) -> None:

@@ -1,6 +1,7 @@
 """The audit trail as people read it: in sentences, narrowed down by the address, exported."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,11 @@ class TestPage:
         assert "changed the role of chidi@example.com" in shown
         assert "<s><bdi>viewer</bdi></s>" in shown
         assert "<bdi>finance</bdi>" in shown
+
+    def test_writes_amounts_as_people_do(self, browser, ada):
+        tell(ada.business, "wallet.topped_up", after={"amount": 250_050, "currency": "NGN"})
+
+        assert "NGN 2500.50" in page(browser)
 
     def test_shows_nothing_of_others(self, other_browser, ada):
         tell(ada.business)
@@ -153,7 +159,8 @@ def actions_in(tree):
             given += node.args[1:2]
         found |= {
             each.value
-            for each in given
-            if isinstance(each, ast.Constant) and isinstance(each.value, str) and "." in each.value
+            for every in given
+            for each in ast.walk(every)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and re.fullmatch(r"[a-z_]+\.[a-z_]+", each.value)
         }
     return found
