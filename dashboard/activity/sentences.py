@@ -30,6 +30,9 @@ SENTENCES = {
     "webhook.test_sent": "sent a test event to the webhook endpoint",
     "payout.asked": "asked for the payout {target}",
     "payout.reversed": "gave back the payout {target}, which the bank had returned",
+    "virtual_account.created": "created the virtual account {target}",
+    "virtual_account.deactivated": "deactivated the virtual account {target}",
+    "virtual_account.activated": "activated the virtual account {target}",
     "wallet.topped_up": "topped up the wallet",
     "settlement_batch.pending": "sent a settlement batch to the bank",
     "settlement_batch.approved": "approved a settlement batch",
@@ -83,7 +86,12 @@ def sentence(action: str, *, target: str, before: Mapping[str, Any], after: Mapp
         words = action.replace(".", " ").replace("_", " ")
         return f"did: {words} ({target})" if target else f"did: {words}"
     values = {name: shown(value) for name, value in {**before, **after}.items() if value != ""}
-    return pattern.format_map(_Names(values | {"target": target, "factor": FACTOR_NAMES.get(target, target), "flow": target.replace("_", " ")}))
+    return pattern.format_map(
+        _Names(
+            values
+            | {"target": target, "factor": FACTOR_NAMES.get(target, target), "flow": target.replace("_", " ")}
+        )
+    )
 
 
 def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:

@@ -161,6 +161,8 @@ def actions_in(tree):
             each.value
             for every in given
             for each in ast.walk(every)
-            if isinstance(each, ast.Constant) and isinstance(each.value, str) and re.fullmatch(r"[a-z_]+\.[a-z_]+", each.value)
+            if isinstance(each, ast.Constant)
+            and isinstance(each.value, str)
+            and re.fullmatch(r"[a-z_]+\.[a-z_]+", each.value)
         }
     return found

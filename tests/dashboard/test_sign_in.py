@@ -69,7 +69,7 @@ class TestSignIn:
         answer = sign_in(Client(enforce_csrf_checks=True))
 
         assert answer.status_code == 403
-        assert b"This is not open to you" in answer.content
+        assert b"That form is no longer valid" in answer.content
         assert "unsafe" not in answer["Content-Security-Policy"]
 
     def test_lets_browsers_say_where_a_form_comes_from(self, visitor):
