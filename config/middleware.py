@@ -30,6 +30,8 @@ SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
 # What machines make for an id: its digits are no card's, whatever they add up to.
 UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\Z")
 
+MACHINES = ("/api/", "/bank/")  # what programs call: no session, no cookie, no form
+
 log = structlog.get_logger("sluice.requests")
 
 
@@ -117,7 +119,7 @@ class SecurityHeaders:
         response = self.get_response(request)
         headers = response.headers
         headers["X-Content-Type-Options"] = "nosniff"
-        if request.path.startswith("/api/") and headers.get("Content-Type", "").startswith("application/"):
+        if request.path.startswith(MACHINES) and headers.get("Content-Type", "").startswith("application/"):
             headers.setdefault("Cache-Control", "no-store")
             return response
         form_action = headers.get("X-Form-Action", "")
@@ -148,7 +150,7 @@ class ApiEntrance:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path:  # PostgreSQL stores no such text and refuses to look for it
             raise Http404
-        if request.path.startswith("/api/"):
+        if request.path.startswith(MACHINES):
             refusal = self._refusal(request)
             if refusal is not None:
                 return refusal
@@ -167,7 +169,7 @@ class ForPages:
     """Makes a middleware of Django's step aside for the API: signed calls have no session, cookie or form."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path.startswith("/api/"):
+        if request.path.startswith(MACHINES):
             return self.get_response(request)  # type: ignore[attr-defined,no-any-return]
         return super().__call__(request)  # type: ignore[misc,no-any-return]
 

@@ -22,7 +22,7 @@ from dashboard.virtual_accounts import pages as virtual_accounts
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
-from payments import views
+from payments import bank, views
 from payments.pages import challenge, transfer
 from virtual_accounts import views as accounts
 
@@ -46,6 +46,8 @@ urlpatterns = [
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
     re_path(r"^api/", api_docs.NoSuchEndpoint.as_view()),
+    # The bank that hosts virtual accounts
+    path("bank/transfers", bank.BankTransfersView.as_view(), name="bank-transfers"),
     # Pages for payers
     path("3ds/<str:token>", challenge.ChallengePage.as_view(), name="challenge"),
     path("pay/<uuid:payment_id>", transfer.transfer_page, name="pay"),

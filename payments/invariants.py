@@ -5,20 +5,8 @@ See `ledger.invariants` for the manner. `check_ledger` checks all of them.
 
 from ledger import invariants as ledger
 from ledger.invariants import Invariant
-
-# What an entry of a kind has moved on an account: one row each, by the entry's cause.
-_MOVED = """
-    SELECT entry.cause, entry.currency, entry.business_id, posting.amount
-    FROM ledger_entry entry
-        JOIN ledger_posting posting ON posting.entry_id = entry.id
-        JOIN ledger_account account ON account.id = posting.account_id
-    WHERE entry.kind = '{kind}' AND account.kind = '{account}'
-"""
-
-
-def moved(kind: str, account: str) -> str:
-    return _MOVED.format(kind=kind, account=account)
-
+from payments import transfer_invariants as transfers
+from payments.entries import moved
 
 _CAPTURED = "payment.request_type = 'payment' AND payment.method = 'card' AND payment.status = 'success'"
 
@@ -242,4 +230,5 @@ INVARIANTS = (
                 AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
         """,
     ),
+    *transfers.INVARIANTS,
 )

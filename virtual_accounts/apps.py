@@ -7,6 +7,7 @@ from merchants.guards import AppendOnly, Final, put_up_after_migrate
 GUARDS = (
     AppendOnly("virtual_accounts_transfer"),
     Final("virtual_accounts_session", "status", unless="pending"),
+    Final("virtual_accounts_unappliedmoney", "state", unless="open"),
 )
 
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
 from payments.cards import Card
-from payments.fees import flow_of
+from payments.fees import Snapshot, flow_of
 from payments.idempotency import DuplicateReference
 from payments.identifiers import new_id, retrieval_reference_number, trace_numbers
 from payments.models import Transaction
@@ -44,10 +44,9 @@ def open_intent(
         business=business,
         reference=reference,
         fingerprint=fingerprint,
-        fee_rule=price_list.snapshot(business, flow_of(fields["request_type"], fields["method"])),
         created_at=now,
         # Should this process die before it hears the rail's answer, somebody asks again.
-        **({"next_query_at": now + FIRST_QUERY_AFTER} | fields),
+        **({"next_query_at": now + FIRST_QUERY_AFTER, "fee_rule": _fee_rule(business, fields)} | fields),
     )
     if insert_if_absent(new):
         return Intent(new, is_new=True)
@@ -55,6 +54,10 @@ def open_intent(
     if existing.fingerprint != fingerprint:
         raise DuplicateReference(id=str(existing.pk), status=existing.status)
     return Intent(existing, is_new=False)
+
+
+def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:
+    return price_list.snapshot(business, flow_of(fields["request_type"], fields["method"]))
 
 
 def order_fields(request: dict[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from ledger.models import Account, Posting
 from merchants.audit import Actor
 from payments.invariants import INVARIANTS
 from payments.models import Transaction
-from payments.services import reversals
+from payments.services import reversals, unapplied
 from tests import orders
 from tests.ledger.tampering import tampering
 from tests.wallets import fill_wallet
+from virtual_accounts.models import UnappliedMoney
 from webhooks import services as webhooks
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +58,23 @@ def books(ada, api, settings):
         actor=STAFF,
         now=timezone.now(),
     )
+
+    transfers_of_all_kinds(api)
+
+
+def transfers_of_all_kinds(api):
+    """One applied, one that made a payment, one each unapplied, credited and returned; and an open session."""
+    accounts = "/api/virtual-accounts"
+    number = api.post(accounts, orders.static_account()).json()["customer"]["account_number"]
+    dynamic = api.post(accounts, orders.dynamic_account()).json()["id"]
+    paid, _ = (api.post("/api/payments", orders.transfer_payment(dynamic)).json() for _ in range(2))
+    details = paid["virtual_account_details"]
+    for told in ({"account_number": number}, *[{"account_number": details["account_number"]}] * 4):
+        api.post(f"{accounts}/simulate", told | {"amount": 50_000})
+    credited, returned, _ = UnappliedMoney.objects.order_by("id")
+    because = {"reason": "It came too late", "actor": STAFF, "now": timezone.now()}
+    unapplied.credit(credited.pk, **because)
+    unapplied.return_to_sender(returned.pk, account_number="0123456789", bank_code="058", **because)
 
 
 def broken():
@@ -106,6 +124,21 @@ BREAKERS = {
     "what_failed_costs_nothing": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
     "what_is_final_was_logged_once": "DELETE FROM payments_transition WHERE attribute = 'status'",
     "events_tell_what_happened": "UPDATE webhooks_delivery SET event = 'payout.failed'",
+    "transfer_payments_are_booked": "DELETE FROM ledger_entry WHERE kind = 'virtual_account'",
+    "transfer_payments_have_transfers": (
+        "UPDATE virtual_accounts_transfer SET amount = amount + 1 WHERE applied = 'session'"
+    ),
+    "unapplied_transfers_are_kept": "DELETE FROM virtual_accounts_unappliedmoney WHERE state = 'open'",
+    "unapplied_money_is_booked": "DELETE FROM ledger_entry WHERE kind = 'unapplied_in'",
+    "decided_money_has_left": (
+        "UPDATE virtual_accounts_unappliedmoney SET state = 'open', decided_at = NULL WHERE state = 'credited'"
+    ),
+    "sessions_and_payments_end_alike": (
+        "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
+    ),
+    "numbers_are_held_while_sessions_are_open": (
+        "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
+    ),
     "outcomes_are_told": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
 }
 

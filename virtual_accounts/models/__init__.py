@@ -3,7 +3,7 @@
 from virtual_accounts.models.accounts import VirtualAccount, VirtualAccountQuerySet
 from virtual_accounts.models.numbers import AccountNumber, NumberSeries
 from virtual_accounts.models.sessions import Session, SessionEnded, SessionQuerySet
-from virtual_accounts.models.transfers import Transfer, UnappliedMoney
+from virtual_accounts.models.transfers import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
 
 __all__ = [
     "AccountNumber",
@@ -13,6 +13,7 @@ __all__ = [
     "SessionQuerySet",
     "Transfer",
     "UnappliedMoney",
+    "UnappliedMoneyQuerySet",
     "VirtualAccount",
     "VirtualAccountQuerySet",
 ]

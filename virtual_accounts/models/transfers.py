@@ -1,5 +1,8 @@
 """Bank transfers that arrived, and the money among them that fits nothing."""
 
+from __future__ import annotations
+
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -64,13 +67,19 @@ class Transfer(models.Model):
         return self.applied == self.Applied.UNAPPLIED
 
 
+class UnappliedMoneyQuerySet(models.QuerySet["UnappliedMoney"]):
+    def open(self) -> UnappliedMoneyQuerySet:
+        """What waits for a decision."""
+        return self.filter(state=UnappliedMoney.State.OPEN)
+
+
 class UnappliedMoney(models.Model):
     """A transfer that fits nothing, kept for its owner until somebody decides. Amounts are minor units."""
 
     class State(models.TextChoices):
         OPEN = "open"  # waits for a decision
-        RETURNED = "returned"  # sent back to its sender by a payout
-        CREDITED = "credited"  # given to the owner
+        RETURNED = "returned"  # a payout to its sender was ordered; final
+        CREDITED = "credited"  # given to its owner; final
 
     id = models.UUIDField(primary_key=True, editable=False)
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -80,9 +89,11 @@ class UnappliedMoney(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     reason = models.CharField(max_length=255, blank=True)  # why it was returned or credited
     actor = models.CharField(max_length=254, blank=True)
-    reference = models.CharField(max_length=100, blank=True)  # of the payout or payment that took it
+    reference = models.CharField(max_length=100, blank=True)  # of the payout to its sender
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
+
+    objects: ClassVar = UnappliedMoneyQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "unapplied money"
@@ -102,3 +113,13 @@ class UnappliedMoney(models.Model):
 
     def __str__(self) -> str:
         return f"{self.amount} {self.currency} ({self.state})"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == self.State.OPEN
+
+    def decide(self, state: State, *, reason: str, actor: str, reference: str, now: datetime) -> None:
+        """Say what became of it. The caller holds its lock and has seen that it is open."""
+        self.state, self.reason, self.actor, self.reference = state, reason, actor, reference
+        self.decided_at = now
+        self.save(update_fields=["state", "reason", "actor", "reference", "decided_at"])

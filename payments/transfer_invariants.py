@@ -1,0 +1,93 @@
+"""What ties bank transfers to payments, to unapplied money and to the ledger: nothing that arrives vanishes."""
+
+from ledger.invariants import Invariant
+from payments.entries import moved
+
+INVARIANTS = (
+    Invariant(
+        name="transfer_payments_are_booked",
+        rule="A successful payment into a virtual account has an entry of its amount, and nothing else has one.",
+        sql=f"""
+            SELECT 'transaction ' || coalesce(payment.id, booked.cause)
+            FROM (
+                SELECT * FROM payments_transaction WHERE method = 'virtual_account' AND status = 'success'
+            ) payment FULL JOIN ({moved("virtual_account", "bank_clearing")}) booked ON booked.cause = payment.id
+            WHERE payment.id IS NULL OR booked.amount IS NULL OR booked.amount <> -payment.amount
+                OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id
+        """,
+    ),
+    Invariant(
+        name="transfer_payments_have_transfers",
+        rule="A successful payment into a virtual account has the transfer that paid it, and the other way round.",
+        sql="""
+            SELECT 'session ' || coalesce(payment.session_id, transfer.session_id)
+            FROM (
+                SELECT * FROM payments_transaction WHERE method = 'virtual_account' AND status = 'success'
+            ) payment FULL JOIN (
+                SELECT * FROM virtual_accounts_transfer WHERE applied <> 'unapplied'
+            ) transfer ON transfer.session_id = payment.session_id
+            WHERE payment.id IS NULL OR transfer.id IS NULL OR transfer.amount <> payment.amount
+                OR transfer.currency <> payment.currency
+        """,
+    ),
+    Invariant(
+        name="unapplied_transfers_are_kept",
+        rule="A transfer that fits nothing is unapplied money of the number's owner, and no other one is.",
+        sql="""
+            SELECT 'transfer ' || coalesce(transfer.id, money.transfer_id)
+            FROM (
+                SELECT transfer.*, account.business_id FROM virtual_accounts_transfer transfer
+                    JOIN virtual_accounts_virtualaccount account ON account.id = transfer.account_id
+                WHERE transfer.applied = 'unapplied'
+            ) transfer FULL JOIN virtual_accounts_unappliedmoney money ON money.transfer_id = transfer.id
+            WHERE transfer.id IS NULL OR money.id IS NULL OR money.amount <> transfer.amount
+                OR money.currency <> transfer.currency OR money.business_id <> transfer.business_id
+        """,
+    ),
+    Invariant(
+        name="unapplied_money_is_booked",
+        rule="Unapplied money has an entry of its amount, and nothing else has one.",
+        sql=f"""
+            SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
+            FROM virtual_accounts_unappliedmoney money
+                FULL JOIN ({moved("unapplied_in", "unapplied")}) booked ON booked.cause = money.transfer_id
+            WHERE money.id IS NULL OR booked.amount IS NULL OR booked.amount <> money.amount
+                OR booked.currency <> money.currency OR booked.business_id <> money.business_id
+        """,
+    ),
+    Invariant(
+        name="decided_money_has_left",
+        rule="Unapplied money that was returned or credited has left its account, and what is open has not.",
+        sql=f"""
+            SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
+            FROM (SELECT * FROM virtual_accounts_unappliedmoney WHERE state <> 'open') money
+                FULL JOIN ({moved("unapplied_out", "unapplied")}) booked ON booked.cause = money.transfer_id
+            WHERE money.id IS NULL OR booked.amount IS NULL OR booked.amount <> -money.amount
+        """,
+    ),
+    Invariant(
+        name="sessions_and_payments_end_alike",
+        rule="A session has one payment: pending with it, successful with it, and failed otherwise.",
+        sql="""
+            SELECT 'session ' || session.id
+            FROM virtual_accounts_session session
+                LEFT JOIN payments_transaction payment ON payment.session_id = session.id
+            WHERE payment.id IS NULL OR payment.status <> CASE
+                WHEN session.status IN ('pending', 'success') THEN session.status ELSE 'failed' END
+        """,
+    ),
+    Invariant(
+        name="numbers_are_held_while_sessions_are_open",
+        rule="A dynamic account holds a number while its session is open, and no longer; a static one its own.",
+        sql="""
+            SELECT 'number ' || number.number
+            FROM virtual_accounts_accountnumber number
+                LEFT JOIN virtual_accounts_virtualaccount holder ON holder.id = number.holder_id
+                LEFT JOIN virtual_accounts_session session
+                    ON session.number_id = number.number AND session.status = 'pending'
+            WHERE holder.type = 'static' AND holder.account_number <> number.number
+                OR holder.type = 'dynamic' AND session.id IS NULL
+                OR holder.id IS NULL AND session.id IS NOT NULL
+        """,
+    ),
+)

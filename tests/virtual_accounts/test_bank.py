@@ -1,0 +1,156 @@
+"""The hosting bank's notifications, signed as its own documentation says and not with the service's code."""
+
+import hashlib
+import hmac
+import json
+import time
+
+import pytest
+
+from payments.models import Transaction
+from virtual_accounts.models import Transfer
+
+pytestmark = pytest.mark.django_db
+
+KEYS = ["bank-key-of-today-0123456789-0123456789", "bank-key-of-yesterday-0123456789-01234567"]
+PATH = "/bank/transfers"
+
+
+@pytest.fixture(autouse=True)
+def _keys(settings):
+    settings.BANK_NOTIFICATION_KEYS = KEYS
+
+
+@pytest.fixture
+def tell(client):
+    """Return a function that sends a notification and answers with what is said to it."""
+
+    def send(body, *, key=KEYS[0], timestamp=None, **headers):
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        timestamp = timestamp or str(int(time.time()))
+        signature = hmac.new(key.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
+        signed = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature} | headers
+        return client.generic("POST", PATH, raw, content_type="application/json", headers=signed)
+
+    return send
+
+
+def notification(number, **changes):
+    told = {"bank_reference": "nip-1", "account_number": number, "amount": 50_000, "currency": "NGN"}
+    return told | {"sender_name": "Bisi Ojo"} | changes
+
+
+class TestNotification:
+    def test_pays_the_payment(self, api, dynamic, pay_into, tell):
+        payment = pay_into(dynamic)
+
+        answer = tell(notification(payment["virtual_account_details"]["account_number"]))
+
+        paid = api.get(f"/api/payments/{payment['reference']}").json()
+        assert (answer.status_code, answer.json()) == (
+            200,
+            {"bank_reference": "nip-1", "applied": "session", "reason": "", "replayed": False},
+        )
+        assert paid["response_summary"] == "Payment of 50000 NGN received from Bisi Ojo"
+
+    def test_repeated_is_booked_once(self, static, tell):
+        told = notification(static["customer"]["account_number"])
+
+        answers = [tell(told, key=key).json() for key in KEYS]
+
+        assert [answer["replayed"] for answer in answers] == [False, True]
+        assert Transaction.objects.count() == Transfer.objects.count() == 1
+
+    @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}])
+    def test_with_the_reference_of_another_is_refused(self, static, tell, change):
+        told = notification(static["customer"]["account_number"])
+        tell(told)
+
+        answer = tell(told | change)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
+        assert Transfer.objects.count() == 1
+
+    def test_of_another_currency_is_kept_as_unapplied(self, static, tell):
+        answer = tell(notification(static["customer"]["account_number"], currency="USD"))
+
+        assert (answer.json()["applied"], answer.json()["reason"]) == ("unapplied", "other_currency")
+
+    def test_without_a_sender_is_of_an_unknown_one(self, static, tell):
+        told = notification(static["customer"]["account_number"])
+        del told["sender_name"]
+
+        tell(told)
+
+        summary = Transaction.objects.get().response_summary
+        assert summary == "Payment of 50000 NGN received from Unknown sender"
+
+    def test_of_a_number_that_nobody_has_is_answered_with_404(self, tell):
+        answer = tell(notification("0123456789"))
+
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown_account")
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("bank_reference", ""), ("bank_reference", "a b"), ("bank_reference", None),
+            ("account_number", "1"), ("amount", 0), ("amount", "50000"), ("amount", 1.5),
+            ("currency", "naira"), ("sender_bank_code", "999"), ("sender_account_number", "12"),
+            ("colour", "green"),
+        ],
+    )  # fmt: skip
+    def test_with_a_wrong_field_is_refused(self, static, tell, field, value):
+        answer = tell(notification(static["customer"]["account_number"], **{field: value}))
+
+        assert answer.status_code == 400
+        assert {error["field"] for error in answer.json()["errors"]} == {field}
+        assert not Transfer.objects.exists()
+
+    @pytest.mark.parametrize("body", [b"{", b"[]", b'{"amount": 1, "amount": 2}', b"\xff"])
+    def test_that_is_no_json_object_is_refused(self, tell, body):
+        assert tell(body).json()["code"] == "malformed_json"
+
+    def test_is_taken_where_no_merchant_has_simulations(self, static, tell, settings):
+        settings.SANDBOX = False
+
+        assert tell(notification(static["customer"]["account_number"])).status_code == 200
+
+
+class TestSignature:
+    @pytest.mark.parametrize(
+        ("change", "code"),
+        [
+            ({"X-Bank-Signature": ""}, "missing_header"),
+            ({"X-Bank-Timestamp": ""}, "missing_header"),
+            ({"X-Bank-Signature": "abc"}, "malformed_header"),
+            ({"X-Bank-Timestamp": "now"}, "malformed_header"),
+            ({"X-Bank-Signature": "0" * 64}, "invalid_signature"),
+            ({"X-Bank-Timestamp": str(int(time.time()) - 1)}, "invalid_signature"),
+        ],
+    )
+    def test_must_fit(self, static, tell, change, code):
+        answer = tell(notification(static["customer"]["account_number"]), **change)
+
+        assert (answer.status_code, answer.json()["code"]) == (401, code)
+        assert "string_to_sign" not in answer.json()
+        assert not Transfer.objects.exists()
+
+    def test_of_an_unknown_key_is_refused(self, tell):
+        assert tell(notification("1000000014"), key="x" * 40).json()["code"] == "invalid_signature"
+
+    @pytest.mark.parametrize("off", [-302, 302])
+    def test_is_good_for_five_minutes(self, tell, off):
+        answer = tell(notification("1000000014"), timestamp=str(int(time.time()) + off))
+
+        assert answer.json()["code"] == "timestamp_out_of_range"
+
+    def test_counts_for_nothing_where_no_bank_is_configured(self, tell, settings):
+        settings.BANK_NOTIFICATION_KEYS = []
+
+        answer = tell(notification("1000000014"))
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert answer["Retry-After"]
+
+    def test_is_never_a_get(self, client):
+        assert client.get(PATH).status_code in {401, 405}

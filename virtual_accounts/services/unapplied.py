@@ -1,0 +1,22 @@
+"""Unapplied money, as those who decide about it find it."""
+
+from uuid import UUID
+
+from merchants.models import Business
+from virtual_accounts.models import UnappliedMoney, UnappliedMoneyQuerySet
+
+
+def of(business: Business) -> UnappliedMoneyQuerySet:
+    """Return what a business owns of it, decided or not, newest first, with what came from the bank."""
+    found: UnappliedMoneyQuerySet = UnappliedMoney.objects.filter(business=business)
+    return found.select_related("transfer").order_by("-id")
+
+
+def lock(unapplied_id: UUID) -> UnappliedMoney:
+    """Return it as it is, locked until the transaction ends."""
+    found: UnappliedMoney = (
+        UnappliedMoney.objects.select_for_update(of=("self",))
+        .select_related("business", "transfer")
+        .get(pk=unapplied_id)
+    )
+    return found
