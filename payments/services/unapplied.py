@@ -18,8 +18,8 @@ from merchants.errors import Problem
 from merchants.idempotency import keyed_hash
 from payments import banks, fees
 from payments.models import InvalidState, Transaction
-from payments.rails import payout_bank
 from payments.services import bookings
+from payments.services.connectors import bank_for
 from payments.services.intents import Intent, open_intent
 from payments.services.orders import payout_order
 from payments.services.settlement import ask_if_new
@@ -69,11 +69,11 @@ def return_to_sender(
     :raises SenderUnknown: no account is named, and the bank told none
     :raises RailUnavailable: no bank is configured for payouts
     """
-    bank = payout_bank()
+    bank = bank_for(unapplied.owner(unapplied_id))
     with database.atomic():
         money = _lock_open(unapplied_id)
         intent = _order_return(
-            money, account_number=account_number, bank_code=bank_code, reason=reason, now=now
+            money, bank.name, account_number=account_number, bank_code=bank_code, reason=reason, now=now
         )
         money.decide(
             UnappliedMoney.State.RETURNED,
@@ -97,7 +97,7 @@ def _lock_open(unapplied_id: UUID) -> UnappliedMoney:
 
 
 def _order_return(
-    money: UnappliedMoney, *, account_number: str, bank_code: str, reason: str, now: datetime
+    money: UnappliedMoney, connector: str, *, account_number: str, bank_code: str, reason: str, now: datetime
 ) -> Intent:
     """Write the payout to the sender; nobody is charged for it."""
     transfer = money.transfer
@@ -109,6 +109,7 @@ def _order_return(
         business=money.business,
         reference=f"return_{money.pk.hex}",
         fingerprint=keyed_hash({"unapplied": str(money.pk)}),
+        connector=connector,
         now=now,
         request_type=Transaction.RequestType.PAYOUT,
         method=Transaction.Method.BANK,

@@ -61,26 +61,36 @@ def receive(
 ) -> Receipt:
     """Keep a transfer and apply it, within the caller's transaction.
 
-    The open session of the number is locked first, and only then the clock is looked at: of an arrival and
-    an expiry one goes first, and the other sees what it did. With `owner`, only that business's numbers
-    are known.
+    The account is held and the open session of the number locked, and only then the clock is looked at: of
+    an arrival and an expiry one goes first, and the other sees what it did. With `owner`, only that
+    business's numbers are known.
 
     :raises UnknownAccount: nobody has, or had, the number
     :raises DuplicateReference: the bank's reference belongs to a different transfer
     """
-    number = _NUMBER.find(notice.account_number)
-    account = number.last_holder if number is not None else None
-    if number is None or account is None or (owner is not None and owner.pk != account.business_id):
+    account = _account_of(notice.account_number)
+    if owner is not None and owner.pk != account.business_id:
         raise UnknownAccount
-    session = sessions.lock_open(number.pk)
+    # Held first, although its session is what counts: PostgreSQL keeps the lock of a session that turns out
+    # to be over, and with that in hand it would be too late to wait for whoever deactivates the account.
+    session = sessions.lock_open(notice.account_number)
     now = clock()
     decision = _decide(notice, account, session, now=now)
     ended = _session_to_end(notice, account, session, decision, now=now)
     transfer = _fact(notice, account, decision, ended, now=now)
     if not insert_if_absent(transfer):
-        return _told_before(notice, number)
+        return _told_before(notice)
     _apply(transfer, ended, now=now)
     return Receipt(transfer, ended, is_new=True)
+
+
+def _account_of(number: str) -> VirtualAccount:
+    """Return the account that holds a number, or held it last; nobody changes it for the time being."""
+    found = _NUMBER.find(number)
+    account = accounts.hold(found.last_holder_id) if found and found.last_holder_id else None
+    if account is None:
+        raise UnknownAccount
+    return account
 
 
 def _session_to_end(
@@ -101,15 +111,9 @@ def _decide(notice: Notice, account: VirtualAccount, session: Session | None, *,
         return Decision(Applied.SESSION) if is_exact else Decision(Applied.UNAPPLIED, Reason.MISMATCH)
     if not account.is_static:
         return Decision(Applied.UNAPPLIED, _why_too_late(notice.account_number))
-    # An open session, over or not, means that the account is active: a deactivation would have ended it.
-    if session is None and not _is_active(account):
+    if not account.is_active:
         return Decision(Applied.UNAPPLIED, Reason.INACTIVE)
     return Decision(Applied.NEW_PAYMENT)
-
-
-def _is_active(account: VirtualAccount) -> bool:
-    held = accounts.hold(account.pk)
-    return held is not None and held.is_active
 
 
 def _why_too_late(number: str) -> Transfer.Reason:
@@ -168,10 +172,10 @@ def _unapplied(transfer: Transfer, *, now: datetime) -> UnappliedMoney:
     )
 
 
-def _told_before(notice: Notice, number: AccountNumber) -> Receipt:
+def _told_before(notice: Notice) -> Receipt:
     """Return the transfer that this notice repeats; the first one decides what became of it."""
     first = Transfer.objects.select_related("session").get(bank_reference=notice.bank_reference)
-    if (first.number_id, first.amount) != (number.pk, notice.amount) or notice.currency not in {
+    if (first.number_id, first.amount) != (notice.account_number, notice.amount) or notice.currency not in {
         "",
         first.currency,
     }:
@@ -179,4 +183,4 @@ def _told_before(notice: Notice, number: AccountNumber) -> Receipt:
     return Receipt(first, first.session, is_new=False)
 
 
-_NUMBER = Lookup(AccountNumber, "number", joined=("last_holder",))
+_NUMBER = Lookup(AccountNumber, "number")

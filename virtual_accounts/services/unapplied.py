@@ -12,6 +12,11 @@ def of(business: Business) -> UnappliedMoneyQuerySet:
     return found.select_related("transfer").order_by("-id")
 
 
+def owner(unapplied_id: UUID) -> Business:
+    """Return the business that owns it."""
+    return UnappliedMoney.objects.select_related("business").get(pk=unapplied_id).business
+
+
 def lock(unapplied_id: UUID) -> UnappliedMoney:
     """Return it as it is, locked until the transaction ends."""
     found: UnappliedMoney = (

@@ -1,0 +1,279 @@
+"""Everybody at once. Each test says which guard it watches: without it, the test fails (on PostgreSQL, that
+is: on SQLite a transaction that writes is a lock on everything)."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from payments.models import Transaction
+from payments.services import deactivation, expiry, transfers
+from payments.services.transfers import Notice
+from payments.services.virtual_account_payments import SessionOpen
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.racing import racers
+from tests.transactions import start
+from tests.webhooks.rows import make_endpoint
+from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts, numbers
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+A_MILLISECOND = timedelta(milliseconds=1)
+
+
+@pytest.fixture
+def business():
+    business = BusinessFactory()
+    make_endpoint(business=business)
+    return business
+
+
+def open_account(business, order):
+    request = read_account(order, business=business)
+    return accounts.create(business=business, request=request, now=NOON).account
+
+
+@pytest.fixture
+def dynamic(business):
+    return open_account(business, orders.dynamic_account())
+
+
+@pytest.fixture
+def static(business):
+    return open_account(business, orders.static_account())
+
+
+def pay_into(account, **changes):
+    order = orders.transfer_payment(str(account.pk), **changes)
+    return start(order, business=account.business, now=NOON)
+
+
+def transfer(number, amount=50_000, *, at=NOON, bank_reference=None):
+    notice = Notice(
+        bank_reference=bank_reference or uuid.uuid4().hex,
+        account_number=number,
+        amount=amount,
+        sender_name="Bisi Ojo",
+    )
+    return transfers.receive(notice, clock=lambda: at)
+
+
+def expire(*, at):
+    return sum(expiry.expire_sessions(clock=lambda: at))
+
+
+def finishes(payment):
+    return list(payment.transitions.filter(attribute="status").values_list("after", "cause"))
+
+
+def raised(answers):
+    return [answer for answer in answers if isinstance(answer, Exception)]
+
+
+class TestTheEndOfASession:
+    @pytest.mark.parametrize("off", [-1, 0, 1])
+    def test_is_either_the_transfer_or_the_expiry(self, dynamic, off):
+        """Guards the lock in `sessions.lock_open` and `sessions.expire`."""
+        with racers(2) as threads:
+            for _ in range(67):
+                payment = pay_into(dynamic)
+                end = payment.session.expires_at
+
+                receipt, expired = threads.race(
+                    partial(transfer, payment.session.number_id, at=end + off * A_MILLISECOND),
+                    partial(expire, at=end),
+                )
+                expire(at=end)
+
+                payment.refresh_from_db()
+                is_paid = not receipt.transfer.is_unapplied
+                assert not (is_paid and off >= 0)
+                assert payment.status == ("success" if is_paid else "failed")
+                assert payment.session.status == ("success" if is_paid else "expired")
+                assert expired == (0 if is_paid else expired)
+                assert finishes(payment) == [("success", "transfer") if is_paid else ("failed", "expiry")]
+                assert Delivery.objects.filter(subject=payment.pk).count() == 1
+                assert UnappliedMoney.objects.filter(transfer=receipt.transfer).exists() != is_paid
+
+    def test_is_one_of_transfer_expiry_and_deactivation(self, business):
+        """Guards the order of locks: the account, then its session, then the payment."""
+        with racers(3) as threads:
+            for turn in range(40):
+                make = orders.static_account if turn % 2 else orders.dynamic_account
+                account = open_account(business, make())
+                payment = pay_into(account)
+                end = payment.session.expires_at
+
+                answers = threads.race(
+                    partial(transfer, payment.session.number_id, at=end - A_MILLISECOND),
+                    partial(expire, at=end),
+                    partial(deactivation.deactivate, account.pk, now=end),
+                )
+
+                payment.refresh_from_db()
+                assert not raised(answers), [str(r) for r in raised(answers)]
+                ends = {"success": "success", "expired": "failed", "failed": "failed"}
+                assert payment.status == ends[payment.session.status]
+                assert len(finishes(payment)) == 1
+                assert Delivery.objects.filter(subject=payment.pk).count() == 1
+                received = answers[0].transfer
+                assert received.amount == sum(
+                    UnappliedMoney.objects.filter(transfer=received).values_list("amount", flat=True)
+                ) + sum(
+                    Transaction.objects.filter(session=received.session_id, status="success").values_list(
+                        "amount", flat=True
+                    )
+                )
+
+
+class TestTransfers:
+    def test_that_are_equal_are_booked_once(self, static):
+        """Guards the unique bank reference and `insert_if_absent`."""
+        with racers(20) as threads:
+            for turn in range(5):
+                answers = threads.race(
+                    *[partial(transfer, static.account_number, bank_reference=f"nip-{turn}")] * 20
+                )
+
+                assert not raised(answers)
+                assert sorted(answer.is_new for answer in answers) == [False] * 19 + [True]
+                assert len({answer.transfer.pk for answer in answers}) == 1
+        assert Transfer.objects.count() == Transaction.objects.count() == Delivery.objects.count() == 5
+
+    def test_two_at_once_on_one_session_are_one_applied_and_one_not(self, dynamic):
+        """Guards the lock in `sessions.lock_open`."""
+        with racers(2) as threads:
+            for _ in range(50):
+                payment = pay_into(dynamic)
+
+                answers = threads.race(*[partial(transfer, payment.session.number_id)] * 2)
+
+                assert not raised(answers)
+                assert sorted(answer.transfer.applied for answer in answers) == ["session", "unapplied"]
+                payment.refresh_from_db()
+                assert finishes(payment) == [("success", "transfer")]
+                assert Delivery.objects.filter(subject=payment.pk).count() == 1
+
+    def test_of_different_amounts_at_once_end_a_session_once(self, dynamic):
+        """Guards the same lock: the second one cannot turn a mismatch into a success."""
+        with racers(2) as threads:
+            for _ in range(50):
+                payment = pay_into(dynamic)
+
+                answers = threads.race(
+                    partial(transfer, payment.session.number_id, 50_000),
+                    partial(transfer, payment.session.number_id, 40_000),
+                )
+
+                assert not raised(answers)
+                payment.refresh_from_db()
+                assert len(finishes(payment)) == 1
+                received = UnappliedMoney.objects.filter(transfer__number=payment.session.number_id)
+                assert sum(received.values_list("amount", flat=True)) == (
+                    40_000 if payment.status == "success" else 90_000
+                )
+
+    def test_to_an_account_that_is_being_deactivated_are_a_payment_or_unapplied(self, business):
+        """Guards the hold on the account in `transfers._is_active`."""
+        with racers(2) as threads:
+            for _ in range(30):
+                account = open_account(business, orders.static_account())
+
+                receipt, switched_off = threads.race(
+                    partial(transfer, account.account_number),
+                    partial(deactivation.deactivate, account.pk, now=NOON),
+                )
+
+                assert not raised([receipt, switched_off])
+                payments = Transaction.objects.filter(session__account=account).count()
+                unapplied = UnappliedMoney.objects.filter(transfer__account=account).count()
+                assert (payments, unapplied) in {(1, 0), (0, 1)}
+
+
+class TestOpening:
+    def test_forty_sessions_at_once_takes_forty_numbers(self, dynamic):
+        """Guards `numbers.take`: with an empty pool, and with one that has just enough."""
+        with racers(40) as threads:
+            for turn in range(3):
+                if turn == 0:
+                    AccountNumber.objects.all().delete()
+                answers = threads.race(*[partial(pay_into, dynamic)] * 40)
+
+                assert not raised(answers)
+                assert len({answer.session.number_id for answer in answers}) == 40
+        assert Session.objects.values("number").distinct().count() == Session.objects.count() == 120
+
+    def test_equal_requests_at_once_opens_one_session(self, dynamic):
+        """Guards the reference's unique key: whoever comes second takes no number."""
+        with racers(8) as threads:
+            for _ in range(10):
+                order = orders.transfer_payment(str(dynamic.pk))
+
+                answers = threads.race(*[partial(start, order, business=dynamic.business, now=NOON)] * 8)
+
+                assert not raised(answers)
+                assert len({answer.pk for answer in answers}) == 1
+                assert Session.objects.filter(payment__reference=order["reference"]).count() == 1
+        held = AccountNumber.objects.filter(holder__isnull=False).count()
+        assert held == Session.objects.count() == 10
+
+    def test_two_sessions_of_a_static_account_at_once_opens_one(self, static):
+        """Guards the unique key of open sessions."""
+        with racers(2) as threads:
+            for _ in range(20):
+                answers = threads.race(*[partial(pay_into, static)] * 2)
+
+                assert sorted(type(answer) for answer in answers if isinstance(answer, SessionOpen)) == [
+                    SessionOpen
+                ]
+                transfer(static.account_number)
+        assert Transaction.objects.count() == 20
+
+    def test_of_a_session_and_a_deactivation_leaves_none_open(self, business):
+        """Guards the hold on the account in `virtual_account_payments._usable_account`."""
+        with racers(2) as threads:
+            for _ in range(40):
+                account = open_account(business, orders.dynamic_account())
+
+                threads.race(
+                    partial(pay_into, account), partial(deactivation.deactivate, account.pk, now=NOON)
+                )
+
+                assert not Session.objects.filter(account=account, status="pending").exists()
+                assert not Transaction.objects.filter(session__account=account, status="pending").exists()
+
+    def test_equal_accounts_at_once_makes_one_with_one_number(self, business):
+        """Guards the reference's unique key, and that the losers' numbers go back."""
+        numbers.stock_up(now=NOON)
+        with racers(8) as threads:
+            for _ in range(5):
+                order = orders.static_account()
+
+                answers = threads.race(*[partial(open_account, business, order)] * 8)
+
+                assert not raised(answers)
+                assert len({answer.account_number for answer in answers}) == 1
+        assert AccountNumber.objects.filter(holder__isnull=False).count() == 5
+        assert VirtualAccount.objects.count() == 5
+
+
+class TestExpiry:
+    def test_by_two_workers_ends_each_session_once(self, dynamic):
+        """Guards SKIP LOCKED in `sessions.expire`, and the condition under which sessions end."""
+        payments = [pay_into(dynamic) for _ in range(300)]
+        end = timezone.now() + timedelta(days=400)
+        with racers(3) as threads:
+            ended = threads.race(*[partial(expire, at=end)] * 3)
+
+        assert not raised(ended)
+        assert sum(ended) == 300
+        assert Delivery.objects.count() == 300
+        assert Session.objects.filter(status="expired").count() == 300
+        assert {finishes(payment)[0] for payment in payments} == {("failed", "expiry")}
