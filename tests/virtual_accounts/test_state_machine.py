@@ -1,0 +1,181 @@
+"""Whatever arrives, in whatever order: every transfer is applied once or kept as unapplied money."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import transaction as database
+from django.db.models import Sum
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from rest_framework.exceptions import ValidationError
+
+from ledger.invariants import check
+from merchants.audit import Actor
+from payments.invariants import INVARIANTS
+from payments.models import Transaction
+from payments.services import deactivation, expiry, transfers, unapplied
+from payments.services.transfers import Notice
+from payments.services.virtual_account_payments import SessionOpen
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.transactions import start
+from tests.webhooks.rows import make_endpoint
+from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts
+from virtual_accounts.services.transfers import UnknownAccount
+from webhooks.models import Delivery
+
+ANY = st.integers(min_value=0)  # picks one of what there is
+OFF = st.sampled_from([0, 0, 0, -1, 1, 10_000])  # from the expected amount
+WAITS = st.sampled_from([timedelta(seconds=1), timedelta(minutes=2), timedelta(hours=1), timedelta(hours=25)])
+STAFF = Actor(name="staff@sluice.example")
+
+
+class Transfers(RuleBasedStateMachine):
+    """A business, its accounts, and everybody who does something with them: merchant, payers, bank, time, staff."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = datetime(2026, 3, 1, 12, tzinfo=UTC)
+        self.told: list[Notice] = []
+        self.final: dict[object, object] = {}
+        # Each run is undone at its end, so that it finds nothing of the one before.
+        self.undone = database.atomic()
+        self.undone.__enter__()
+        self.real_now, timezone.now = timezone.now, lambda: self.clock
+        self.business = BusinessFactory()
+        make_endpoint(business=self.business)
+
+    def teardown(self) -> None:
+        timezone.now = self.real_now
+        database.set_rollback(True)
+        self.undone.__exit__(None, None, None)
+
+    @initialize()
+    def begin(self) -> None:
+        self.accounts = [
+            self.make(orders.dynamic_account()),
+            self.make(orders.static_account()),
+            self.make(orders.business_account()),
+        ]
+
+    def make(self, order: dict[str, object]) -> VirtualAccount:
+        request = read_account(order, business=self.business)
+        return accounts.create(business=self.business, request=request, now=self.tick()).account
+
+    def tick(self) -> datetime:
+        self.clock += timedelta(milliseconds=1)
+        return self.clock
+
+    @rule(which=ANY, amount=st.sampled_from([1, 5_000, 50_000]))
+    def open(self, which: int, amount: int) -> None:
+        account = self.accounts[which % len(self.accounts)]
+        order = orders.transfer_payment(str(account.pk), amount=amount, expiry_duration=60)
+        try:
+            start(order, business=self.business, now=self.tick())
+        except SessionOpen:
+            assert account.is_static
+        except ValidationError:
+            account.refresh_from_db()
+            assert not account.is_active
+
+    @rule(which=ANY, off=OFF, currency=st.sampled_from(["NGN", "NGN", "NGN", "USD"]))
+    def transfer_into_a_session(self, which: int, off: int, currency: str) -> None:
+        """Whether it is open or over: exact, under, over, late, second."""
+        sessions = list(Session.objects.order_by("pk"))
+        if sessions:
+            session = sessions[which % len(sessions)]
+            self.arrive(session.number_id, max(session.expected_amount + off, 1), currency)
+
+    @rule(which=ANY)
+    def transfer_to_any_number(self, which: int) -> None:
+        numbers = sorted(AccountNumber.objects.values_list("pk", flat=True))[:8]
+        self.arrive(numbers[which % len(numbers)], 700, "NGN")
+
+    @rule()
+    def transfer_to_an_unknown_number(self) -> None:
+        self.arrive("0123456789", 700, "NGN")
+
+    def arrive(self, number: str, amount: int, currency: str) -> None:
+        notice = Notice(
+            bank_reference=f"b-{len(self.told)}-{number}",
+            account_number=number,
+            amount=amount,
+            currency=currency,
+            sender_name="Bisi Ojo",
+        )
+        try:
+            receipt = transfers.receive(notice, clock=self.tick)
+        except UnknownAccount:
+            assert not Session.objects.filter(number=number).exists()
+        else:
+            assert receipt.is_new
+            self.told.append(notice)
+
+    @rule(which=ANY)
+    def tell_a_transfer_again(self, which: int) -> None:
+        if self.told:
+            again = transfers.receive(self.told[which % len(self.told)], clock=self.tick)
+            assert not again.is_new
+
+    @rule(wait=WAITS, ends=st.booleans())
+    def let_time_pass(self, wait: timedelta, *, ends: bool) -> None:
+        self.clock += wait
+        if ends:
+            list(expiry.expire_sessions(clock=lambda: self.clock))
+
+    @rule(which=ANY)
+    def deactivate(self, which: int) -> None:
+        deactivation.deactivate(self.accounts[which % len(self.accounts)].pk, now=self.tick())
+
+    @rule(which=ANY)
+    def activate(self, which: int) -> None:
+        deactivation.activate(self.accounts[which % len(self.accounts)].pk)
+
+    @rule(which=ANY, returns=st.booleans())
+    def decide(self, which: int, *, returns: bool) -> None:
+        waiting = list(UnappliedMoney.objects.open().order_by("pk"))
+        if waiting:
+            money = waiting[which % len(waiting)]
+            act = unapplied.return_to_sender if returns else unapplied.credit
+            sender = {"account_number": "0123456789", "bank_code": "058"} if returns else {}
+            act(money.pk, reason="Late", actor=STAFF, now=self.tick(), **sender)
+
+    @invariant()
+    def every_transfer_is_applied_or_kept(self) -> None:
+        paid = Transaction.objects.filter(request_type="payment", status="success")
+        arrived, applied, kept = (
+            rows.aggregate(total=Sum("amount"))["total"] or 0
+            for rows in (Transfer.objects, paid, UnappliedMoney.objects)
+        )
+        assert arrived == applied + kept
+        assert Transfer.objects.count() == len(self.told)
+
+    @invariant()
+    def what_has_ended_stays_and_was_told_once(self) -> None:
+        ended = Transaction.objects.exclude(status="pending")
+        for pk, *result in ended.values_list("pk", "status", "response_code", "session__status"):
+            assert self.final.setdefault(pk, result) == result
+        assert Delivery.objects.count() == len(self.final)
+
+    @invariant()
+    def the_books_hold(self) -> None:
+        assert {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds} == {}
+
+
+@pytest.mark.django_db
+class TestTransfers:
+    def test_never_vanish_whatever_happens_in_whatever_order(self):
+        run_state_machine_as_test(
+            Transfers,
+            settings=settings(
+                max_examples=25,
+                stateful_step_count=25,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
