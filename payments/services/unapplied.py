@@ -20,9 +20,9 @@ from payments import banks, fees
 from payments.models import InvalidState, Transaction
 from payments.services import bookings
 from payments.services.connectors import bank_for
+from payments.services.finishing import ask_if_new
 from payments.services.intents import Intent, open_intent
 from payments.services.orders import payout_order
-from payments.services.settlement import ask_if_new
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied
 
