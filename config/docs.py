@@ -47,7 +47,7 @@ def navigation() -> list[tuple[str, list[Entry]]]:
     )
     return [
         ("Begin", [_entry("quickstart"), _entry("signing"), test_data]),
-        ("Take and send money", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts")]),
+        ("Take and send money", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
         ("Hear of outcomes", [_entry("webhooks"), errors, _entry("limits")]),
         ("Look up", [reference, _entry("operations"), _entry("changelog")]),
     ]  # fmt: skip

@@ -47,6 +47,7 @@ GUIDES: dict[str, Guide] = {
         Guide("card-checks", "Card checks", "Is this card alive? No money moves.", "card-checks.md"),
         Guide("payouts", "Payouts", "Money to a bank account.", "payouts.md"),
         Guide("virtual-accounts", "Virtual accounts", "Account numbers that payers transfer to.", "virtual-accounts.md"),
+        Guide("settlement", "Settlement", "Fees, and how money gets into the wallet.", "settlement.md"),
         Guide("webhooks", "Webhooks", "What arrives, how to verify it, and retries.", "webhooks.md"),
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes, on one page.", "limits.md"),
         Guide("operations", "Operations", "Deploy, scale, back up, rotate, and what each alarm means.", "operations.md"),

@@ -67,7 +67,12 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
 def _transfer_payment(transaction: Transaction, session: Session) -> dict[str, Any]:
     """Nothing of it can be captured or refunded by the API: those fields do not belong to it."""
     details = {"virtual_account_details": represent_session(session)}
-    return {"fee": transaction.fee, **details, **_payer(transaction)}
+    return {
+        "fee": transaction.fee,
+        **_known(transaction, ("settle_status",)),
+        **details,
+        **_payer(transaction),
+    }
 
 
 def _payer(transaction: Transaction) -> dict[str, Any]:

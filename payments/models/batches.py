@@ -91,7 +91,7 @@ class SettlementBatch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.business_id} {self.currency} {self.day} no. {self.number}"
+        return f"{self.currency} of {self.day}, no. {self.number}"
 
     @property
     def is_complete(self) -> bool:

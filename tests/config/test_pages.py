@@ -237,7 +237,8 @@ class TestGuides:
 
         assert seen == [
             "/docs/quickstart", "/docs/signing", "/docs/test-data", "/docs/card-payments", "/docs/card-checks",
-            "/docs/payouts", "/docs/virtual-accounts", "/docs/webhooks", "/docs/errors/", "/docs/limits",
+            "/docs/payouts", "/docs/virtual-accounts", "/docs/settlement", "/docs/webhooks", "/docs/errors/",
+            "/docs/limits",
         ]  # fmt: skip
 
 

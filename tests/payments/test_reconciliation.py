@@ -17,6 +17,7 @@ from payments.bank_statements import WrongFile
 from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
 from tests import orders
 from tests.settling import today
+from virtual_accounts.models import Transfer
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +95,18 @@ class TestReconcile:
         )
 
         assert counts(found) == {"matched": 3}
+
+    def test_finds_a_transfer_by_the_bank_s_reference(self, api, reconcile):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
+        payment = api.post("/api/payments", orders.transfer_payment(account["id"])).json()
+        number = payment["virtual_account_details"]["account_number"]
+        for amount in (50_000, 70_000):  # the second one fits nothing, and has arrived all the same
+            api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": amount})
+        first, second = Transfer.objects.order_by("received_at", "id")
+
+        found = reconcile(line(first.bank_reference, 50_000), line(second.bank_reference, 70_000))
+
+        assert counts(found) == {"matched": 2}
 
     def test_tells_two_refunds_of_one_payment_apart_by_their_amounts(self, api, reconcile):
         payment = pay(api)

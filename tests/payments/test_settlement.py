@@ -37,6 +37,15 @@ def pay(api, **changes):
     return answer.json()["reference"]
 
 
+def pay_by_transfer(api, amount=50_000):
+    """Pay by bank transfer; return the payment's reference."""
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
+    payment = api.post("/api/payments", orders.transfer_payment(account["id"], amount=amount)).json()
+    number = payment["virtual_account_details"]["account_number"]
+    api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": amount})
+    return payment["reference"]
+
+
 def refund(api, reference, amount=None):
     order = {"reference": orders.new_reference("rf")} | ({"amount": amount} if amount else {})
     assert api.post(f"/api/payments/{reference}/refunds", order).json()["status"] == "success"
@@ -137,6 +146,16 @@ class TestSettle:
         (batch,) = settle()
 
         assert totals(batch) == (40_000, 600, 0, 39_400)
+
+    def test_takes_of_a_transfer_what_arrived(self, api):
+        reference = pay_by_transfer(api, amount=123_456)
+
+        (batch,) = settle()
+
+        assert totals(batch) == (123_456, 1_235, 0, 122_221)
+        assert shown(api, reference)["settle_status"] == "pending"
+        decide(batch, "approve", "release")
+        assert shown(api, reference)["settle_status"] == "released"
 
     def test_makes_a_batch_for_each_business_currency_and_business_day(self, api, other_api):
         pay(api)
