@@ -1,0 +1,189 @@
+"""Which connector a business's payments go to, and that a transaction stays with the one it was sent to."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.test import Client
+from django.urls import reverse
+
+from merchants.audit import Actor
+from merchants.models import AuditEntry
+from payments.models import RailChoice, Transaction
+from payments.rails.iso8583 import Iso8583Acquirer
+from payments.services import connectors
+from tests import orders
+from tests.factories import UserFactory
+from tests.simulators import HTTP_BANK, ISO8583, impatient
+
+pytestmark = pytest.mark.django_db
+
+PAYMENTS = "/api/payments"
+SANDBOX = "payments.rails.sandbox.SandboxAcquirer"
+STAFF = Actor(name="staff@example.com")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered():
+    connectors.choices.forget()
+    yield
+    connectors.choices.forget()
+
+
+def choose(business, clock, **names):
+    connectors.choose(RailChoice(business=business, **names), actor=STAFF, now=clock.now)
+
+
+@pytest.fixture
+def own_acquirer(acquirer, settings):
+    """A running acquirer that no business uses unless it chooses to."""
+    settings.CARD_ACQUIRER = SANDBOX
+    return acquirer
+
+
+class TestChoice:
+    def test_is_the_settings_where_a_business_has_none(self, api, own_acquirer):
+        api.post(PAYMENTS, orders.card_payment())
+
+        assert Transaction.objects.get().connector == "sandbox"
+        assert own_acquirer.simulator.heard == []
+
+    def test_of_one_business_is_not_the_others(self, ada, api, other_api, own_acquirer, clock):
+        choose(ada.business, clock, card_acquirer=ISO8583)
+
+        api.post(PAYMENTS, orders.card_payment(reference="hers"))
+        other_api.post(PAYMENTS, orders.card_payment(reference="his"))
+
+        sent_to = dict(Transaction.objects.values_list("reference", "connector"))
+        assert sent_to == {"hers": "iso8583", "his": "sandbox"}
+
+    def test_of_a_bank_leaves_cards_alone(self, ada, api, bank, settings, clock):
+        settings.PAYOUT_BANK = ""
+        choose(ada.business, clock, payout_bank=HTTP_BANK)
+
+        assert api.post(PAYMENTS, orders.payout()).json()["status"] == "success"
+        api.post(PAYMENTS, orders.card_payment())
+
+        assert set(Transaction.objects.values_list("connector", flat=True)) == {"http", "sandbox"}
+
+    def test_costs_no_query_once_it_is_known(self, ada, own_acquirer, clock, django_assert_num_queries):
+        choose(ada.business, clock, card_acquirer=ISO8583)
+        connectors.acquirer_for(ada.business)
+
+        with django_assert_num_queries(0):
+            connectors.acquirer_for(ada.business)
+
+    def test_is_in_the_audit_trail(self, ada, own_acquirer, clock):
+        choose(ada.business, clock, card_acquirer=ISO8583)
+        choose(ada.business, clock, card_acquirer="")
+
+        first, second = AuditEntry.objects.filter(action="connectors.chosen").order_by("pk")
+        assert (first.before, first.after) == ({}, {"card_acquirer": ISO8583, "payout_bank": ""})
+        assert (second.before["card_acquirer"], second.after["card_acquirer"]) == (ISO8583, "")
+        assert first.actor == "staff@example.com"
+
+    @pytest.mark.parametrize(
+        "name", ["no.such.module", "payments.rails.sandbox.Nobody", "payments.rails", "nonsense", ISO8583]
+    )
+    def test_of_what_cannot_be_used_is_refused(self, ada, clock, name, settings):
+        settings.ACQUIRER_HOST = ""
+
+        with pytest.raises(ValidationError):
+            choose(ada.business, clock, card_acquirer=name)
+
+    def test_of_the_sandbox_is_refused_in_production(self, ada, clock, settings):
+        settings.SANDBOX = False
+
+        with pytest.raises(ValidationError, match="production"):
+            choose(ada.business, clock, card_acquirer=SANDBOX)
+
+
+class TestTransaction:
+    def test_is_asked_about_where_it_was_sent(self, ada, api, own_acquirer, clock):
+        choose(ada.business, clock, card_acquirer=ISO8583)
+        own_acquirer.plan("swallow")
+        order = orders.card_payment()
+        with impatient():
+            api.post(PAYMENTS, order)
+        choose(ada.business, clock, card_acquirer="")
+
+        acquirer = connectors.acquirer_of(Transaction.objects.get())
+
+        assert acquirer.name == "iso8583"
+
+    def test_is_captured_and_refunded_where_it_was_authorised(self, ada, api, own_acquirer, clock):
+        choose(ada.business, clock, card_acquirer=ISO8583)
+        order = orders.card_payment(capture=False)
+        api.post(PAYMENTS, order)
+        choose(ada.business, clock, card_acquirer="")
+
+        captured = api.post(f"{PAYMENTS}/{order['reference']}/capture")
+        refunded = api.post(f"{PAYMENTS}/{order['reference']}/refunds", {"reference": "rf", "amount": 100})
+
+        assert (captured.json()["status"], refunded.json()["status"]) == ("success", "success")
+        assert own_acquirer.simulator.heard == ["0800", "0100", "0220", "0200"]
+
+    def test_waits_where_its_connector_is_unusable(self, ada, api, own_acquirer, clock, settings):
+        """Nobody else is asked: he would say that there is no such payment."""
+        choose(ada.business, clock, card_acquirer=ISO8583)
+        order = orders.card_payment(capture=False)
+        api.post(PAYMENTS, order)
+        choose(ada.business, clock, card_acquirer="")
+        own_acquirer.stop()
+
+        answer = api.post(f"{PAYMENTS}/{order['reference']}/capture")
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert Transaction.objects.get().awaiting == "capture"
+
+
+class TestUnusableConnector:
+    @pytest.mark.parametrize("name", ["no.such.module", ISO8583])
+    def test_answers_503_and_says_why_in_the_log(self, api, settings, name, caplog):
+        settings.CARD_ACQUIRER, settings.ACQUIRER_HOST = name, ""
+
+        answer = api.post(PAYMENTS, orders.card_payment())
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert "connector unusable" in caplog.text
+        assert not Transaction.objects.exists()
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"ACQUIRER_TERMINAL_ID": "TOO LONG BY FAR"},
+            {"ACQUIRER_MERCHANT_ID": "X" * 16},
+            {"ACQUIRER_INSTITUTION_ID": "1" * 12},
+            {"ACQUIRER_HOST": ""},
+        ],
+    )
+    def test_cannot_be_made_without_its_settings(self, acquirer, settings, wrong):
+        for name, value in wrong.items():
+            setattr(settings, name, value)
+
+        with pytest.raises(ImproperlyConfigured, match=next(iter(wrong))):
+            Iso8583Acquirer()
+
+
+class TestAdmin:
+    @pytest.fixture
+    def admin(self):
+        client = Client()
+        client.force_login(UserFactory(email="staff@example.com", is_staff=True, is_superuser=True))
+        return client
+
+    def test_chooses_and_audits(self, ada, admin, own_acquirer):
+        form = {"business": str(ada.business.pk), "card_acquirer": ISO8583, "payout_bank": ""}
+
+        answer = admin.post(reverse("admin:payments_railchoice_add"), form)
+
+        assert answer.status_code == 302, answer.content
+        assert connectors.acquirer_for(ada.business).name == "iso8583"
+        assert AuditEntry.objects.get(action="connectors.chosen").actor == "staff@example.com"
+
+    def test_says_what_is_wrong_with_a_name(self, ada, admin):
+        form = {"business": str(ada.business.pk), "card_acquirer": "no.such.module", "payout_bank": ""}
+
+        answer = admin.post(reverse("admin:payments_railchoice_add"), form)
+
+        assert answer.status_code == 200
+        assert b"is no connector" in answer.content
+        assert not RailChoice.objects.exists()

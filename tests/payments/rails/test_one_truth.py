@@ -1,0 +1,107 @@
+"""Whatever the acquirer or the bank does to our messages: in the end its books and ours say the same."""
+
+import time
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from payments.models import CardOperation, Transaction
+from payments.services import requery
+from tests import orders
+from tests.simulators import impatient, impatient_bank, plan
+
+pytestmark = pytest.mark.django_db
+
+PAYMENTS = "/api/payments"
+PATIENCE = 0.1  # seconds
+ACTS = [
+    "answer", "swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "twice",
+    f"delay {PATIENCE * 1.5}", f"arrive_late {PATIENCE * 1.5}",
+]  # fmt: skip
+STEPS = ["capture", "void", "refund", "sweep"]
+
+cards = st.fixed_dictionaries(
+    {
+        "capture": st.booleans(),
+        "amount": st.sampled_from([20_000, 10_051, 10_098]),
+        "acts": st.lists(st.sampled_from(ACTS), max_size=8),
+        "steps": st.lists(st.sampled_from(STEPS), max_size=5),
+    }
+)
+often = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def sweep():
+    call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+
+def sweep_until_all_is_known():
+    for _ in range(20):
+        if not requery.unanswered():
+            return
+        sweep()
+    pytest.fail("some outcomes stay unknown")
+
+
+def take(api, step, order, number):
+    address = f"{PAYMENTS}/{order['reference']}"
+    if step == "sweep":
+        sweep()
+    elif step == "refund":
+        api.post(f"{address}/refunds", {"reference": f"{order['reference']}.{number}", "amount": 5_000})
+    else:
+        api.post(f"{address}/{step}")
+
+
+@given(story=cards)
+@often
+def test_of_cards(api, acquirer, story):
+    order = orders.card_payment(capture=story["capture"], amount=story["amount"])
+    acquirer.plan(*story["acts"])
+    with impatient(PATIENCE):
+        api.post(PAYMENTS, order)
+        for number, step in enumerate(story["steps"]):
+            take(api, step, order, number)
+    acquirer.simulator.plan.clear()
+    sweep_until_all_is_known()
+    time.sleep(PATIENCE * 2 if any(" " in act for act in story["acts"]) else 0)  # what is late arrives
+
+    payment = Transaction.objects.filter(reference=order["reference"]).first()
+    if payment is None:
+        return  # there was no connection, so it was refused
+    position = acquirer.books.position(payment.retrieval_reference_number)
+    is_reserved = payment.awaiting == Transaction.Awaiting.CAPTURE
+    assert payment.status != "pending" or is_reserved
+    assert position == {
+        "charged": payment.amount_captured,
+        "reserved": payment.amount if is_reserved else 0,
+        "refunded": payment.amount_refunded,
+    }
+    assert payment.status == "success" or payment.amount_captured == 0
+    refunded = CardOperation.objects.filter(transaction=payment, kind="refund", status="success")
+    assert sum(refund.amount for refund in refunded) == payment.amount_refunded
+
+
+@given(
+    acts=st.lists(st.sampled_from([*ACTS, "redirect", "drip 0.005"]), max_size=6),
+    amount=st.sampled_from([250_000, 10_051]),
+    sweeps=st.integers(0, 3),
+)
+@often
+def test_of_payouts(api, bank, acts, amount, sweeps):
+    order = orders.payout(amount=amount)
+    plan(bank, *acts)
+    with impatient_bank(PATIENCE):
+        api.post(PAYMENTS, order)
+        for _ in range(sweeps):
+            sweep()
+    bank.plan.clear()
+    sweep_until_all_is_known()
+    time.sleep(PATIENCE * 2 if any("late" in act for act in acts) else 0)
+
+    payout = Transaction.objects.get(reference=order["reference"])
+    assert payout.status == ("success" if amount == 250_000 else "failed")
+    assert bank.books.paid(payout.id.hex) == (amount if payout.status == "success" else 0)
