@@ -17,6 +17,18 @@ PRODUCTION = {
     "PUBLIC_URL": "https://pay.shop.com",
 }
 
+RAILS = {
+    "CARD_ACQUIRER": "payments.rails.iso8583.Iso8583Acquirer",
+    "ACQUIRER_HOST": "acquirer.example",
+    "ACQUIRER_INSTITUTION_ID": "628051",
+    "ACQUIRER_TERMINAL_ID": "SLUICE01",
+    "ACQUIRER_MERCHANT_ID": "SLUICE000000001",
+    "PAYOUT_BANK": "payments.rails.http_bank.HttpBank",
+    "BANK_URL": "https://bank.example/api",
+    "BANK_CLIENT_ID": "sluice",
+    "BANK_SECRET_KEY": "key-shared-with-the-bank-of-a-test",
+}
+
 
 def start(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
     """Load the settings in a process of its own, with nothing in its environment but this."""
@@ -62,6 +74,9 @@ class TestProduction:
             ({"DATABASE_URL": ""}, "DATABASE_URL must name a PostgreSQL"),
             ({"DATABASE_URL": "sqlite:///db.sqlite3"}, "DATABASE_URL must name a PostgreSQL"),
             ({"PUBLIC_URL": "http://pay.shop.com"}, "PUBLIC_URL must be an https"),
+            ({"BANK_URL": "http://bank.example"}, "BANK_URL must be an https"),
+            ({"ACQUIRER_TIMEOUT": "10"}, "may be 9 seconds at most"),
+            ({"BANK_TIMEOUT": "60"}, "may be 9 seconds at most"),
         ],
     )
     def test_refuses_what_is_unsafe(self, changes, complaint):
@@ -69,6 +84,26 @@ class TestProduction:
 
         assert refused.returncode != 0
         assert complaint in refused.stderr
+
+    def test_starts_with_the_real_rails_and_without_a_warning_about_them(self):
+        checked = start(PRODUCTION | RAILS, "manage.py", "check")
+
+        assert checked.returncode == 0, checked.stderr
+        assert "CARD_ACQUIRER" not in checked.stderr
+        assert "PAYOUT_BANK" not in checked.stderr
+
+    @pytest.mark.parametrize("name", ["ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "BANK_SECRET_KEY"])
+    def test_names_what_a_real_rail_lacks(self, name):
+        checked = start(PRODUCTION | RAILS | {name: ""}, "manage.py", "check")
+
+        assert checked.returncode == 1
+        assert name in checked.stderr
+
+    def test_names_a_connector_that_does_not_exist(self):
+        checked = start(PRODUCTION | {"CARD_ACQUIRER": "payments.rails.none.Nobody"}, "manage.py", "check")
+
+        assert checked.returncode == 1
+        assert "is no connector" in checked.stderr
 
     def test_names_the_rails_without_a_connector(self):
         checked = start(PRODUCTION, "manage.py", "check")
