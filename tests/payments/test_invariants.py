@@ -17,6 +17,7 @@ from payments.models import Transaction
 from payments.services import reversals, unapplied
 from tests import orders
 from tests.ledger.tampering import tampering
+from tests.settling import decide, settle
 from tests.wallets import fill_wallet
 from virtual_accounts.models import UnappliedMoney
 from webhooks import services as webhooks
@@ -75,6 +76,7 @@ def transfers_of_all_kinds(api):
     because = {"reason": "It came too late", "actor": STAFF, "now": timezone.now()}
     unapplied.credit(credited.pk, **because)
     unapplied.return_to_sender(returned.pk, account_number="0123456789", bank_code="058", **because)
+    decide(*settle(), "approve", "release")
 
 
 def broken():
@@ -123,6 +125,18 @@ BREAKERS = {
     "fees_are_those_of_successes": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees'",
     "what_failed_costs_nothing": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
     "what_is_final_was_logged_once": "DELETE FROM payments_transition WHERE attribute = 'status'",
+    "settle_status_is_the_state_of_the_batch": (
+        "UPDATE payments_transaction SET settle_status = 'approved' WHERE settle_status = 'released'"
+    ),
+    "batches_are_sums": "UPDATE payments_settlementbatch SET gross = gross + 1, net = net + 1",
+    "items_are_what_was_paid_and_refunded": "UPDATE payments_settlementitem SET fee = fee + 1 WHERE gross > 0",
+    "releases_are_booked": "DELETE FROM ledger_entry WHERE kind = 'settlement_released'",
+    "release_entries_have_batches": (
+        f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('settlement_released')}"
+    ),
+    "debts_are_brought_forward_once": (
+        "UPDATE payments_settlementbatch SET brought_forward = 1, net = net - 1 WHERE state = 'released'"
+    ),
     "events_tell_what_happened": "UPDATE webhooks_delivery SET event = 'payout.failed'",
     "transfer_payments_are_booked": "DELETE FROM ledger_entry WHERE kind = 'virtual_account'",
     "transfer_payments_have_transfers": (
