@@ -102,15 +102,24 @@ def rotate_hash_key(*, business: Business, actor: Actor, now: datetime) -> Confi
     return Configured(endpoint, endpoint.hash_key)
 
 
+def endpoint_of(business: Business) -> Endpoint | None:
+    return _ENDPOINT.find(business.pk)
+
+
 def prepare(
-    *, event: Event, business: Business, subject: UUID, data: Callable[[], dict[str, Any]], now: datetime
+    *,
+    event: Event,
+    business: Business,
+    endpoint: Endpoint | None,
+    subject: UUID,
+    data: Callable[[], dict[str, Any]],
+    now: datetime,
 ) -> list[Delivery]:
     """Return the row that tells a business of an event, to be inserted with the outcome itself.
 
     Nothing where there is no endpoint, or it is not subscribed: then `data`, which makes the event's data,
     is not called. Call `bell.ring` after the commit.
     """
-    endpoint = _ENDPOINT.find(business.pk)
     if endpoint is None or not endpoint.is_subscribed_to(event):
         return []
     return [_delivery(event, endpoint, business=business, subject=subject, data=data(), now=now)]

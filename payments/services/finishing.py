@@ -4,7 +4,7 @@ A move, its log entry and all that follows from it are one database transaction.
 before, outside of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -24,7 +24,7 @@ from payments.services import bookings
 from payments.services.intents import Intent, authorisation_ends, challenge_ends, find
 from webhooks import bell
 from webhooks import services as webhooks
-from webhooks.models import Delivery, Event
+from webhooks.models import Delivery, Endpoint, Event
 
 Cause = Transition.Cause
 
@@ -94,7 +94,7 @@ def finish(
     deliveries: list[Delivery] = []
 
     def book_and_tell(finished: Transaction) -> Sequence[Follower]:
-        deliveries.extend(_deliveries(finished, now=now))
+        deliveries.extend(_deliveries(finished, webhooks.endpoint_of(finished.business), now=now))
         return [*_bookings(finished, cause=cause, now=now), *deliveries]
 
     transaction.finish(
@@ -111,13 +111,22 @@ def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause,
     :raises AlreadyMoved: one of them awaits no transfer (any more)
     """
     Transaction.objects.fail_all(transactions, outcome, cause=cause, now=now)
-    deliveries = [delivery for finished in transactions for delivery in _deliveries(finished, now=now)]
+    endpoints = {one.business_id: webhooks.endpoint_of(one.business) for one in _one_of_each(transactions)}
+    deliveries: list[Delivery] = []
+    for finished in transactions:
+        deliveries += _deliveries(finished, endpoints[finished.business_id], now=now)
+        OUTCOMES.labels(finished.request_type, finished.method, outcome.code).inc()
     if deliveries:
         Delivery.objects.bulk_create(deliveries)
         database.on_commit(bell.ring, robust=True)
 
 
-def _deliveries(finished: Transaction, *, now: datetime) -> list[Delivery]:
+def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
+    """Return one transaction of each business."""
+    return {transaction.business_id: transaction for transaction in transactions}.values()
+
+
+def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
     """Return the delivery of a finished transaction's one event, if it makes one and somebody listens."""
     event = event_of(
         finished.request_type,
@@ -129,6 +138,7 @@ def _deliveries(finished: Transaction, *, now: datetime) -> list[Delivery]:
     return webhooks.prepare(
         event=Event(event),
         business=finished.business,
+        endpoint=endpoint,
         subject=finished.pk,
         data=lambda: represent(finished),
         now=now,

@@ -45,6 +45,7 @@ def make_deliveries(endpoint, count=1, *, event=Event.PAYMENT_SUCCESS, at=NOON, 
         (row,) = services.prepare(
             event=event,
             business=endpoint.business,
+            endpoint=endpoint,
             subject=uuid.uuid4(),
             data=lambda: DATA,
             now=at + timedelta(milliseconds=number),

@@ -12,7 +12,7 @@ from tests.factories import BusinessFactory
 from tests.webhooks.rows import ADA, DATA, NOON, make_deliveries, make_delivery, make_endpoint, replay
 from webhooks import services
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.services import UnusableEndpoint, configure, prepare, replayable, rotate_hash_key
+from webhooks.services import UnusableEndpoint, configure, endpoint_of, prepare, replayable, rotate_hash_key
 from webhooks.signing import sign
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "signing_vectors.json").read_text())["webhook"]
@@ -28,6 +28,7 @@ def prepared(business, event=Event.PAYMENT_SUCCESS, **changes):
     return prepare(
         event=event,
         business=business,
+        endpoint=endpoint_of(business),
         now=NOON,
         **({"subject": uuid.uuid4(), "data": lambda: DATA} | changes),
     )
