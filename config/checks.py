@@ -44,6 +44,20 @@ def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[checks.
     ]
 
 
+@checks.register()
+def mails_are_sent(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
+    """Say so where nobody can reset a password."""
+    if not settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):
+        return []
+    return [
+        checks.Warning(
+            "MAIL_URL is not set: invitations are not mailed, and nobody can reset a password.",
+            hint="Set MAIL_URL, such as smtp+tls://user:password@host:587.",
+            id="sluice.MAIL_URL",
+        )
+    ]
+
+
 def main() -> None:
     """Check the project, its migrations and its API description; exit 1 where something is wrong."""
     import django  # noqa: PLC0415  (only as a program)

@@ -223,7 +223,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = MAIL_FROM
 MAIL_URL = env.text("MAIL_URL", default="consolemail://" if SANDBOX else "dummymail://")
 try:
     vars().update(Env.email_url_config(MAIL_URL))  # EMAIL_HOST and its siblings
-except KeyError:
+except (KeyError, ImproperlyConfigured):
     raise ImproperlyConfigured("MAIL_URL must look like smtp+tls://user:password@host:587.") from None
 EMAIL_TIMEOUT = 10  # seconds
 

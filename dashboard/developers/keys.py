@@ -129,12 +129,12 @@ def _links() -> list[dict[str, str]]:
         {"name": "API reference", "address": reverse("api-docs"), "text": "Every call, field and answer."},
         {
             "name": "Signing",
-            "address": "/docs/signing",
-            "text": "How a request proves where it comes from, in seven languages.",
+            "address": reverse("guide", args=["signing"]),
+            "text": "How a request proves where it comes from, in six languages.",
         },
         {
             "name": "Webhooks",
-            "address": "/docs/webhooks",
+            "address": reverse("guide", args=["webhooks"]),
             "text": "What is sent to you, and how to check that it was us.",
         },
         {

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -21,7 +22,7 @@ from merchants.signed_headers import HEADERS
 @members_only
 def signature_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     form = SignatureForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"seat": seat, "form": form, "guide": "/docs/signing"}
+    context: dict[str, Any] = {"seat": seat, "form": form, "guide": reverse("guide", args=["signing"])}
     if request.method == "POST" and form.is_valid():
         context["report"] = _report(seat.business, form.cleaned_data)
     return render(request, "dashboard/developers/signature.html", context)

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from config.checks import mails_are_sent
 from tests.journeys.service import PROJECT
 
 FIELD_KEY = "dGVzdC1vbmx5LWZpZWxkLWtleS0wMTIzNDU2Nzg5MDE="
@@ -71,6 +72,7 @@ class TestProduction:
             ({"FINGERPRINT_KEY": ""}, "FINGERPRINT_KEY must be set"),
             ({"CARD_ACQUIRER": "payments.rails.sandbox.SandboxAcquirer"}, "may not be the sandbox's"),
             ({"DEBUG": "True"}, "DEBUG must be False"),
+            ({"MAIL_URL": "nonsense://ada:password@mail"}, "MAIL_URL must look like"),
             ({"DATABASE_URL": ""}, "DATABASE_URL must name a PostgreSQL"),
             ({"DATABASE_URL": "sqlite:///db.sqlite3"}, "DATABASE_URL must name a PostgreSQL"),
             ({"PUBLIC_URL": "http://pay.shop.com"}, "PUBLIC_URL must be an https"),
@@ -131,3 +133,13 @@ class TestTypedValues:
 
         assert refused.returncode != 0
         assert name in refused.stderr
+
+
+class TestMail:
+    def test_that_nobody_sends_is_warned_of(self, settings):
+        assert mails_are_sent(None) == []
+
+        settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+        (warning,) = mails_are_sent(None)
+
+        assert "nobody can reset a password" in warning.msg
