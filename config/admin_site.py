@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.db.models.base import ModelBase
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -26,6 +27,12 @@ class Site(admin.AdminSite):
             # Signed in, and sent here all the same: not one of our staff.
             return redirect(there if self.has_permission(request) else "overview")
         return redirect(f"{reverse('sign-in')}?{urlencode({'next': there})}")
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Leave out allauth's own tables: whoever edits a second factor there opens somebody's account."""
+        models = [model_or_iterable] if isinstance(model_or_iterable, ModelBase) else model_or_iterable
+        ours = [model for model in models if not model.__module__.startswith("allauth.")]
+        super().register(ours, admin_class, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
         inner = super().admin_view(view, cacheable)

@@ -6,6 +6,7 @@ import time
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from django.contrib.admin import site
 from django.core.cache import cache
 from django.test import Client
 
@@ -245,3 +246,9 @@ class TestAdministration:
         answer = browser.get("/admin/", follow=True)
 
         assert answer.redirect_chain[-1][0] == "/dashboard/"
+
+    def test_does_not_show_what_signs_people_in(self):
+        labels = {model._meta.app_label for model in site._registry}
+
+        assert "merchants" in labels
+        assert not labels & {"account", "mfa", "usersessions"}
