@@ -14,24 +14,22 @@ INVARIANTS = (
     *ledger.INVARIANTS,
     Invariant(
         name="captures_are_booked",
-        rule="A successful card payment has an entry of what was captured, in its business and currency.",
+        rule="A successful card payment has an entry of what was captured, and has earned that less its fee.",
         sql=f"""
             SELECT 'transaction ' || payment.id
-            FROM payments_transaction payment LEFT JOIN ({moved("card", "acquirer_receivable")}) booked
-                ON booked.cause = payment.id
+            FROM payments_transaction payment LEFT JOIN (
+                SELECT entry.cause, entry.currency, entry.business_id,
+                    sum(CASE account.kind WHEN 'acquirer_receivable' THEN -posting.amount END) AS captured,
+                    sum(CASE account.kind WHEN 'pending_settlement' THEN posting.amount END) AS earned
+                FROM ledger_entry entry
+                    JOIN ledger_posting posting ON posting.entry_id = entry.id
+                    JOIN ledger_account account ON account.id = posting.account_id
+                WHERE entry.kind = 'card' GROUP BY entry.id
+            ) booked ON booked.cause = payment.id
             WHERE {_CAPTURED} AND (
-                booked.amount IS NULL OR booked.amount <> -payment.amount_captured
+                booked.captured IS NULL OR booked.captured <> payment.amount_captured
+                OR coalesce(booked.earned, 0) <> payment.amount_captured - payment.fee
                 OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id)
-        """,
-    ),
-    Invariant(
-        name="captures_are_earned_less_their_fee",
-        rule="What a card payment adds to pending settlement is what was captured less its fee.",
-        sql=f"""
-            SELECT 'transaction ' || payment.id
-            FROM payments_transaction payment LEFT JOIN ({moved("card", "pending_settlement")}) booked
-                ON booked.cause = payment.id
-            WHERE {_CAPTURED} AND coalesce(booked.amount, 0) <> payment.amount_captured - payment.fee
         """,
     ),
     Invariant(

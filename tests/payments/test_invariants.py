@@ -103,7 +103,6 @@ BREAKERS = {
     "accounts_stand_on_their_side": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees'",
     "top_ups_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'wallet.topped_up'",
     "captures_are_booked": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
-    "captures_are_earned_less_their_fee": "UPDATE payments_transaction SET fee = fee + 1 WHERE method = 'card'",
     "card_entries_have_payments": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('card')}"
     ),

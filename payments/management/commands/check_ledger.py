@@ -1,7 +1,6 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
-from textwrap import dedent
 from typing import Any
 
 from ledger.invariants import Invariant, check
@@ -62,10 +61,16 @@ class Command(DocumentCommand):
 
 def explained(invariant: Invariant) -> str:
     """Return the part of docs/invariants.md about an invariant."""
-    statement = "\n".join(
-        line.rstrip() for line in dedent(invariant.sql).strip().splitlines() if line.strip()
+    return f"## {invariant.name}\n\n{invariant.rule}\n\n```sql\n{_flush_left(invariant.sql)}\n```\n"
+
+
+def _flush_left(statement: str) -> str:
+    """Take the first line's indentation from all lines; a statement within one may be indented less."""
+    lines = [line.rstrip() for line in statement.splitlines() if line.strip()]
+    indentation = len(lines[0]) - len(lines[0].lstrip())
+    return "\n".join(
+        line[indentation:] if not line[:indentation].strip() else line.lstrip() for line in lines
     )
-    return f"## {invariant.name}\n\n{invariant.rule}\n\n```sql\n{statement}\n```\n"
 
 
 RULES = {invariant.name: invariant.rule for invariant in INVARIANTS}
