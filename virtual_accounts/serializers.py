@@ -1,5 +1,6 @@
 """The forms of requests, one for each kind of account, without an `if` on the kind in them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,21 @@ EVERY_FIELD = frozenset(
         "address", "middle_name", "phone_number", "dob", "bvn", "gender",
     }
 )  # fmt: skip
+
+
+# Line ends and other control characters, and marks that turn the direction of writing: what they are in, nobody
+# reads as it is spelt. Joiners stay, which some scripts need.
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class HolderName(Name):
+    """Part of the name on an account: banks show it to whoever is about to pay."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if UNPRINTABLE.search(value):
+            self.refuse("This field may not hold control characters.")
+        return value
 
 
 class AddressSerializer(RequestSerializer):
@@ -63,16 +79,16 @@ class AccountSerializer(RequestSerializer):
 class DynamicAccountSerializer(AccountSerializer):
     type = Choice([Type.DYNAMIC])
     account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
-    first_name = Name(max_length=100)
-    last_name = Name(max_length=100)
+    first_name = HolderName(max_length=100)
+    last_name = HolderName(max_length=100)
 
 
 class StaticAccountSerializer(AccountSerializer):
     type = Choice([Type.STATIC])
     account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
-    first_name = Name(max_length=100)
-    middle_name = Name(max_length=100)
-    last_name = Name(max_length=100)
+    first_name = HolderName(max_length=100)
+    middle_name = HolderName(max_length=100)
+    last_name = HolderName(max_length=100)
     phone_number = NotBlank(max_length=11)
     dob = PastDate()
     gender = Choice(["male", "female"])
@@ -82,7 +98,7 @@ class StaticAccountSerializer(AccountSerializer):
 class BusinessAccountSerializer(AccountSerializer):
     type = Choice([Type.STATIC])
     account_type = Choice([AccountType.BUSINESS])
-    business_name = Name(max_length=200)
+    business_name = HolderName(max_length=200)
     phone_number = Text(pattern=r"[0-9]{1,11}", says="This field must have 1 to 11 digits.")
     bvn = BankVerificationNumber()
     first_name = Ignored()
