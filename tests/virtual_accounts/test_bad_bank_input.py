@@ -1,0 +1,197 @@
+"""Bad notifications of the hosting bank: the right status and code, nothing stored, never an error of ours."""
+
+import hashlib
+import hmac
+import json
+import time
+
+import pytest
+
+from merchants.models import Nonce
+from payments.models import Transaction
+from tests.payments.test_bad_input import (
+    MALFORMED,
+    NOT_AMOUNTS,
+    NOT_STRINGS,
+    SECRET,
+    assert_not_echoed,
+    error_of,
+    wide,
+)
+from virtual_accounts.models import Transfer
+
+pytestmark = pytest.mark.django_db
+
+KEY = "bank-key-of-today-0123456789-0123456789"
+PATH = "/bank/transfers"
+
+
+@pytest.fixture(autouse=True)
+def _key(settings):
+    settings.BANK_NOTIFICATION_KEYS = [KEY]
+
+
+@pytest.fixture
+def number(static):
+    return static["customer"]["account_number"]
+
+
+@pytest.fixture
+def send(client):
+    """Return a function that sends bytes under a right signature, unless headers say otherwise."""
+
+    def post(raw, *, content_type="application/json", method="POST", headers=None, path=PATH):
+        timestamp = str(int(time.time()))
+        signature = hmac.new(KEY.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
+        signed = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature} | (headers or {})
+        return client.generic(method, path, raw, content_type=content_type, headers=signed)
+
+    return post
+
+
+def notification(number, **changes):
+    told = {
+        "bank_reference": "nip-1",
+        "account_number": number,
+        "amount": 50_000,
+        "currency": "NGN",
+    } | changes
+    return {name: value for name, value in told.items() if value is not ...}
+
+
+def field(name, values):
+    return [pytest.param({name: value}, name, id=f"{name}-{str(value)[:24]!a}") for value in values]
+
+
+FIELDS = [
+    *field("bank_reference", [*NOT_STRINGS, "", " ", "a b", "a\n", "é", "\u202ea", "a\x00", "x" * 101, ...]),
+    *field("account_number", [*NOT_STRINGS, "", "1", "1" * 11, wide("1000000014"), "\u0660" * 10, SECRET, ...]),
+    *field("amount", [*[value for value in NOT_AMOUNTS if value not in (10**12 + 1, 1e13)], 10**15 + 1, ...]),
+    *field("currency", [*NOT_STRINGS, "", "ngn", "naira", wide("NGN"), ...]),
+    *field("sender_name", [*NOT_STRINGS, "", " ", "x" * 256, "a\x00"]),
+    *field("sender_account_number", [*NOT_STRINGS, "", "1", "1" * 11, wide("0123456789")]),
+    *field("sender_bank_code", [*NOT_STRINGS, "", "000", "999999", "x" * 11, wide("058")]),
+    *field("success", [True]),
+]  # fmt: skip
+
+
+class TestNotification:
+    @pytest.mark.parametrize(("changes", "name"), FIELDS)
+    def test_with_a_bad_field_is_refused_by_name(self, send, number, changes, name):
+        answer = send(json.dumps(notification(number, **changes)).encode())
+
+        assert error_of(answer, name)["message"]
+        assert [found["field"] for found in answer.json()["errors"]] == [name]
+        assert answer["Content-Type"] == "application/problem+json"
+        assert not Transfer.objects.exists()
+        assert_not_echoed(answer, changes)
+
+    @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
+    def test_of_a_malformed_body_is_refused(self, send, body):
+        answer = send(body)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
+
+    @pytest.mark.parametrize("body", [b"", b"{}"])
+    def test_of_nothing_lacks_every_field(self, send, body):
+        answer = send(body)
+
+        missing = {error["field"] for error in answer.json()["errors"] if error["code"] == "required"}
+        assert missing == {"bank_reference", "account_number", "amount", "currency"}
+
+    def test_with_a_field_twice_is_malformed(self, send, number):
+        body = json.dumps(notification(number))[:-1] + ', "amount": 1}'
+
+        assert send(body.encode()).json()["code"] == "malformed_json"
+        assert not Transfer.objects.exists()
+
+    def test_that_is_too_large_is_refused(self, send):
+        assert send(b" " * 70_000).status_code == 413
+
+    @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "text/xml"])
+    def test_of_another_media_type_is_refused(self, send, number, content_type):
+        answer = send(json.dumps(notification(number)).encode(), content_type=content_type)
+
+        assert answer.status_code == 415
+        assert not Transfer.objects.exists()
+
+    @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "GET"])
+    def test_by_another_method_is_refused(self, send, method):
+        assert send(b"", method=method).status_code == 405
+
+    def test_with_the_reference_of_a_transfer_to_another_number_is_refused(
+        self, api, send, number, dynamic, pay_into
+    ):
+        send(json.dumps(notification(number)).encode())
+        other = pay_into(dynamic)["virtual_account_details"]["account_number"]
+
+        answer = send(json.dumps(notification(other)).encode())
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
+        assert Transfer.objects.count() == 1
+
+    def test_tells_a_reference_in_another_case_apart(self, send, number):
+        for reference in ("nip-1", "NIP-1"):
+            assert (
+                send(json.dumps(notification(number, bank_reference=reference)).encode()).status_code == 200
+            )
+
+        assert Transfer.objects.count() == Transaction.objects.count() == 2
+
+
+NOW = str(int(time.time()))
+
+
+class TestHeaders:
+    @pytest.mark.parametrize(
+        ("headers", "code"),
+        [
+            ({"X-Bank-Timestamp": ""}, "missing_header"),
+            ({"X-Bank-Signature": ""}, "missing_header"),
+            ({"X-Bank-Timestamp": " "}, "malformed_header"),
+            ({"X-Bank-Timestamp": f"+{NOW}"}, "malformed_header"),
+            ({"X-Bank-Timestamp": f"-{NOW}"}, "malformed_header"),
+            ({"X-Bank-Timestamp": f"{NOW}.5"}, "malformed_header"),
+            ({"X-Bank-Timestamp": f"{NOW}\n"}, "malformed_header"),
+            ({"X-Bank-Timestamp": f"{NOW},{NOW}"}, "malformed_header"),
+            ({"X-Bank-Timestamp": "1e9"}, "malformed_header"),
+            ({"X-Bank-Timestamp": "9" * 4000}, "malformed_header"),
+            ({"X-Bank-Timestamp": wide(NOW)}, "malformed_header"),
+            ({"X-Bank-Timestamp": "2026-01-01T00:00:00Z"}, "malformed_header"),
+            ({"X-Bank-Timestamp": "0"}, "timestamp_out_of_range"),
+            ({"X-Bank-Timestamp": "9" * 12}, "timestamp_out_of_range"),
+            ({"X-Bank-Timestamp": f"{NOW}000"}, "malformed_header"),
+            ({"X-Bank-Signature": "0" * 63}, "malformed_header"),
+            ({"X-Bank-Signature": "0" * 65}, "malformed_header"),
+            ({"X-Bank-Signature": "g" * 64}, "malformed_header"),
+            ({"X-Bank-Signature": "0" * 64 + "\n"}, "malformed_header"),
+            ({"X-Bank-Signature": wide("0" * 64)}, "malformed_header"),
+            ({"X-Bank-Signature": "sha256=" + "0" * 57}, "malformed_header"),
+            ({"X-Bank-Signature": "0" * 64}, "invalid_signature"),
+            ({"X-Bank-Signature": "F" * 64}, "invalid_signature"),
+        ],
+    )
+    def test_that_are_wrong_are_refused(self, send, number, headers, code):
+        answer = send(json.dumps(notification(number)).encode(), headers=headers)
+
+        assert (answer.status_code, answer.json()["code"]) == (401, code)
+        assert not Transfer.objects.exists()
+
+    def test_of_a_merchant_open_nothing(self, api, number):
+        answer = api.post(PATH, notification(number))
+
+        assert (answer.status_code, answer.json()["code"]) == (401, "missing_header")
+        assert not Transfer.objects.exists()
+
+    def test_of_the_bank_open_nothing_else(self, send, static):
+        before = Nonce.objects.count()
+
+        answer = send(b"{}", path="/api/virtual-accounts")
+
+        assert (answer.status_code, answer.json()["code"]) == (401, "missing_header")
+        assert Nonce.objects.count() == before
+
+    def test_are_refused_before_the_body_is_read(self, send):
+        answer = send(b"[", headers={"X-Bank-Signature": "0" * 64})
+
+        assert (answer.status_code, answer.json()["code"]) == (401, "invalid_signature")
