@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import date, datetime, timedelta
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Exists, QuerySet
 
+from dashboard.charts import Column, ColumnChart, columns
+from dashboard.daily import Tally, tallies
+from ledger.services import Balance, balances
 from merchants.models import ApiKey, Business
-from payments.identifiers import earliest_id
+from payments import outcomes
 from payments.models import Transaction
+from payments.templatetags.money import money
 from webhooks.models import Delivery, Endpoint
 
 PERIOD = timedelta(days=30)
-RECENT = 20
-KEYS_SHOWN = 10
+RECENT = 10
+DECLINES_SHOWN = 6
+RANGES = (7, 30, 90)  # days
+KEYS_SHOWN = 5
 
 PAYMENT = Transaction.RequestType.PAYMENT
 MOVES_MONEY = (PAYMENT, Transaction.RequestType.PAYOUT)
@@ -49,7 +54,6 @@ class WebhookHealth:
     """How a business hears of outcomes, and what became of its recent deliveries."""
 
     endpoint: Endpoint | None
-    delivered: int
     waiting: int
     held: int
     dead: int
@@ -72,26 +76,39 @@ class FirstSteps:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     figures: Figures
+    volume_chart: ColumnChart
+    declines: Sequence[Decline]
+    balances: Sequence[Balance]
+    alerts: Sequence[str]
+    currency: str  # of the chart
+
+    @property
+    def volume_top(self) -> str:
+        return money(self.volume_chart.top, self.currency)
+
     recent: Sequence[Transaction]
     webhook: WebhookHealth
     keys: Sequence[ApiKey]
     first_steps: FirstSteps
 
 
-def overview_of(business: Business, *, now: datetime) -> Overview:
+def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overview:
+    rows = tallies(business, days=days, now=now)
+    figures = _figures(rows)
+    currency = figures.volume[0][0] if figures.volume else next(iter(business.currencies), "NGN")
     recent = list(_transactions(business).order_by("-id")[:RECENT])
     webhook = _webhook_health(business, now=now)
     return Overview(
-        figures=_figures(business, now=now),
+        figures=figures,
+        volume_chart=_volume_chart(rows, currency=currency, days=days, now=now),
+        declines=_declines(rows),
+        balances=balances(business),
+        alerts=_alerts(webhook),
+        currency=currency,
         recent=recent,
         webhook=webhook,
         keys=_usable_keys(business, now=now),
-        first_steps=FirstSteps(
-            has_called=_keys(business).filter(last_used_at__isnull=False).exists(),
-            has_paid=_transactions(business).filter(request_type=PAYMENT).exists(),
-            has_webhook=webhook.endpoint is not None,
-            has_delivered=_has_delivered(business),
-        ),
+        first_steps=_first_steps(business, has_webhook=webhook.endpoint is not None),
     )
 
 
@@ -100,52 +117,117 @@ def _transactions(business: Business) -> QuerySet[Transaction]:
     return mine
 
 
-def _figures(business: Business, *, now: datetime) -> Figures:
-    # By id, which begins with the time: there is an index for it.
-    rows: list[Any] = list(
-        _transactions(business)
-        .filter(id__gte=earliest_id(now - PERIOD), request_type__in=MOVES_MONEY)
-        .values("request_type", "status", "currency")
-        .annotate(count=Count("id"), captured=Sum("amount_captured"))
-        .order_by("-count", "currency")
-    )
-    payments = [row for row in rows if row["request_type"] == PAYMENT]
-    by_status = _count(rows)
-    payments_by_status = _count(payments)
+def _figures(rows: Sequence[Tally]) -> Figures:
+    payments = [row for row in rows if row.request_type == PAYMENT]
+    moving = [row for row in rows if row.request_type in MOVES_MONEY]
+    succeeded = _total(payments, STATUS.SUCCESS)
     return Figures(
-        volume=[(row["currency"], row["captured"]) for row in payments if row["status"] == STATUS.SUCCESS],
-        succeeded=payments_by_status[STATUS.SUCCESS],
-        finished=payments_by_status[STATUS.SUCCESS] + payments_by_status[STATUS.FAILED],
-        pending=by_status[STATUS.PENDING],
-        failed=by_status[STATUS.FAILED],
+        volume=_volume(payments),
+        succeeded=succeeded,
+        finished=succeeded + _total(payments, STATUS.FAILED),
+        pending=_total(moving, STATUS.PENDING),
+        failed=_total(moving, STATUS.FAILED),
     )
 
 
-def _count(rows: Sequence[dict[str, Any]]) -> Counter[str]:
-    counter: Counter[str] = Counter()
+def _total(rows: Sequence[Tally], status: str) -> int:
+    return sum(row.count for row in rows if row.status == status)
+
+
+def _volume(payments: Sequence[Tally]) -> list[tuple[str, int]]:
+    """Return what successful payments brought in each currency, the busiest first."""
+    counts: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    for row in payments:
+        if row.status == STATUS.SUCCESS:
+            counts[row.currency] += row.count
+            sums[row.currency] += row.volume
+    return [
+        (currency, sums[currency])
+        for currency, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ]
+
+
+SUMMARIES = {outcome.code: outcome.summary for outcome in outcomes.CARD_DECLINES} | {
+    "20013": "Amount mismatch",
+    "20068": "Expired",
+    "20090": "Voided",
+}
+METHODS = (Transaction.Method.CARD, Transaction.Method.VIRTUAL_ACCOUNT)
+
+
+def _volume_chart(rows: Sequence[Tally], *, currency: str, days: int, now: datetime) -> ColumnChart:
+    """Draw what came in day by day, cards below transfers."""
+    by_day: Counter[tuple[date, str]] = Counter()
     for row in rows:
-        counter[row["status"]] += row["count"]
-    return counter
+        if row.request_type == PAYMENT and row.status == STATUS.SUCCESS and row.currency == currency:
+            by_day[row.day, row.method] += row.volume
+    first = now.date() - timedelta(days=days - 1)
+    found = []
+    for day in (first + timedelta(days=place) for place in range(days)):
+        values = tuple(by_day[day, method] for method in METHODS)
+        card, transfer = (money(value, currency) for value in values)
+        found.append(Column(f"{day:%-d %b}", values, f"{day:%-d %B}: {card} by card, {transfer} by transfer"))
+    return columns(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """Payments that failed for one reason."""
+
+    code: str
+    summary: str
+    count: int
+    share: int  # per cent of the most frequent one, for a bar
+
+
+def _declines(rows: Sequence[Tally]) -> list[Decline]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        if row.request_type == PAYMENT and row.status == STATUS.FAILED:
+            counts[row.response_code] += row.count
+    most = counts.most_common(DECLINES_SHOWN)
+    return [Decline(code, SUMMARIES.get(code, ""), count, count * 100 // most[0][1]) for code, count in most]
+
+
+def _alerts(webhook: WebhookHealth) -> list[str]:
+    """Return what somebody should look at, in sentences."""
+    found = []
+    if webhook.dead:
+        found.append(f"{webhook.dead} deliveries are dead: your endpoint did not answer eight times.")
+    if webhook.held:
+        found.append(f"{webhook.held} deliveries are held: your endpoint is switched off.")
+    return found
 
 
 def _webhook_health(business: Business, *, now: datetime) -> WebhookHealth:
-    counts = dict(
-        Delivery.objects.filter(business=business, created_at__gte=now - PERIOD)
-        .values_list("state")
-        .annotate(count=Count("id"))
+    unheard = Delivery.objects.filter(
+        business=business,
+        state__in=[Delivery.State.WAITING, Delivery.State.HELD, Delivery.State.DEAD],
+        created_at__gte=now - PERIOD,
     )
+    counts = dict(unheard.values_list("state").annotate(count=Count("id")))
     return WebhookHealth(
         endpoint=Endpoint.objects.filter(business=business).defer("hash_key").first(),
-        delivered=counts.get(Delivery.State.DELIVERED, 0),
         waiting=counts.get(Delivery.State.WAITING, 0),
         held=counts.get(Delivery.State.HELD, 0),
         dead=counts.get(Delivery.State.DEAD, 0),
     )
 
 
-def _has_delivered(business: Business) -> bool:
-    delivered: bool = Delivery.objects.filter(business=business, state=Delivery.State.DELIVERED).exists()
-    return delivered
+def _first_steps(business: Business, *, has_webhook: bool) -> FirstSteps:
+    """Look at what has happened, all in one query."""
+    delivered = Delivery.objects.filter(business=business, state=Delivery.State.DELIVERED)
+    called, paid, heard = (
+        Business.objects.filter(pk=business.pk)
+        .values_list(
+            Exists(_keys(business).filter(last_used_at__isnull=False)),
+            Exists(_transactions(business).filter(request_type=PAYMENT)),
+            Exists(delivered),
+        )
+        .get()
+    )
+    return FirstSteps(has_called=called, has_paid=paid, has_webhook=has_webhook, has_delivered=heard)
 
 
 def _keys(business: Business) -> QuerySet[ApiKey]:

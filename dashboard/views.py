@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard import people_audit
 from dashboard.access import Seat, choose, members_only
 from dashboard.forms import SignInForm
-from dashboard.overview import overview_of
+from dashboard.overview import RANGES, overview_of
 from dashboard.own_path import own_path
 from dashboard.sign_in import SignInRefused, sign_in
 from dashboard.throttle import TooManyFailures
@@ -95,6 +95,12 @@ def switch_business(request: HttpRequest, seat: Seat) -> HttpResponse:
 @require_safe
 @members_only
 def overview(request: HttpRequest, seat: Seat) -> HttpResponse:
-    now = timezone.now()
-    context = {"seat": seat, "overview": overview_of(seat.business, now=now), "is_sandbox": settings.SANDBOX}
+    days = next((each for each in RANGES if str(each) == request.GET.get("days")), 30)
+    context = {
+        "seat": seat,
+        "overview": overview_of(seat.business, days=days, now=timezone.now()),
+        "is_sandbox": settings.SANDBOX,
+        "days": days,
+        "ranges": RANGES,
+    }
     return render(request, "dashboard/overview.html", context)

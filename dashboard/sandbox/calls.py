@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +13,8 @@ from django.test import Client
 from merchants.curl import sign_call
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey
+
+CVV = re.compile(r'("cvv"\s*:\s*")[^"]*')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +41,15 @@ def call(*, key: ApiKey, target: str, body: str) -> Call:
     document = _document(text)
     return Call(
         string_to_sign=signed.string_to_sign,
-        request=mask_card_numbers("\n".join([*head, "Content-Type: application/json", "", body])),
+        request=_harmless("\n".join([*head, "Content-Type: application/json", "", body])),
         status=f"{status.value} {status.phrase}",
         answer=json.dumps(document, indent=2, ensure_ascii=False) if document else text,
         document=document,
     )
+
+
+def _harmless(text: str) -> str:
+    return CVV.sub(r"\1***", mask_card_numbers(text))
 
 
 def _document(text: str) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""The webhooks area: settings, the key shown once, test events, deliveries, and sending again."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.config.test_pages import Audit
+from tests.dashboard.people import signed_in
+from tests.factories import MemberFactory
+from tests.webhooks.rows import (
+    DELIVERED,
+    FAILED,
+    claim,
+    finish,
+    make_deliveries,
+    make_delivery,
+    make_endpoint,
+)
+from webhooks.models import Delivery, Endpoint
+
+pytestmark = pytest.mark.django_db
+
+WEBHOOKS = "/dashboard/webhooks/"
+URL = "http://127.0.0.1:9/hooks"
+SETTINGS = {"url": URL, "payment": "on", "enabled": "on"}
+
+
+@pytest.fixture
+def browser(ada_member):
+    """Ada's, signed in a moment ago."""
+    return signed_in(ada_member.user)
+
+
+@pytest.fixture
+def now():
+    return timezone.now()
+
+
+def shown_key(answer):
+    found = re.search(r'data-secret="hash-key">([^<]+)<', answer.content.decode())
+    return found and found[1]
+
+
+class TestSettings:
+    def test_show_a_new_key_once(self, browser, ada):
+        first = browser.post(WEBHOOKS, SETTINGS)
+
+        endpoint = Endpoint.objects.get(business=ada.business)
+        assert shown_key(first) == endpoint.hash_key
+        assert (endpoint.url, endpoint.subscribed_events, endpoint.enabled) == (URL, ["payment"], True)
+        assert endpoint.hash_key not in browser.get(WEBHOOKS).content.decode()
+        assert shown_key(browser.post(WEBHOOKS, SETTINGS, follow=True)) is None
+
+    def test_carry_the_contracts_labels(self, browser, ada):
+        make_endpoint(business=ada.business)
+
+        shown = browser.get(WEBHOOKS).content.decode()
+
+        for label in ("Webhook URL", "Payment events", "Payout events", "Enabled"):
+            assert re.search(rf'<label[^>]* for="[^"]+">{label}</label>', shown), label
+        for button in ("Save", "Rotate signing key", "Send test event"):
+            assert re.search(rf"{button}</button>", shown), button
+
+    @pytest.mark.parametrize("form", [{"url": "ftp://x", "payment": "on"}, {"url": URL}, {"payment": "on"}])
+    def test_say_what_is_wrong(self, browser, ada, form):
+        answer = browser.post(WEBHOOKS, form)
+
+        assert answer.context["form"].errors
+        assert not Endpoint.objects.exists()
+
+    def test_are_closed_to_viewers(self, client, ada):
+        client.force_login(MemberFactory(business=ada.business, role="viewer").user)
+
+        assert "may change webhooks" in client.get(WEBHOOKS).content.decode()
+
+
+class TestRotation:
+    def test_asks_first_and_happens_once(self, browser, ada):
+        before = make_endpoint(business=ada.business)
+        page = browser.get(f"{WEBHOOKS}rotate/")
+        form = {"made": page.context["made"]}
+
+        first = browser.post(f"{WEBHOOKS}rotate/", form)
+        second = browser.post(f"{WEBHOOKS}rotate/", form, follow=True)
+
+        endpoint = Endpoint.objects.get(business=ada.business)
+        assert shown_key(first) == endpoint.hash_key != before.hash_key
+        assert shown_key(second) is None
+
+
+class TestTestEvent:
+    def test_is_sent_by_hand_and_shown(self, browser, ada):
+        make_endpoint(business=ada.business)
+
+        answer = browser.post(f"{WEBHOOKS}test/", follow=True)
+
+        delivery = Delivery.objects.get()
+        assert delivery.is_manual
+        assert answer.redirect_chain[-1][0] == f"{WEBHOOKS}deliveries/{delivery.pk}/"
+
+    def test_needs_an_endpoint(self, browser, ada):
+        assert "Save a webhook URL first" in browser.post(f"{WEBHOOKS}test/", follow=True).content.decode()
+
+
+class TestDelivery:
+    def test_tells_attempts_plans_and_request(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now)
+        finish(claim(at=now + timedelta(seconds=1)), FAILED, at=now)
+
+        answer = browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/")
+
+        story, shown = answer.context["story"], answer.content.decode()
+        assert [each.title for each in story.timeline] == [
+            "Event created",
+            "Attempt 1: answered 500",
+            "Attempt 2",
+        ]
+        assert "The endpoint answered 500." in shown
+        assert "X-Service-Idempotency-Key: " + str(delivery.pk) in shown
+        assert "attempt 3 after 1 min to 3 min" in shown
+        assert Audit(shown).findings == []
+
+    def test_asks_for_its_newer_self_only_while_something_comes(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now)
+        address = f"{WEBHOOKS}deliveries/{delivery.pk}/"
+
+        waiting = browser.get(address, headers={"HX-Request": "true"}).content.decode()
+        finish(claim(at=now + timedelta(seconds=1)), DELIVERED, at=now)
+        over = browser.get(address, headers={"HX-Request": "true"}).content.decode()
+
+        assert "data-poll" in waiting
+        assert "<html" not in waiting
+        assert "data-poll" not in over
+
+    def test_goes_again(self, browser, ada, now):
+        delivery = make_delivery(
+            make_endpoint(business=ada.business), state=Delivery.State.DEAD, next_attempt_at=None
+        )
+
+        browser.post(f"{WEBHOOKS}deliveries/{delivery.pk}/replay/")
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.is_manual) == (Delivery.State.WAITING, True)
+
+
+class TestRange:
+    def test_is_counted_before_it_is_sent(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        make_deliveries(endpoint, 3, at=now, state=Delivery.State.DEAD, next_attempt_at=None)
+        form = {"state": "dead", "since": now.date(), "until": now.date()}
+
+        assert browser.get(f"{WEBHOOKS}replay/", form).context["count"] == 3
+        assert not Delivery.objects.filter(state=Delivery.State.WAITING).exists()
+        browser.post(f"{WEBHOOKS}replay/", form)
+        assert Delivery.objects.filter(state=Delivery.State.WAITING).count() == 3
+
+
+class TestCost:
+    def test_is_a_few_queries(self, browser, ada, now, django_assert_max_num_queries):
+        delivery, *_ = make_deliveries(make_endpoint(business=ada.business), 30, at=now)
+
+        for address in (WEBHOOKS, f"{WEBHOOKS}deliveries/", f"{WEBHOOKS}deliveries/{delivery.pk}/"):
+            with django_assert_max_num_queries(12):
+                assert browser.get(address).status_code == 200
