@@ -1,0 +1,140 @@
+"""The merchant's pages in a real browser: a key seen once, a test event, a replay, a capture and a refund."""
+
+import json
+import re
+import secrets
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests import orders
+from tests.browser.chromium import visit
+from tests.clients import Credentials, HttpClient
+from tests.receiver import running_receiver
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+AREAS = ["payments", "payouts", "virtual-accounts", "webhooks", "settlements", "sandbox"]
+
+
+@pytest.fixture
+def owner(service):
+    """A business of its own for each test: endpoints and keys are not shared."""
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    return json.loads(made.stdout)
+
+
+@pytest.fixture
+def page(service, owner, seen):
+    sign_in(service, seen.page, owner)
+    yield seen.page
+    assert seen.complaints == []
+    assert seen.origins == {service.base_url}
+
+
+def sign_in(service, page, owner):
+    page.goto(f"{service.base_url}/dashboard/")
+    page.get_by_label("Email").fill(owner["email"])
+    page.get_by_label("Password", exact=True).fill(owner["password"])
+    press(page, "Sign in")
+
+
+def press(page, name):
+    with page.expect_navigation():
+        page.get_by_role("button", name=name, exact=True).click()
+
+
+def client_of(service, owner):
+    return HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
+
+
+def save_endpoint(service, page, url):
+    page.goto(f"{service.base_url}/dashboard/webhooks/")
+    page.get_by_label("Webhook URL").fill(url)
+    page.get_by_label("Payment events").check()
+    page.get_by_label("Enabled").check()
+    press(page, "Save")
+    return page.locator('[data-secret="hash-key"]').inner_text()
+
+
+class TestWebhooks:
+    def test_show_a_key_once_and_another_when_it_is_rotated(self, service, page):
+        first = save_endpoint(service, page, "http://127.0.0.1:9/hooks")
+        page.goto(f"{service.base_url}/dashboard/webhooks/")
+        assert first not in page.content()
+
+        press(page, "Rotate signing key")
+        press(page, "Rotate signing key")
+
+        assert page.locator('[data-secret="hash-key"]').inner_text() != first
+
+    def test_send_a_test_event_to_a_real_receiver(self, service, page):
+        with running_receiver() as receiver:
+            save_endpoint(service, page, receiver.url)
+            page.goto(f"{service.base_url}/dashboard/webhooks/")
+
+            press(page, "Send test event")
+
+            receiver.wait_for(1)
+            page.wait_for_timeout(500)
+            page.reload()
+            expect(page.get_by_text(re.compile("Attempt .*: answered 200"))).to_be_visible(timeout=10_000)
+
+    def test_send_a_failed_delivery_again(self, service, page, owner):
+        with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
+            save_endpoint(service, page, receiver.url)
+            client_of(service, owner).post("/api/payments", orders.card_payment())
+            receiver.wait_for(1)
+            page.wait_for_timeout(500)
+            page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
+            page.get_by_role("link", name="payment.success").click()
+            expect(page.get_by_text("Attempt 1: answered 500")).to_be_visible()
+
+            press(page, "Run the next attempt now")
+
+            receiver.wait_for(2)
+            page.wait_for_timeout(500)
+            page.reload()
+            expect(page.get_by_text(re.compile("Attempt .*: answered 200"))).to_be_visible(timeout=10_000)
+
+
+class TestPayment:
+    def test_is_captured_and_refunded(self, service, page, owner):
+        order = orders.card_payment(capture=False)
+        client_of(service, owner).post("/api/payments", order)
+        page.goto(f"{service.base_url}/dashboard/payments/?q={order['reference']}")
+        page.get_by_role("link", name="NGN 500.00").click()
+
+        page.get_by_role("link", name="Capture", exact=True).click()
+        press(page, "Capture")
+        expect(page.get_by_text("Captured NGN 500.00.")).to_be_visible()
+        page.get_by_role("link", name="Refund", exact=True).click()
+        page.get_by_label("Amount to refund").fill("200.00")
+        press(page, "Refund")
+
+        expect(page.get_by_text("Refunded NGN 200.00.")).to_be_visible()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile("refunded", re.IGNORECASE))
+
+
+class TestEveryArea:
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("width", [1280, 390])
+    def test_fits_and_has_no_serious_findings(self, service, owner, browser, width, scheme):
+        client = client_of(service, owner)
+        client.post("/api/payments", orders.card_payment(reference="x" * 100, amount=10**12))
+        client.post("/api/payments", orders.payout())
+        with visit(browser, viewport={"width": width, "height": 844}, color_scheme=scheme) as seen:
+            sign_in(service, seen.page, owner)
+            for area in ["", *(f"{area}/" for area in AREAS)]:
+                seen.page.goto(f"{service.base_url}/dashboard/{area}")
+                assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, area
+                found = Axe().run(seen.page).response["violations"]
+                serious = [
+                    (each["id"], [node["html"][:200] for node in each["nodes"]])
+                    for each in found
+                    if each["impact"] in {"serious", "critical"}
+                ]
+                assert serious == [], area
+            assert seen.complaints == []
