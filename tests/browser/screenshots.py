@@ -40,6 +40,7 @@ def main() -> None:
             photograph(browser, challenges(service))
             photograph_wrong_code(browser, challenge(service.client))
             photograph_dashboard(browser, service)
+            photograph_merchant_pages(browser, service)
             photograph_people(browser, service)
         with start_service(Path(folder), CHALLENGE_LIFETIME="1") as hasty:
             expired = challenge(hasty.client)
@@ -111,6 +112,42 @@ def photograph_dashboard(browser: Browser, service: Service) -> None:
                 for scheme in ("light", "dark"):
                     seen.page.emulate_media(color_scheme=scheme)
                     seen.page.screenshot(path=FOLDER / f"{name}-{label}-{scheme}.png", full_page=True)
+
+
+# What merchants see of their money, and of what they are told.
+MERCHANT_PAGES = {
+    "payments": "payments/",
+    "payouts": "payouts/",
+    "payouts-new": "payouts/new/",
+    "virtual-accounts": "virtual-accounts/",
+    "virtual-accounts-new": "virtual-accounts/new/?kind=static",
+    "unapplied": "virtual-accounts/unapplied/",
+    "webhooks": "webhooks/",
+    "deliveries": "webhooks/deliveries/",
+    "settlements": "settlements/",
+    "movements": "settlements/movements/",
+    "sandbox": "sandbox/",
+}
+
+
+def photograph_merchant_pages(browser: Browser, service: Service) -> None:
+    """Every area, and the page of the newest payment, as the demo business sees them."""
+    demo = json.loads((service.folder / "credentials.json").read_text())
+    for label, width in WIDTHS.items():
+        with visit(browser, viewport={"width": width, "height": 844}) as seen:
+            sign_in(seen.page, f"{service.base_url}/dashboard/", demo["email"], demo["password"])
+            for name, path in MERCHANT_PAGES.items():
+                seen.page.goto(f"{service.base_url}/dashboard/{path}")
+                in_both_schemes(seen.page, f"{name}-{label}")
+            seen.page.goto(f"{service.base_url}/dashboard/payments/")
+            seen.page.locator(".table__link").first.click()
+            in_both_schemes(seen.page, f"payment-{label}")
+
+
+def in_both_schemes(page: Page, name: str) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=FOLDER / f"{name}-{scheme}.png", full_page=True)
 
 
 # What people see of keys, requests, colleagues and their own account.
