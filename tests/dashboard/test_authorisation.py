@@ -294,8 +294,8 @@ TABLE = [
     Row(route="dashboard/activity/export.csv", get=MEMBERS),
 ]
 
-# Signed calls have tests of their own; these pages are open to everybody and change nothing.
-ELSEWHERE = ("api/", "docs", "3ds/", "pay/", "livez", "readyz", "metrics", "admin/")
+# Signed calls and pages for payers have tests of their own; the others are open to everybody and change nothing.
+ELSEWHERE = ("api/", "docs", "3ds/", "pay/", "bank/", "pay/", "livez", "readyz", "metrics", "admin/")
 FRONT = ""
 
 
