@@ -15,7 +15,7 @@ RUN := .venv/bin/python
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run test test-faults test-browser screenshots lint format bench bench-webhooks openapi clean
+.PHONY: help install run run-production test test-faults test-browser screenshots lint format bench bench-webhooks openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,6 +34,9 @@ install: .venv/.installed ## put everything the project needs, as locked, into .
 
 run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000, DATA=var/sandbox)
 	@exec $(RUN) manage.py sandbox --port $(PORT) --data $(DATA)
+
+run-production: install ## start production's processes on this machine: PostgreSQL, Redis, gunicorn with TLS, worker, beat (ARGS=--help)
+	@exec $(RUN) -m config.production $(ARGS)
 
 test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
 	@$(RUN) -m pytest -n 2 --dist loadgroup -m "not e2e and (telling or not faults)" $(ARGS)

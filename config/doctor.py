@@ -12,20 +12,20 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.core import checks
-from django.db import DatabaseError, connection, models
+from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Min
 from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
+from config.field_keys import encrypted_columns
 from config.metrics import drift
 from config.models import LATE_AFTER, last_beat
 from merchants import guards
-from merchants.fields import EncryptedTextField, UnreadableSecret
+from merchants.fields import UnreadableSecret
 from payments.models import Transaction
 from webhooks.models import Delivery
 
@@ -181,14 +181,6 @@ def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
                 )
                 return
     yield Finding("field keys", Severity.FINE, f"{tried:,} stored secrets can be read.")
-
-
-def encrypted_columns() -> Iterator[tuple[type[models.Model], EncryptedTextField]]:
-    """Yield every encrypted column there is."""
-    for model in apps.get_models():
-        for field in model._meta.concrete_fields:
-            if isinstance(field, EncryptedTextField):
-                yield model, field
 
 
 def _clock(now: datetime) -> Iterator[Finding]:  # noqa: ARG001

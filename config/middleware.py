@@ -119,6 +119,8 @@ class SecurityHeaders:
         response = self.get_response(request)
         headers = response.headers
         headers["X-Content-Type-Options"] = "nosniff"
+        if settings.HSTS_SECONDS and request.is_secure():
+            headers["Strict-Transport-Security"] = f"max-age={settings.HSTS_SECONDS}; includeSubDomains"
         if request.path.startswith(MACHINES) and headers.get("Content-Type", "").startswith("application/"):
             headers.setdefault("Cache-Control", "no-store")
             return response

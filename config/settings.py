@@ -148,6 +148,16 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = SANDBOX  # http://localhost
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
+if not SANDBOX:
+    # Browsers take such a cookie over https only, for this host alone, and from no neighbouring subdomain.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
+HSTS_SECONDS = env.number("HSTS_SECONDS", default=0 if SANDBOX else 365 * 24 * 3600)
+# What Django's own deploy check looks for by name; ours do the same, and leave the API's calls alone.
+SILENCED_SYSTEM_CHECKS = [
+    "security.W001",  # SecurityMiddleware: config.middleware.SecurityHeaders
+    "security.W002",  # XFrameOptionsMiddleware: the same
+    "security.W003",  # CsrfViewMiddleware: config.middleware.FormProtection
+]
 CSRF_FAILURE_VIEW = "config.docs.forged"
 SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
 # So many entries at the end of X-Forwarded-For are true; any further ones are what the caller claims.
@@ -189,6 +199,16 @@ else:
         # Values travel apart from the statement: faster, and none of them stands in PostgreSQL's log.
         "server_side_binding": True,
         "prepare_threshold": 2,
+        "connect_timeout": 5,  # seconds
+        # Whoever waits for longer gives up and is answered 503, instead of piling up behind what is stuck.
+        "options": " ".join(
+            f"-c {name}={milliseconds}"
+            for name, milliseconds in {
+                "statement_timeout": env.number("DATABASE_STATEMENT_TIMEOUT", default=30_000),
+                "lock_timeout": env.number("DATABASE_LOCK_TIMEOUT", default=4_000),
+                "idle_in_transaction_session_timeout": 60_000,
+            }.items()
+        ),
     }
 
 REDIS_URL = env.text("REDIS_URL")
@@ -337,6 +357,8 @@ if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
 METRICS_ALLOW_CIDRS = env.words("METRICS_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128"))
 METRICS_TOKEN = env.text("METRICS_TOKEN")  # a caller from elsewhere needs it; empty: there is none
 WORKER_METRICS_ADDRESS = env.text("WORKER_METRICS_ADDRESS")  # host:port; empty: a worker does not listen
+
+TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")  # empty: no traces
 
 # Production refuses to start on anything unsafe ------------------------------------------------------
 

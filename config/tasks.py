@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client import start_http_server
 
-from config import metrics
+from config import metrics, tracing
 from config.models import beat
 
 
@@ -19,7 +19,8 @@ def heartbeat() -> None:
 
 
 def show_metrics(**_: Any) -> None:
-    """Let Prometheus read what this worker counts, where the settings say so."""
+    """Let Prometheus read what this worker counts, where the settings say so; and trace its tasks."""
+    tracing.start()
     host, _colon, port = settings.WORKER_METRICS_ADDRESS.rpartition(":")
     if port:
         start_http_server(int(port), addr=host or "127.0.0.1", registry=metrics.counted())

@@ -107,6 +107,31 @@ class TestProduction:
         assert checked.returncode == 1
         assert "is no connector" in checked.stderr
 
+    def test_has_nothing_that_a_deploy_check_objects_to(self):
+        rails = dict.fromkeys(
+            ("CARD_ACQUIRER", "PAYOUT_BANK", "ACCOUNT_PROVIDER"), "tests.rails.TalkativeAcquirer"
+        )
+
+        checked = start(
+            PRODUCTION | rails | {"SECRET_KEY": "x7Kq0Zt9" * 8, "VIRTUAL_ACCOUNT_BANK_CODE": "035"},
+            "manage.py", "check", "--deploy", "--fail-level", "WARNING",
+        )  # fmt: skip
+
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+    def test_holds_its_cookies_and_connections_to_account(self):
+        code = (
+            "from config import settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, "
+            "s.SESSION_COOKIE_SECURE, s.HSTS_SECONDS, s.DATABASES['default']['OPTIONS']['options'])"
+        )
+
+        printed = start(PRODUCTION, "-c", code).stdout
+
+        assert printed == (
+            "__Host-session __Host-csrf True 31536000 "
+            "-c statement_timeout=30000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=60000\n"
+        )
+
     def test_names_the_rails_without_a_connector(self):
         checked = start(PRODUCTION, "manage.py", "check")
 
