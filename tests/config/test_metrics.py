@@ -211,6 +211,16 @@ class TestReadiness:
 
         assert (status, body["status"], body["broker"]) == (200, "degraded", "away")
 
+    def test_is_told_under_any_host_name(self, settings):
+        settings.ALLOWED_HOSTS = ["pay.shop.com"]
+
+        assert (
+            Client(raise_request_exception=False)
+            .get("/readyz", headers={"Host": "10.0.0.7:8000"})
+            .status_code
+            == 200
+        )
+
     def test_waits_for_migrations(self, monkeypatch):
         monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: ["one"])
 

@@ -1,0 +1,185 @@
+"""What operators are given: rules, dashboard, units, images and a guide that fit the code and each other."""
+
+import json
+import re
+import shutil
+import subprocess
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import get_commands, load_command_class
+from prometheus_client import REGISTRY
+
+from config import guides, metrics, settings
+from payments import metrics as _payments
+from webhooks import metrics as _webhooks
+
+PROJECT = Path(__file__).resolve().parents[2]
+OPERATIONS = PROJECT / "docs" / "operations"
+GUIDE = (PROJECT / "docs" / "operations.md").read_text()
+ALERTS = yaml.safe_load((OPERATIONS / "alerts.yml").read_text())
+DASHBOARD = json.loads((OPERATIONS / "grafana.json").read_text())
+COMPOSE = yaml.safe_load((PROJECT / "docker-compose.yml").read_text())
+
+RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
+QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+SUFFIXES = ("", "_bucket", "_count", "_sum", "_total")
+
+
+def metric_names():
+    """Return every name that Prometheus may find, with the labels it has there."""
+    assert _payments.OUTCOMES
+    assert _webhooks.ATTEMPTS
+    counted = {
+        f"{family.name}{suffix}"
+        for family in REGISTRY.collect()
+        for suffix in SUFFIXES
+        if family.name.startswith("sluice_")
+    }
+    source = Path(metrics.__file__).read_text()
+    return counted | set(re.findall(r'GaugeMetricFamily\(\s*"(sluice_\w+)"', source))
+
+
+class TestRulesAndDashboard:
+    @pytest.mark.parametrize("query", [*(rule["expr"] for rule in RULES), *QUERIES])
+    def test_ask_for_metrics_that_exist(self, query):
+        names = set(re.findall(r"sluice_\w+", query))
+
+        assert names
+        assert names <= metric_names()
+        assert query.count("(") == query.count(")")
+        assert query.count("{") == query.count("}")
+
+    @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+    def test_lead_to_a_section_of_the_guide(self, rule):
+        page, _, anchor = rule["annotations"]["runbook"].partition("#")
+
+        assert page == "docs/operations.md"
+        assert f"### {rule['alert']}\n" in GUIDE
+        assert f'id="{anchor}"' in guides.page_of(guides.GUIDES["operations"]).html
+        assert rule["labels"]["severity"] in {"page", "ticket"}
+
+    def test_leave_no_metric_unseen(self):
+        everything = " ".join([*(rule["expr"] for rule in RULES), *QUERIES])
+
+        ours = {re.sub(r"_(bucket|count|sum|total)$", "", name) for name in metric_names()}
+        assert {name for name in ours if name not in everything} == set()
+
+    def test_of_the_dashboard_have_places_of_their_own(self):
+        places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]]
+
+        assert len(set(places)) == len(places)
+        assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(places)
+
+
+class TestGuide:
+    def test_names_commands_that_exist(self):
+        named = set(re.findall(r"manage\.py (\w+)", GUIDE))
+        table = GUIDE.partition("## Regular work")[2]
+        named |= set(re.findall(r"\| `(\w+)` \|$", table, re.MULTILINE))
+
+        missing = named - set(get_commands()) - {"check_ledger", "settle"}
+
+        assert missing == set()
+
+    @pytest.mark.parametrize("name", ["doctor", "support_bundle", "rewrite_secrets"])
+    def test_of_each_command_has_an_example(self, name):
+        assert f"manage.py {name}" in load_command_class("config", name).help
+
+    def test_names_settings_that_exist(self):
+        example = (PROJECT / ".env.example").read_text()
+
+        for name in set(re.findall(r"`([A-Z][A-Z_]{5,})(?:=[^`]*)?`", GUIDE)) - {"POSTGRES_PASSWORD"}:
+            assert re.search(rf"^{name}=", example, re.MULTILINE), name
+
+
+class TestImage:
+    def test_gives_the_processes_no_rights(self):
+        lines = (PROJECT / "Dockerfile").read_text().splitlines()
+
+        assert "USER 10001" in lines
+        assert not any(re.match(r"(ADD|COPY) .*(\.env|var)\b", line) for line in lines)
+        assert any(line.startswith("HEALTHCHECK") for line in lines)
+
+    def test_holds_no_secret_of_its_builder(self):
+        ignored = (PROJECT / ".dockerignore").read_text().splitlines()
+
+        assert {".env", "var", ".git", ".venv"} <= set(ignored)
+
+    @pytest.mark.parametrize("name", ["migrate", "web", "worker", "beat"])
+    def test_runs_read_only(self, name):
+        service = COMPOSE["services"][name]
+
+        assert service["read_only"] is True
+        assert service["tmpfs"] == ["/tmp"]  # noqa: S108  (in memory)
+        assert service["cap_drop"] == ["ALL"]
+        assert service["environment"]["ENVIRONMENT"] == "production"
+
+    def test_is_published_through_the_proxy_only(self):
+        published = [name for name, service in COMPOSE["services"].items() if "ports" in service]
+
+        assert published == ["proxy"]
+        assert set(COMPOSE["services"]) == {"postgres", "redis", "migrate", "web", "worker", "beat", "proxy"}
+
+    def test_waits_for_what_it_needs(self):
+        for service in COMPOSE["services"].values():
+            for needed, how in service.get("depends_on", {}).items():
+                condition, other = how["condition"], COMPOSE["services"][needed]
+                assert condition != "service_healthy" or "healthcheck" in other or needed == "web"
+
+
+class TestUnits:
+    @pytest.fixture
+    def units(self, tmp_path):
+        """The units, with programs that are there."""
+        for path in (OPERATIONS / "systemd").iterdir():
+            text = re.sub(r"/opt/sluice/current/\S+", "/bin/true", path.read_text())
+            (tmp_path / path.name.replace("@.", "@1.")).write_text(text)
+        return sorted(tmp_path.iterdir())
+
+    def test_are_understood(self, units):
+        program = shutil.which("systemd-analyze")
+        if program is None:
+            pytest.skip("systemd is not installed")
+
+        checked = subprocess.run(
+            [program, "verify", *units], capture_output=True, text=True, timeout=60, check=False
+        )
+
+        complaints = [line for line in checked.stderr.splitlines() if "sluice" in line]
+        assert complaints == []
+
+    def test_of_services_have_no_rights(self):
+        for path in (OPERATIONS / "systemd").glob("*.service"):
+            unit = ConfigParser(strict=False, interpolation=None)
+            unit.optionxform = str
+            unit.read(path)
+            service = unit["Service"]
+            assert service["User"] == "sluice"
+            assert service["NoNewPrivileges"] == "true"
+            assert service["ProtectSystem"] == "strict"
+            assert service["Restart"] == "always"
+
+
+class TestProxy:
+    CONF = (OPERATIONS / "nginx.conf").read_text()
+
+    def test_says_where_requests_come_from(self):
+        for header in ("X-Forwarded-For", "X-Forwarded-Proto", "Host"):
+            assert f"proxy_set_header {header} " in self.CONF
+        assert "proxy_pass http://sluice;" in self.CONF  # nothing behind it: the target stays as signed
+        assert self.CONF.count("{") == self.CONF.count("}")
+
+    def test_shows_metrics_to_nobody(self):
+        assert re.search(r"location = /metrics \{\s+return 404;", self.CONF)
+
+    def test_closes_connections_before_the_application_does(self):
+        [kept] = re.findall(r"keepalive_timeout (\d+)s", self.CONF)
+        application = re.search(
+            r"^keepalive = (\d+)", (PROJECT / "config" / "gunicorn.py").read_text(), re.MULTILINE
+        )
+
+        assert int(kept) < int(application.group(1))
+        assert settings.PROXIES_IN_FRONT == 0  # a sandbox has none; production has this one
