@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import CharField, Func, Q, QuerySet
 from django.http import QueryDict
 
 from dashboard.choices import choices
@@ -36,7 +36,7 @@ class TransactionFilter(forms.Form):
         wanted = self.cleaned_data
         for name in ("status", "method", "request_type"):
             if wanted.get(name):
-                transactions = transactions.filter(**{name: wanted[name]})
+                transactions = transactions.filter(**{name: _spelt_out(wanted[name])})
         # By id, which begins with the time: every index of these lists ends with it.
         if wanted["since"]:
             transactions = transactions.filter(id__gte=earliest_id(_begin(wanted["since"])))
@@ -93,7 +93,8 @@ def meanings(text: str, *, business: Business) -> list[Q]:
     if re.fullmatch(r"[0-9]{12}", text):  # an RRN ends with the STAN, which has the index
         found.append(Q(system_trace_audit_number=text[-6:], retrieval_reference_number=text))
     if "@" in text:
-        found.append(Q(customer_email__iexact=text))
+        # The index leaves empty ones out, and is used by those who leave them out too.
+        found.append(Q(customer_email__iexact=text) & ~Q(customer_email=""))
     with suppress(ValueError):
         found.append(Q(pk=UUID(text)))
     return found
@@ -110,6 +111,15 @@ def sane_day(day: date | None) -> date | None:
     if day is not None and not date(2000, 1, 1) <= day <= date(2999, 12, 31):
         raise forms.ValidationError("Choose a day of this century.")
     return day
+
+
+def _spelt_out(choice: str) -> Func:
+    """Return one of our own choices as part of the statement itself.
+
+    As a parameter it would share a prepared plan with every other choice: one that is right for what a
+    business has much of, and reads all of its rows where it has none.
+    """
+    return Func(template=f"'{choice}'", output_field=CharField())
 
 
 def _begin(day: date) -> datetime:
