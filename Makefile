@@ -15,10 +15,10 @@ RUN := .venv/bin/python
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run run-production test test-faults test-browser screenshots lint format bench bench-webhooks openapi clean
+.PHONY: help install run run-production test test-faults test-browser screenshots lint format bench bench-webhooks bench-virtual-accounts openapi clean
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
 
 install: .venv/.installed ## put everything the project needs, as locked, into .venv
 
@@ -68,6 +68,9 @@ bench: install ## measure the API against its yardsticks (needs PostgreSQL and p
 bench-webhooks: install ## measure webhooks against their yardsticks (needs PostgreSQL and Redis)
 	@$(UV) sync --locked --quiet --group bench
 	@$(RUN) benchmarks/webhooks.py $(ARGS)
+
+bench-virtual-accounts: install ## measure sessions, transfers, the pool and expiry (needs PostgreSQL and Redis)
+	@$(RUN) benchmarks/virtual_accounts.py $(ARGS)
 
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn

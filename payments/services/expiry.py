@@ -17,7 +17,7 @@ from payments.services.intents import lock, lock_of_sessions
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
 
-SESSIONS_AT_ONCE = 100
+SESSIONS_AT_ONCE = 250
 
 log = structlog.get_logger("sluice.expiry")
 

@@ -1,0 +1,31 @@
+"""Takes numbers from the pool, each in a transaction of its own: `python -m benchmarks.take_numbers COUNT`.
+
+Prints as JSON how many milliseconds each one took, the commit left out.
+"""
+
+import json
+import sys
+import time
+
+import django
+from django.db import transaction
+from django.utils import timezone
+
+
+def main() -> None:
+    django.setup()
+    from virtual_accounts.models import VirtualAccount  # noqa: PLC0415  (models need the settings)
+    from virtual_accounts.services import numbers  # noqa: PLC0415
+
+    account = VirtualAccount.objects.filter(type=VirtualAccount.Type.DYNAMIC).first()
+    took: list[float] = []
+    for _ in range(int(sys.argv[1])):
+        with transaction.atomic():
+            started = time.perf_counter()
+            numbers.take(account.pk, now=timezone.now())
+            took.append((time.perf_counter() - started) * 1000)
+    print(json.dumps(took))
+
+
+if __name__ == "__main__":
+    main()

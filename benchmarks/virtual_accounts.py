@@ -1,0 +1,325 @@
+"""How fast payments into virtual accounts open, how soon a merchant hears of a transfer, and what the pool's size,
+or a hundred thousand sessions that end at once, change about it.
+
+    make bench-virtual-accounts                            (needs PostgreSQL and Redis)
+    .venv/bin/python benchmarks/virtual_accounts.py --parts opening expiry --rounds 1 --requests 200 --due 2000
+
+The service runs under gunicorn with 2 workers of 4 threads. Machines are shared and noisy: read the ratios, and the
+load that is printed with them.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+import psycopg
+
+PROJECT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PROJECT))
+
+from benchmarks.figures import Figure, percentile  # noqa: E402
+from benchmarks.load import drive, http_request, spread  # noqa: E402
+from benchmarks.stack import DEFAULT_DATABASE, Stack, running_sink  # noqa: E402
+from tests import orders  # noqa: E402
+from tests.clients import signed_headers  # noqa: E402
+from tests.faults.supervisor import Redis  # noqa: E402
+from tests.journeys.service import Service, start_service  # noqa: E402
+from virtual_accounts import nuban  # noqa: E402
+
+CONNECTIONS = 16
+SMALL_POOL = 10_000
+SERIALS_OF_OUR_OWN = 500_000_000  # far from those that the service gives out
+PACE = 25  # requests a second where it is latency that counts: the machine is not to be busy with them
+COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position"
+
+
+def main() -> None:
+    options = parse_arguments()
+    os.environ.setdefault("DATABASE_URL", DEFAULT_DATABASE)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
+    found: list[Figure] = []
+    for name in options.parts:
+        print(f"{name}: load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
+        for figure in PARTS[name](options):
+            found.append(figure)
+            print(f"  {figure.line()}", flush=True)
+    print(f"\n{'figure':<58} {'measured':>15} {'target':>14}  verdict")
+    for figure in found:
+        print(figure.line())
+    print(f"load average after: {os.getloadavg()[0]:.2f}")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS), metavar="PART",
+                        help=f"of {', '.join(PARTS)} (default all)")  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
+    parser.add_argument("--requests", type=int, default=3_000, help="requests in a round (default 3000)")
+    parser.add_argument("--seconds", type=float, default=30, help="of each steady load (default 30)")
+    parser.add_argument(
+        "--pool", type=int, default=1_000_000, help="numbers in the large pool (default 1000000)"
+    )
+    parser.add_argument("--due", type=int, default=100_000, help="sessions that end at once (default 100000)")
+    return parser.parse_args()
+
+
+class Bank:
+    """A running service, with one dynamic account, and the database below it."""
+
+    def __init__(self, stack: Stack, service: Service) -> None:
+        self.stack, self.service = stack, service
+        self.port = urlsplit(service.base_url).port or 0
+        opened = service.client.post("/api/virtual-accounts", orders.dynamic_account())
+        self.account_id = opened.json()["id"]
+
+    def listen(self) -> None:
+        """Have the merchant hear of events, at the sink."""
+        self.service.command("configure_webhook", "--business", self.service.business, "--url", self.stack.sink.url,
+                             "--events", "payment")  # fmt: skip
+
+    def sessions(self, count: int) -> list[bytes]:
+        return [self.signed("/api/payments", orders.transfer_payment(self.account_id)) for _ in range(count)]
+
+    def cards(self, count: int) -> list[bytes]:
+        return [self.signed("/api/payments", orders.card_payment()) for _ in range(count)]
+
+    def signed(self, target: str, order: dict[str, object]) -> bytes:
+        body = json.dumps(order).encode()
+        headers = signed_headers(self.service.credentials, "POST", target, body)
+        return http_request("POST", target, body, headers | {"Content-Type": "application/json"})
+
+    def create_rate(self, requests: list[bytes]) -> float:
+        measured = drive(self.port, requests, connections=CONNECTIONS)
+        if set(measured.statuses) != {201}:
+            raise SystemExit(f"It was answered with {measured.statuses}.")
+        return measured.rate
+
+    def create_one(self) -> float:
+        """Return the milliseconds that one session takes to open."""
+        return drive(self.port, self.sessions(1), connections=1).latencies[0]
+
+    def stock(self, count: int, *, first_serial: int, holder: str | None = None) -> None:
+        """Put so many numbers into the pool, free or held."""
+        with self.connect() as connection:
+            bank = connection.execute(
+                "SELECT bank_code, bank_name FROM virtual_accounts_virtualaccount LIMIT 1"
+            )
+            code, name = bank.fetchone() or ("", "")
+            columns = "number, bank_code, bank_name, free_at, holder_id, last_holder_id"
+            rows = f"COPY virtual_accounts_accountnumber ({columns}) FROM STDIN"
+            free_at = None if holder else "2026-01-01T00:00:00Z"
+            with connection.cursor().copy(rows) as copy:
+                for serial in range(first_serial, first_serial + count):
+                    number = nuban.account_number(code, serial)
+                    copy.write_row((number, code, name, free_at, holder, holder))
+            connection.execute("VACUUM ANALYZE virtual_accounts_accountnumber")
+            connection.execute("CHECKPOINT")
+
+    def connect(self) -> psycopg.Connection:
+        return psycopg.connect(self.service.environment["DATABASE_URL"], autocommit=True)
+
+
+@contextmanager
+def bank(**extra_environment: str) -> Iterator[Bank]:
+    with TemporaryDirectory() as name, running_sink() as sink:
+        redis = Redis(Path(name))
+        redis.start()
+        try:
+            quiet = {
+                "LOG_REQUESTS": "False",
+                "LOG_LEVEL": "WARNING",
+                "REDIS_URL": f"redis://127.0.0.1:{redis.port}/0",
+                "DJANGO_SETTINGS_MODULE": "config.settings",
+            }
+            with start_service(Path(name), **quiet | extra_environment) as service:
+                yield Bank(Stack(Path(name), service.environment, sink), service)
+        finally:
+            redis.kill()
+
+
+def opening(options: argparse.Namespace) -> Iterator[Figure]:
+    """Opening a session against paying by card, in turns. The pool is stocked up on the way, as ever."""
+    with bank() as running:
+        for requests in (running.cards(200), running.sessions(200)):
+            running.create_rate(requests)
+        cards, sessions = [], []
+        for _ in range(options.rounds):
+            cards.append(running.create_rate(running.cards(options.requests)))
+            sessions.append(running.create_rate(running.sessions(options.requests)))
+    ratios = [session / card for session, card in zip(sessions, cards, strict=True)]
+    print(f"  card payments/s {spread(cards)}, sessions/s {spread(sessions)}, of it {spread(ratios)}")
+    yield Figure("sessions opened", median(sessions), "/s")
+    yield Figure("opening a session, of a card payment's rate", median(ratios), "", 0.8, at_least=True)
+
+
+def arrival(options: argparse.Namespace) -> Iterator[Figure]:
+    """From the simulated transfer's request to its webhook, one after the other, one Celery worker."""
+    with bank() as running, running.stack.workers():
+        running.listen()
+        transfers(running, seconds=3)  # warm
+        delays = transfers(running, seconds=options.seconds)
+    yield Figure(f"{PACE} transfers/s: p50 from request to webhook", percentile(delays, 0.5), "ms")
+    yield Figure(f"{PACE} transfers/s: p95", percentile(delays, 0.95), "ms", 150)
+
+
+def transfers(running: Bank, *, seconds: float) -> list[float]:
+    """Let transfers arrive at a steady pace; return how many milliseconds later each webhook came."""
+    sink, sent_at = running.stack.sink, {}
+    sink.reset()
+    payments = [
+        running.service.client.post("/api/payments", orders.transfer_payment(running.account_id)).json()
+        for _ in range(int(PACE * seconds))
+    ]
+    started = time.monotonic()
+    for number, payment in enumerate(payments):
+        told = {
+            "account_number": payment["virtual_account_details"]["account_number"],
+            "amount": payment["amount"],
+        }
+        request = running.signed("/api/virtual-accounts/simulate", told)
+        sent_at[payment["id"]] = time.time()
+        drive(running.port, [request], connections=1)
+        time.sleep(max(0.0, started + (number + 1) / PACE - time.monotonic()))
+    sink.wait_for(len(payments), seconds=60)
+    arrived_at = sink.arrivals()
+    with running.connect() as connection:
+        found = connection.execute("SELECT id, subject FROM webhooks_delivery").fetchall()
+    payment_of = {str(delivery): str(payment) for delivery, payment in found}
+    return [(at - sent_at[payment_of[delivery]]) * 1000 for delivery, at in arrived_at.items()]
+
+
+def pool(options: argparse.Namespace) -> Iterator[Figure]:
+    """Taking a number, with few of them in the pool and with very many, in turns."""
+    with bank() as small, bank() as large:
+        small.stock(SMALL_POOL, first_serial=SERIALS_OF_OUR_OWN)
+        large.stock(options.pool, first_serial=SERIALS_OF_OUR_OWN)
+        of_few, of_many = [], []
+        for _ in range(options.rounds):
+            of_few.append(take(small, SMALL_POOL // 2 // options.rounds))
+            of_many.append(take(large, SMALL_POOL // 2 // options.rounds))
+    ratios = [percentile(many, 0.5) / percentile(few, 0.5) for few, many in zip(of_few, of_many, strict=True)]
+    for name, rounds in ((SMALL_POOL, of_few), (options.pool, of_many)):
+        p50, p99 = (median(percentile(one, share) for one in rounds) for share in (0.5, 0.99))
+        yield Figure(f"taking a number of {name:,}: p50", p50, "ms", note=f"p99 {p99:.2f} ms")
+    yield Figure("the large pool's p50, of the small one's", median(ratios), "", 1.25)
+
+
+def take(running: Bank, count: int) -> list[float]:
+    return list(json.loads(running.stack.run("benchmarks.take_numbers", str(count))))
+
+
+def expiry(options: argparse.Namespace) -> Iterator[Figure]:
+    """Sessions that are due at once, and what those who open new ones feel of their end."""
+    with bank() as running:
+        running.listen()
+        running.create_rate(running.sessions(200))  # warm
+        fall_due(running, options.due)
+        quiet = [latency for _, latency in created_during(running, lambda: time.sleep(options.seconds))]
+        meanwhile = created_during(running, lambda: running.service.command("expire_due"))
+        with running.connect() as connection:
+            first, last, ended = connection.execute(
+                "SELECT extract(epoch FROM min(ended_at)), extract(epoch FROM max(ended_at)), count(*) "
+                "FROM virtual_accounts_session WHERE status = 'expired'"
+            ).fetchone() or (0, 0, 0)
+    if ended != options.due:
+        raise SystemExit(f"{ended} of {options.due} sessions were expired.")
+    busy = [latency for at, latency in meanwhile if float(first) <= at <= float(last)]
+    yield Figure(
+        f"{options.due:,} sessions due at once: ended",
+        ended / float(last - first),
+        "/s",
+        2_000,
+        at_least=True,
+    )
+    yield Figure(
+        "opening a session when nothing ends: p99", percentile(quiet, 0.99), "ms", note=f"of {len(quiet)}"
+    )
+    yield Figure("opening a session meanwhile: p99", percentile(busy, 0.99), "ms", note=f"of {len(busy)}")
+    yield Figure("of the quiet one", percentile(busy, 0.99) / percentile(quiet, 0.99), "", 3)
+
+
+def created_during(running: Bank, act: Callable[[], object]) -> list[tuple[float, float]]:
+    """Open sessions at a steady pace while something goes on; return when, and the milliseconds that each took."""
+    acting = threading.Thread(target=act)
+    acting.start()
+    took: list[tuple[float, float]] = []
+    while acting.is_alive():
+        started = time.monotonic()
+        took.append((time.time(), running.create_one()))
+        time.sleep(max(0.0, started + 1 / PACE - time.monotonic()))
+    acting.join()
+    return took
+
+
+def fall_due(running: Bank, count: int) -> None:
+    """Write so many open payments with sessions whose time is over, by copying one of them."""
+    running.stock(count, first_serial=SERIALS_OF_OUR_OWN, holder=running.account_id)
+    with running.connect() as connection:
+        (session_id,) = connection.execute(
+            "SELECT id FROM virtual_accounts_session WHERE status = 'pending' LIMIT 1"
+        ).fetchone() or ("",)
+        connection.execute(
+            copy_of(
+                connection,
+                "virtual_accounts_session",
+                source="virtual_accounts_accountnumber number WHERE number.number >= %s AND number.holder_id IS NOT NULL",
+                like="id = %s",
+                changes={
+                    "id": "gen_random_uuid()",
+                    "number_id": "source.number",
+                    "opened_at": "now() - interval '1 hour'",
+                    "expires_at": "now() - interval '1 minute'",
+                },
+            ),
+            [session_id, str(SERIALS_OF_OUR_OWN * 10)],
+        )
+        connection.execute(
+            copy_of(
+                connection,
+                "payments_transaction",
+                source="virtual_accounts_session session WHERE session.number_id >= %s AND session.status = 'pending'",
+                like="session_id = %s",
+                changes={
+                    "id": "gen_random_uuid()",
+                    "reference": "'due-' || gen_random_uuid()",
+                    "session_id": "source.id",
+                },
+            ),
+            [session_id, str(SERIALS_OF_OUR_OWN * 10)],
+        )
+        connection.execute("VACUUM ANALYZE")
+        connection.execute("CHECKPOINT")
+
+
+def copy_of(
+    connection: psycopg.Connection, table: str, *, source: str, like: str, changes: dict[str, str]
+) -> str:
+    """Return the statement that copies one row of a table for each row of a source, with changes."""
+    names = [name for (name,) in connection.execute(COLUMNS, [table])]
+    values = ", ".join(changes.get(name, f"one.{name}") for name in names)
+    return (
+        f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} "
+        f"FROM (SELECT * FROM {table} WHERE {like}) one, (SELECT * FROM {source}) source"
+    )
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Figure]]] = {
+    "opening": opening,
+    "arrival": arrival,
+    "pool": pool,
+    "expiry": expiry,
+}
+
+
+if __name__ == "__main__":
+    main()
