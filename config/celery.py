@@ -22,5 +22,5 @@ app.conf.beat_schedule = {
     "ask about unknown outcomes": {"task": "payments.requery_due", "schedule": 5.0},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},
-    "purge old requests": {"task": "merchants.purge_requests", "schedule": 3600.0},
+    "purge what is past its days": {"task": "config.purge", "schedule": 3600.0},
 }

@@ -147,6 +147,7 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = SANDBOX  # http://localhost
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
+INVITATION_RETENTION = env.number("INVITATION_RETENTION", default=90, minimum=1)  # days after its end
 SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
 if not SANDBOX:
     # Browsers take such a cookie over https only, for this host alone, and from no neighbouring subdomain.
@@ -330,6 +331,10 @@ WEBHOOK_RETRY_DELAYS = [
     )
 ]
 WEBHOOK_TIMEOUT = env.number("WEBHOOK_TIMEOUT", default=10, minimum=1)  # seconds, name look-up to headers
+# Days after its creation that a finished delivery keeps its body and the answers, and after an attempt that its
+# facts are kept; the delivery's own row stays.
+WEBHOOK_PAYLOAD_RETENTION = env.number("WEBHOOK_PAYLOAD_RETENTION", default=90, minimum=1)
+WEBHOOK_ATTEMPT_RETENTION = env.number("WEBHOOK_ATTEMPT_RETENTION", default=365, minimum=1)
 # Networks that may be called although they are not public; a sandbox calls its own machine.
 WEBHOOK_ALLOW_CIDRS = env.words("WEBHOOK_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128")) if SANDBOX else []
 

@@ -10,12 +10,22 @@ from prometheus_client import start_http_server
 
 from config import metrics, tracing
 from config.models import beat
+from config.retention import EVERYTHING
 
 
 @shared_task(name="config.heartbeat")
 def heartbeat() -> None:
     """Write that schedule, broker and worker live."""
     beat(now=timezone.now())
+
+
+@shared_task(name="config.purge")
+def purge() -> None:
+    """Let go of what is past its days."""
+    now = timezone.now()
+    for kept in EVERYTHING:
+        for _ in kept.forget(now):
+            pass  # each piece goes as it is counted
 
 
 def show_metrics(**_: Any) -> None:

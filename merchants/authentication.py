@@ -1,6 +1,7 @@
 """Who is calling. The checks, in their order, are the ones of the signing chapter in `docs/signing.md`."""
 
 import time
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from merchants.errors import Problem
 from merchants.key_ring import key_ring
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey, Business, Nonce
+from merchants.retention import PIECE
 from merchants.signed_headers import HEADERS
 
 SCHEME = "Sluice-HMAC-SHA256"
@@ -172,7 +174,8 @@ def old_nonces(*, now: datetime) -> models.QuerySet[Nonce]:
     return Nonce.objects.filter(used_at__lt=now - timedelta(seconds=settings.NONCE_RETENTION))
 
 
-def forget_nonces(*, now: datetime) -> int:
-    """Delete the old nonces; return how many there were."""
-    deleted, _ = old_nonces(now=now).delete()
-    return deleted
+def forget_nonces(*, now: datetime) -> Iterator[int]:
+    """Delete the old nonces, the oldest first, some thousand at a time; yield how many each time."""
+    while oldest := list(old_nonces(now=now).order_by("used_at").values_list("used_at", flat=True)[:PIECE]):
+        deleted, _ = Nonce.objects.filter(used_at__lte=oldest[-1]).delete()
+        yield deleted

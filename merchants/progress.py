@@ -14,13 +14,22 @@ class Writable(Protocol):
 
 
 def show_progress(
-    work: Iterable[T], *, total: int, stream: Writable, size: Callable[[T], int] = lambda _: 1
+    work: Iterable[T],
+    *,
+    total: int | None,
+    stream: Writable,
+    size: Callable[[T], int] = lambda _: 1,
+    what: str = "",
 ) -> Iterator[T]:
-    """Pass the work's results on; once a second, say how far it is. `size` tells how much a result is."""
+    """Pass the work's results on; once a second, say how far it is. `size` tells how much a result is.
+
+    `total` is None where counting it would be long work by itself; `what` says of what.
+    """
     last, done = time.monotonic(), 0
     for result in work:
         done += size(result)
         yield result
         if time.monotonic() - last >= INTERVAL:
             last = time.monotonic()
-            stream.write(f"{done:,} of {total:,} done")
+            goal = "" if total is None else f" of {total:,}"
+            stream.write(f"{done:,}{goal}{f' {what}' if what else ''} done")

@@ -23,6 +23,7 @@ from django.db.models import Q, QuerySet
 
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey, ApiRequest
+from merchants.retention import forget_in_order
 
 log = structlog.get_logger("sluice.request_log")
 
@@ -30,7 +31,6 @@ CAPACITY = 20_000  # entries that wait at most
 BATCH = 500  # rows in one statement
 INTERVAL = 1.0  # seconds
 LAST_USED_RESOLUTION = timedelta(minutes=1)
-PURGE_BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,15 +141,16 @@ def _touch_keys(calls: list[Call]) -> None:
 
 def old_requests(*, now: datetime) -> QuerySet[ApiRequest]:
     """Return the calls that are past their days."""
-    return ApiRequest.objects.filter(at__lt=now - timedelta(days=settings.REQUEST_LOG_DAYS))
+    return ApiRequest.objects.filter(at__lt=_days_ago(now))
 
 
 def forget_requests(*, now: datetime) -> Iterator[int]:
     """Delete the old calls, the oldest first, some thousand at a time; yield how many each time."""
-    while oldest := list(old_requests(now=now).order_by("pk").values_list("pk", flat=True)[:PURGE_BATCH]):
-        # By their ids, in one statement: rows that came late stay for the next time.
-        deleted, _ = old_requests(now=now).filter(pk__lte=oldest[-1]).delete()
-        yield deleted
+    return forget_in_order(ApiRequest.objects.all(), dated="at", before=_days_ago(now))
+
+
+def _days_ago(now: datetime) -> datetime:
+    return now - timedelta(days=settings.REQUEST_LOG_DAYS)
 
 
 request_log = RequestLog()

@@ -56,9 +56,13 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def due(self, *, at: datetime) -> DeliveryQuerySet:
         return self.filter(state=Delivery.State.WAITING, next_attempt_at__lte=at)
 
+    def with_payload(self) -> DeliveryQuerySet:
+        """Those whose body is still there: the old ones' is forgotten, and cannot be sent again."""
+        return self.exclude(body="")
+
 
 class Delivery(models.Model):
-    """One event on its way to one business. Its id is the event's; its body never changes."""
+    """One event on its way to one business. Its id is the event's; its body never changes, and is forgotten in the end."""
 
     class State(models.TextChoices):
         WAITING = "waiting"  # due, being sent, or waiting for its next attempt
@@ -71,7 +75,7 @@ class Delivery(models.Model):
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     subject = models.UUIDField(unique=True, null=True)  # the transaction; null for a test event
     event = models.CharField(max_length=16, choices=Event.choices)
-    body = models.TextField()
+    body = models.TextField()  # empty once it is past its days
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
     attempts_made = models.PositiveSmallIntegerField(default=0)  # automatic ones, at most eight
     manual_attempts = models.PositiveSmallIntegerField(default=0)
@@ -96,6 +100,10 @@ class Delivery(models.Model):
                 name="delivered_deliveries_have_delivered_at",
             ),
             models.CheckConstraint(
+                condition=~Q(state__in=["waiting", "held"]) | ~Q(body=""),
+                name="deliveries_to_send_have_a_body",
+            ),
+            models.CheckConstraint(
                 condition=~Q(state="held") | Q(held_at__isnull=False), name="held_deliveries_have_held_at"
             ),
         ]
@@ -109,10 +117,23 @@ class Delivery(models.Model):
             ),
             models.Index(fields=["business", "-created_at"], name="deliveries_newest_first"),
             models.Index(fields=["business", "state", "-created_at"], name="deliveries_by_state"),
+            models.Index(
+                fields=["state", "created_at"],
+                condition=Q(state__in=["delivered", "dead", "skipped"]) & ~Q(body=""),
+                name="deliveries_finished",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.event} {self.pk}"
+
+    @property
+    def has_payload(self) -> bool:
+        """Whether its body is still there; see `retention`."""
+        return self.body != ""
+
+
+FINISHED = (Delivery.State.DELIVERED, Delivery.State.DEAD, Delivery.State.SKIPPED)
 
 
 class Attempt(models.Model):

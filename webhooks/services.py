@@ -146,26 +146,28 @@ def replayable(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> QuerySet[Delivery]:
-    """Return the deliveries that a replay would send again, oldest first."""
+    """Return the deliveries that a replay would send again, oldest first. Those without a body cannot be."""
     wanted = Q(business=business, state__in=[state for state in states if state in REPLAYABLE])
     for name, value in {"event": event, "created_at__gte": since, "created_at__lte": until}.items():
         if value is not None:
             wanted &= Q(**{name: value})
-    found: QuerySet[Delivery] = Delivery.objects.filter(wanted).order_by("created_at", "id")
+    found: QuerySet[Delivery] = Delivery.objects.with_payload().filter(wanted).order_by("created_at", "id")
     return found
 
 
-def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime) -> Iterator[bool]:
+def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime, reason: str = "") -> Iterator[bool]:
     """Send deliveries once more: same id, same body, the key of today. Yield for each whether it will go."""
     for delivery_id in delivery_ids:
-        yield _replay_one(delivery_id, actor=actor, now=now)
+        yield _replay_one(delivery_id, actor=actor, now=now, reason=reason)
     bell.ring()
 
 
 @transaction.atomic
-def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime) -> bool:
-    queued = Delivery.objects.filter(pk=delivery_id, state__in=REPLAYABLE).update(
-        state=Delivery.State.WAITING, is_manual=True, next_attempt_at=now, lease_token=None
+def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime, reason: str) -> bool:
+    queued = (
+        Delivery.objects.with_payload()
+        .filter(pk=delivery_id, state__in=REPLAYABLE)
+        .update(state=Delivery.State.WAITING, is_manual=True, next_attempt_at=now, lease_token=None)
     )
     if queued:
         delivery = Delivery.objects.select_related("business").get(pk=delivery_id)
@@ -174,6 +176,7 @@ def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime) -> bool:
             actor=actor,
             business=delivery.business,
             target=str(delivery_id),
+            after={"reason": reason} if reason else {},
             now=now,
         )
     return bool(queued)

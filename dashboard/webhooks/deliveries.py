@@ -60,6 +60,8 @@ def replay(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
     (goes,) = services.replay([delivery.pk], actor=person_acting(request), now=timezone.now())
     if goes:
         messages.success(request, "On its way again: same id, same body, signed with the key of today.")
+    elif not delivery.has_payload:
+        messages.warning(request, "This delivery cannot be sent again: its body is past its days.")
     else:
         messages.warning(request, "This delivery is already on its way, or no longer wanted.")
     return redirect("dashboard-delivery", delivery.pk)

@@ -46,7 +46,7 @@ def story_of(delivery: Delivery) -> Story:
         url=endpoint.url if endpoint else "",
         payment=payment,
         last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
-        is_replayable=delivery.state in REPLAYABLE and endpoint is not None,
+        is_replayable=delivery.state in REPLAYABLE and delivery.has_payload and endpoint is not None,
         is_live=delivery.state == State.WAITING,
     )
 
@@ -142,7 +142,7 @@ def spoken(time: timedelta) -> str:
 
 
 def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> list[tuple[str, str]]:
-    signature = sign(endpoint.hash_key, delivery.body.encode()) if endpoint else ""
+    signature = sign(endpoint.hash_key, delivery.body.encode()) if endpoint and delivery.has_payload else ""
     return [
         ("Content-Type", "application/json"),
         ("User-Agent", USER_AGENT),
@@ -154,4 +154,4 @@ def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> l
 
 
 def _indented(body: str) -> str:
-    return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    return json.dumps(json.loads(body), indent=2, ensure_ascii=False) if body else ""

@@ -1,25 +1,41 @@
 from argparse import ArgumentParser
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from merchants import authentication, request_log
+from config.retention import EVERYTHING, Kept
+from merchants.commands import Document, DocumentCommand
+from merchants.progress import show_progress
 
 
-class Command(BaseCommand):
+class Command(DocumentCommand):
     help = (
-        "Delete nonces and logged requests that are past their retention. Example: manage.py purge --dry-run"
+        "Let go of what is past its retention: nonces, logged requests, bodies and attempts of finished "
+        "deliveries, sessions, invitations. Money, the ledger and the audit trail stay. "
+        "Example: manage.py purge --dry-run"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="count, delete nothing")
 
-    def handle(self, *, dry_run: bool, **options: Any) -> None:
+    def handle(self, *, dry_run: bool, json: bool, **options: Any) -> None:
         now = timezone.now()
-        if dry_run:
-            self.stdout.write(f"Would delete {authentication.old_nonces(now=now).count()} nonces.")
-            self.stdout.write(f"Would delete {request_log.old_requests(now=now).count()} logged requests.")
-            return
-        self.stdout.write(f"Deleted {authentication.forget_nonces(now=now)} nonces.")
-        self.stdout.write(f"Deleted {sum(request_log.forget_requests(now=now))} logged requests.")
+        gone = {
+            kept.name: self._old(kept, now) if dry_run else self._forget(kept, now) for kept in EVERYTHING
+        }
+        self.show({"dry_run": dry_run} | gone, as_json=json)
+
+    def _old(self, kept: Kept, now: datetime) -> int:
+        return int(kept.old(now).count())
+
+    def _forget(self, kept: Kept, now: datetime) -> int:
+        pieces = kept.forget(now)
+        return sum(show_progress(pieces, total=None, stream=self.stderr, size=int, what=kept.words))
+
+    def lines(self, document: Document) -> Iterable[str]:
+        did = "Would delete" if document["dry_run"] else "Deleted"
+        for kept in EVERYTHING:
+            yield f"{did} {document[kept.name]} {kept.words}."

@@ -15,7 +15,8 @@ from webhooks.models import Event
 
 class Command(BaseCommand):
     help = (
-        "Send deliveries once more: same id, same body, the key of today. "
+        "Send deliveries once more: same id, same body, the key of today. Those whose bodies are past their "
+        "days (WEBHOOK_PAYLOAD_RETENTION) cannot be. "
         "Example: manage.py replay_webhooks --business 'Ada Books' --state dead --since 2026-01-31T00:00:00Z"
     )
 

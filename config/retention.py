@@ -1,0 +1,88 @@
+"""Everything that has its days, in one list: what it is, which rows are past them, and how they go.
+
+`manage.py purge` and the schedule walk the list. Only what is finished goes, in pieces of some thousand rows.
+Transactions, the ledger, settlement and the audit trail are not in it: they stay.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from merchants import authentication, request_log
+from merchants.models import Invitation
+from webhooks import retention as deliveries
+
+PIECE = 1_000  # rows
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One sort of rows that is kept for a time."""
+
+    name: str  # in JSON
+    words: str  # after a number
+    old: Callable[[datetime], QuerySet]  # what is past its time
+    forget: Callable[[datetime], Iterator[int]]  # lets it go; yields how many, piece by piece
+
+
+def _sessions(now: datetime) -> QuerySet[Session]:
+    return Session.objects.filter(expire_date__lt=now)
+
+
+def _places_signed_in(now: datetime) -> QuerySet[UserSession]:  # noqa: ARG001
+    """Return what the list of somebody's sessions still shows although the session is gone."""
+    alive = Session.objects.filter(session_key=OuterRef("session_key"))
+    found: QuerySet[UserSession] = UserSession.objects.filter(~Exists(alive))
+    return found
+
+
+def _invitations(now: datetime) -> QuerySet[Invitation]:
+    before = now - timedelta(days=settings.INVITATION_RETENTION)
+    return Invitation.objects.filter(Q(ended_at__lt=before) | Q(expires_at__lt=before))
+
+
+def _by_keys(old: Callable[[datetime], QuerySet]) -> Callable[[datetime], Iterator[int]]:
+    """Return how to let rows go, some at a time, where few are old at once."""
+
+    def forget(now: datetime) -> Iterator[int]:
+        while keys := list(old(now).order_by("pk").values_list("pk", flat=True)[:PIECE]):
+            deleted, _ = old(now).filter(pk__in=keys).delete()
+            yield deleted
+
+    return forget
+
+
+EVERYTHING = (
+    Kept(
+        "nonces",
+        "nonces",
+        lambda now: authentication.old_nonces(now=now),
+        lambda now: authentication.forget_nonces(now=now),
+    ),
+    Kept(
+        "requests",
+        "logged requests",
+        lambda now: request_log.old_requests(now=now),
+        lambda now: request_log.forget_requests(now=now),
+    ),
+    Kept(
+        "payloads",
+        "bodies of finished deliveries",
+        lambda now: deliveries.old_payloads(now=now),
+        lambda now: deliveries.forget_payloads(now=now),
+    ),
+    Kept(
+        "attempts",
+        "attempts at deliveries",
+        lambda now: deliveries.old_attempts(now=now),
+        lambda now: deliveries.forget_attempts(now=now),
+    ),
+    Kept("sessions", "expired sessions", _sessions, _by_keys(_sessions)),
+    Kept("signed_in", "entries of ended sessions", _places_signed_in, _by_keys(_places_signed_in)),
+    Kept("invitations", "old invitations", _invitations, _by_keys(_invitations)),
+)
