@@ -29,12 +29,11 @@ def old_payloads(*, now: datetime) -> DeliveryQuerySet:
 def forget_payloads(*, now: datetime) -> Iterator[int]:
     """Empty those bodies and the answers to them, the oldest first; yield how many, piece by piece."""
     for state in FINISHED:  # one by one, as the index has them
-        old = old_payloads(now=now).filter(state=state).order_by("created_at").values_list("pk", flat=True)
-        yield from _forget_payloads(old)
+        yield from _forget_payloads(old_payloads(now=now).filter(state=state).order_by("created_at"))
 
 
 def _forget_payloads(old: QuerySet[Delivery]) -> Iterator[int]:
-    while piece := list(old[:PIECE]):
+    while piece := list(old.values_list("pk", flat=True)[:PIECE]):
         with transaction.atomic():
             # Whoever replays one of them now is either first, and keeps its body, or finds none.
             emptied = Delivery.objects.filter(pk__in=piece, state__in=FINISHED).update(body="")
