@@ -113,7 +113,13 @@ class TestProduction:
         )
 
         checked = start(
-            PRODUCTION | rails | {"SECRET_KEY": "x7Kq0Zt9" * 8, "VIRTUAL_ACCOUNT_BANK_CODE": "035"},
+            PRODUCTION
+            | rails
+            | {
+                "SECRET_KEY": "x7Kq0Zt9" * 8,
+                "VIRTUAL_ACCOUNT_BANK_CODE": "035",
+                "MAIL_URL": "smtp+tls://ada:password@mail.example:587",
+            },
             "manage.py", "check", "--deploy", "--fail-level", "WARNING",
         )  # fmt: skip
 
