@@ -66,6 +66,15 @@ def references(service):
     return [order["reference"] for order in wanted]
 
 
+@pytest.fixture(scope="module")
+def accounts(service):
+    """Accounts of every kind: the answers to their creation."""
+    wanted = [orders.dynamic_account(), orders.static_account(), orders.business_account()]
+    opened = [service.client.post("/api/virtual-accounts", order) for order in wanted]
+    assert [answer.status_code for answer in opened] == [201, 201, 201]
+    return [answer.json() for answer in opened]
+
+
 @pytest.mark.parametrize(
     ("operation_id", "mode"),
     [
@@ -76,7 +85,9 @@ def references(service):
         if operation.id not in {"listBanks", "getBalance"} or mode is GenerationMode.POSITIVE
     ],
 )
-def test_answers_as_described(service, description, references, operation_id, mode):
+def test_answers_as_described(  # noqa: PLR0917
+    service, description, references, accounts, operation_id, mode
+):
     operation = description.find_operation_by_id(operation_id)
 
     @settings(
@@ -90,16 +101,17 @@ def test_answers_as_described(service, description, references, operation_id, mo
     @given(case=operation.as_strategy(generation_mode=mode), data=st.data())
     def answers_as_described(case, data):
         if "reference" in (case.path_parameters or {}) and data.draw(st.booleans()):
-            case.path_parameters["reference"] = data.draw(st.sampled_from(references))
+            known = [account["reference"] for account in accounts] if "virtual" in case.path else references
+            case.path_parameters["reference"] = data.draw(st.sampled_from(known))
         if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
-            _make_acceptable(case.body, data)
+            _make_acceptable(case.body, data, accounts)
         case.validate_response(_send(service, case), checks=CHECKS)
 
     answers_as_described()
 
 
-def _make_acceptable(body, data):
-    """Put in what no schema can say: numbers that pass the Luhn check, listed banks, enabled currencies.
+def _make_acceptable(body, data, accounts):
+    """Put in what no schema can say: numbers that pass the Luhn check, listed banks, enabled currencies, accounts.
 
     Half of the references are new; the others may have been seen before.
     """
@@ -111,6 +123,14 @@ def _make_acceptable(body, data):
         body["source"]["pan"] = data.draw(st.sampled_from(CARDS))
     if "bank_code" in body.get("customer", {}):
         body["customer"]["bank_code"] = data.draw(st.sampled_from(BANK_CODES))
+    if "country" in body.get("address", {}):
+        body["address"]["country"] = data.draw(st.sampled_from(["NGA", "GBR"]))
+    if "payment_method_id" in body:
+        body["payment_method_id"] = data.draw(st.sampled_from(accounts))["id"]
+        body["currency"] = "NGN"
+    if "account_number" in body:
+        numbers = [account["customer"]["account_number"] for account in accounts]
+        body["account_number"] = data.draw(st.sampled_from([number for number in numbers if number]))
 
 
 def _send(service, case):
