@@ -82,9 +82,20 @@ class SessionsNotExpired(Exception):
         self.session_ids = session_ids
 
 
+def expire_session_of(account_id: UUID, *, now: datetime) -> bool:
+    """End the session of a static account if its time is over, should the schedule be behind.
+
+    Over by the caller's clock and by the database's, which decides about transfers.
+    """
+    try:
+        return _expire_batch(now=min(now, database_now()), limit=1, without=set(), account_id=account_id) > 0
+    except SessionsNotExpired:
+        return False
+
+
 @database.atomic
-def _expire_batch(*, now: datetime, limit: int, without: set[UUID]) -> int:
-    expired = sessions.expire(now=now, limit=limit, without=without)
+def _expire_batch(*, now: datetime, limit: int, without: set[UUID], account_id: UUID | None = None) -> int:
+    expired = sessions.expire(now=now, limit=limit, without=without, account_id=account_id)
     try:
         payments = lock_of_sessions(expired)
         finishing.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)

@@ -1,6 +1,7 @@
 """Payments into virtual accounts: the payer is told a number, and the money is waited for."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from merchants.models import Business
 from merchants.strict_fields import error
 from payments.idempotency import DuplicateReference
 from payments.models import InvalidState, Transaction
+from payments.services import expiry
 from payments.services.intents import Intent, find_of, open_intent, order_fields
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import accounts, numbers, sessions
@@ -32,9 +34,13 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     :raises RailUnavailable: no hosting bank is configured
     """
     numbers.require_bank()
-    return numbers.with_numbers(
-        lambda: _open(business=business, request=request, fingerprint=fingerprint, now=now), now=now
-    )
+    attempt = partial(_open, business=business, request=request, fingerprint=fingerprint, now=now)
+    try:
+        return numbers.with_numbers(attempt, now=now)
+    except SessionOpen:
+        if not expiry.expire_session_of(UUID(request["payment_method_id"]), now=now):
+            raise
+        return numbers.with_numbers(attempt, now=now)
 
 
 @database.atomic

@@ -174,6 +174,16 @@ class TestPaymentIntoAStaticAccount:
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
         assert Transaction.objects.count() == 1
 
+    def test_may_follow_one_whose_time_is_over_before_the_schedule_comes(self, api, static, pay_into, events):
+        first = pay_into(static["id"])
+        run_out(first)
+
+        second = pay_into(static["id"])
+
+        assert second["virtual_account_details"]["status"] == "pending"
+        assert look_up(api, first)["response_code"] == "20068"
+        assert [(event, data["id"]) for event, data in events()] == [("payment.failed", first["id"])]
+
     def test_may_follow_another(self, static, pay_into, simulate):
         for _ in range(2):
             payment = pay_into(static["id"])

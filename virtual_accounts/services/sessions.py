@@ -66,16 +66,19 @@ def fail_open(account: VirtualAccount, *, now: datetime) -> list[Session]:
     return _end(list(opened.order_by("pk")), Session.Status.FAILED, now=now)
 
 
-def expire(*, now: datetime, limit: int, without: set[UUID]) -> list[Session]:
+def expire(*, now: datetime, limit: int, without: set[UUID], account_id: UUID | None = None) -> list[Session]:
     """End up to so many sessions whose time is over, longest overdue first, and return them.
 
-    Those that somebody else is working on are passed over: a transfer may be arriving.
+    Those that somebody else is working on are passed over: a transfer may be arriving. With an account's id,
+    only that account's count.
     """
     overdue = (
         Session.objects.overdue(at=now)
         .exclude(pk__in=without)
         .select_for_update(skip_locked=True, of=("self",))
     )
+    if account_id is not None:
+        overdue = overdue.filter(account=account_id)
     # Of the account only its type is asked: a customer's data, the BVN among it, would be read for nothing.
     found = (
         overdue.select_related("account").only(*_OWN_FIELDS, "account__type").order_by("expires_at")[:limit]
