@@ -179,7 +179,10 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "gender": Word("`male` or `female`.", "female"),
         "bvn": _BVN,
     },
-    "DynamicAccount": _ACCOUNT | {"type": Word("`static` or `dynamic`.", "dynamic")} | _HOLDER,
+    "DynamicAccount": _ACCOUNT
+    | {"type": Word("`static` or `dynamic`.", "dynamic")}
+    | _HOLDER
+    | dict.fromkeys(("middle_name", "phone_number", "dob", "gender", "bvn"), _IGNORED),
     "BusinessAccount": _ACCOUNT
     | {
         "account_type": Word("`individual` (the default) or `business`.", "business"),

@@ -77,10 +77,17 @@ class AccountSerializer(RequestSerializer):
 
 
 class DynamicAccountSerializer(AccountSerializer):
+    """Minimal data: what only static accounts need may be sent, and is neither used nor kept."""
+
     type = Choice([Type.DYNAMIC])
     account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
     first_name = HolderName(max_length=100)
     last_name = HolderName(max_length=100)
+    middle_name = Ignored()
+    phone_number = Ignored()
+    dob = Ignored()
+    gender = Ignored()
+    bvn = Ignored()
 
 
 class StaticAccountSerializer(AccountSerializer):

@@ -141,10 +141,18 @@ class TestDynamicAccount:
             ("gender", "male"),
         ],
     )  # fmt: skip
-    def test_takes_no_kyc(self, api, field, value):
+    def test_keeps_nothing_of_a_static_accounts_data(self, api, field, value):
         answer = api.post(PATH, orders.dynamic_account(**{field: value}))
 
-        assert errors(answer) == {field: "not_allowed_here"}
+        assert answer.status_code == 201
+        account = VirtualAccount.objects.get()
+        kept = (account.middle_name, account.phone_number, account.date_of_birth, account.gender, account.bvn)
+        assert kept == ("", "", None, "", None)
+
+    def test_is_not_named_after_a_business(self, api):
+        answer = api.post(PATH, orders.dynamic_account(business_name="Ada Books"))
+
+        assert errors(answer) == {"business_name": "not_allowed_here"}
         assert answer.json()["code"] == "not_allowed_here"
 
     def test_is_never_a_businesss(self, api):
