@@ -94,6 +94,8 @@ class SignedCaller:
             call.answer.set_result(self._exchange(method, path, body))
         except NoAnswer as reason:
             call.answer.set_exception(reason)
+        except requests.Timeout:
+            call.answer.set_exception(NoAnswer("too late"))
         except Exception as problem:  # noqa: BLE001  (whatever it is: there is no answer, and somebody waits)
             call.answer.set_exception(NoAnswer(type(problem).__name__))
         finally:

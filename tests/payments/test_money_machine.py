@@ -1,6 +1,7 @@
 """Every event that moves money, in any order: the books balance at each step, and the wallet is never overdrawn."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -19,25 +20,29 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from ledger import services as ledger
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
 from payments.invariants import INVARIANTS
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.services import bookings, captures, refunds, requery, reversals
+from payments.services import captures, deactivation, refunds, requery, reversals, transfers, unapplied
 from payments.services.operations import AmountTooLarge
+from payments.services.transfers import Notice
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.settling import STAFF, decide, settle
 from tests.transactions import start
 from tests.wallets import fill_wallet
+from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts
 
 AMOUNTS = st.sampled_from([1, 700, 9_999, 20_005, 20_098, 250_000, 300_051, 5_000_001])
 ANY = st.integers(min_value=0)  # picks one of those made so far
 CURRENCIES = st.sampled_from(["NGN", "NGN", "USD"])
 LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
 
+OPEN_MONEY = UnappliedMoney.objects.filter(state=UnappliedMoney.State.OPEN)
 REFUSALS = (InvalidState, AmountTooLarge)
 
 
@@ -47,7 +52,6 @@ class Money(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = datetime(2026, 3, 1, 12, tzinfo=UTC)
-        self.unapplied: list[tuple[object, str, int]] = []
         self.undone = database.atomic()
         self.undone.__enter__()
         self.covered = override_settings(PAYOUT_REQUIRES_BALANCE=True)
@@ -68,6 +72,9 @@ class Money(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         fill_wallet(self.business, 400_000)
+        request = read_account(orders.static_account(), business=self.business)
+        self.closed = accounts.create(business=self.business, request=request, now=self.tick()).account
+        deactivation.deactivate(self.closed.pk, now=self.tick())
         start(orders.card_payment(), business=self.other, now=self.tick())
 
     @rule(amount=AMOUNTS, currency=CURRENCIES, way=st.sampled_from([{}, {"capture": False}]))
@@ -126,29 +133,25 @@ class Money(RuleBasedStateMachine):
     def top_up(self, amount: int) -> None:
         fill_wallet(self.business, amount)
 
-    @rule(amount=AMOUNTS, currency=CURRENCIES)
-    def receive_unapplied_money(self, amount: int, currency: str) -> None:
-        transfer = uuid4()
-        money = {"transfer": transfer, "business_id": self.business.pk, "currency": currency}
-        assert ledger.book(bookings.unapplied_in(**money, amount=amount, now=self.tick()))
-        assert not ledger.book(bookings.unapplied_in(**money, amount=amount, now=self.tick()))
-        self.unapplied.append((transfer, currency, amount))
-
-    @precondition(lambda self: self.unapplied)
-    @rule(to=st.sampled_from([Kind.WALLET, Kind.BANK_CLEARING]))
-    def give_unapplied_money_on(self, to: Kind) -> None:
-        transfer, currency, amount = self.unapplied.pop()
-        ledger.book(
-            bookings.unapplied_out(
-                transfer=transfer,
-                business_id=self.business.pk,
-                currency=currency,
-                amount=amount,
-                to=to,
-                reason="Found its owner",
-                now=self.tick(),
-            )
+    @rule(amount=AMOUNTS)
+    def receive_money_that_fits_nothing(self, amount: int) -> None:
+        told = Notice(
+            bank_reference=uuid4().hex,
+            account_number=self.closed.account_number,
+            amount=amount,
+            currency="NGN",
+            sender_name="Chidi Eze",
+            sender_account_number="0123456789",
+            sender_bank_code="058",
         )
+        assert transfers.receive(told, clock=self.tick).transfer.is_unapplied
+        assert not transfers.receive(told, clock=self.tick).is_new
+
+    @precondition(lambda self: OPEN_MONEY.exists())
+    @rule(which=ANY, decide_so=st.sampled_from([unapplied.credit, unapplied.return_to_sender]))
+    def decide_about_money_that_fits_nothing(self, which: int, decide_so: Callable[..., object]) -> None:
+        waiting = OPEN_MONEY.order_by("id")
+        decide_so(waiting[which % len(waiting)].pk, reason="Found its owner", actor=STAFF, now=self.tick())
 
     def attempt(self, which: int, act) -> None:
         """Do something to one of the transactions; a refusal must book nothing."""

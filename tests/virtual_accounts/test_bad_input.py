@@ -128,7 +128,6 @@ ACCOUNT_FIELDS = [
     *business("bvn", [None, "", BVN[:10], int(BVN), wide(BVN), ...]),
     *business("type", ["dynamic", "Static", "business"]),
     # What does not belong to the kind
-    *[case for name in ("middle_name", "phone_number", "dob", "bvn", "gender") for case in dynamic(name, [None, BVN])],
     *dynamic("business_name", [None, "Ada Books Ltd"]),
     *static("business_name", [None, "Ada Books Ltd"]),
     *[
