@@ -139,7 +139,7 @@ class TestKilledSettle:
         assert [one["payments"] for one in batches] == [5]
         for decision in ("approved", "released"):
             staff.decide(batches[0], decision)
-        assert balance(client) == (0, 5 * 51_220)
+        assert balance(client) == (0, 5 * 49_250)
 
 
 def made_by_the_killed(service):
