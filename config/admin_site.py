@@ -4,20 +4,33 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.db.models.base import ModelBase
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
+from config.glance import figures
 from dashboard.own_path import is_own_path
 from dashboard.second_factor import must_set_up
 from merchants.models import User
 
 
 class Site(admin.AdminSite):
-    """Django's, but for who comes in and how."""
+    """Django's, but for who comes in and how, and for what is there.
+
+    Packages bring pages of their own; theirs show second factors and delete rows, so only ours are there.
+    """
+
+    site_header = site_title = "Sluice administration"
+    index_title = "Queue and health"
+    index_template = "admin/glance.html"
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        said = {"figures": list(figures(now=timezone.now()))}
+        return super().index(request, said | (extra_context or {}))
 
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
@@ -29,10 +42,9 @@ class Site(admin.AdminSite):
         return redirect(f"{reverse('sign-in')}?{urlencode({'next': there})}")
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Leave out allauth's own tables: whoever edits a second factor there opens somebody's account."""
-        models = [model_or_iterable] if isinstance(model_or_iterable, ModelBase) else model_or_iterable
-        ours = [model for model in models if not model.__module__.startswith("allauth.")]
-        super().register(ours, admin_class, **options)
+        """Leave out what is not ours: whoever edits a second factor there opens somebody's account."""
+        if getattr(admin_class, "is_ours", False):
+            super().register(model_or_iterable, admin_class, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
         inner = super().admin_view(view, cacheable)

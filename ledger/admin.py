@@ -1,28 +1,42 @@
 """The ledger as our own staff see it: everything to look at. The one thing they add is money to a wallet."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from ledger import services
 from ledger.models import Account, Entry, Posting
-from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
+from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
 from merchants.strict_fields import MAX_AMOUNT
+
+
+def by_cause(model: type[Model], term: str, path: str = "") -> Iterator[QuerySet[Any]]:
+    """Entries that something with this id caused, whatever it was: the index begins with the kind."""
+    for entries in by_id("cause")(Entry, term):
+        found = entries.filter(kind__in=Entry.Kind.values)
+        yield model._default_manager.filter(**{f"{path}pk__in": found.values("pk")})
+
+
+def by_cause_of_entry(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
+    return by_cause(model, term, path="entry__")
 
 
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
     list_display = ("business", "currency", "kind", "balance", "sequence")
-    list_filter = ("kind", "currency")
+    list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
-    search_fields = ("business__name", "business__id")
-    ordering = ("business__name", "currency", "id")
+    looks = (by_id("business"), by_business_name())
+    search_help_text = "Name or id of the business."
     exclude = ("hash",)
 
 
@@ -59,10 +73,10 @@ class EntryAdmin(ReadOnlyAdmin):
     """Entries are looked at; adding one is a top-up, of whoever has the permission to add entries."""
 
     list_display = ("id", "at", "kind", "cause", "business", "currency", "note")
-    list_filter = ("kind", "currency")
+    list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
-    search_fields = ("cause", "business__name", "note")
-    ordering = ("-id",)
+    looks = (by_cause, exactly("pk", shape="[0-9]{1,18}", read=int))
+    search_help_text = "Number of the entry, or id of what caused it: transaction, refund, batch or transfer."
     autocomplete_fields = ("business",)
     inlines = (PostingInline,)
 
@@ -105,6 +119,6 @@ class EntryAdmin(ReadOnlyAdmin):
 class PostingAdmin(ReadOnlyAdmin):
     list_display = ("id", "account", "amount", "balance_after", "sequence", "entry")
     list_select_related = ("account", "entry")
-    search_fields = ("=entry__id", "entry__cause")
-    ordering = ("-id",)
+    looks = (exactly("entry", shape="[0-9]{1,18}", read=int), by_cause_of_entry)
+    search_help_text = "Number of the entry, or id of what caused it."
     exclude = ("previous_hash", "hash")

@@ -259,7 +259,11 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
-        indexes: ClassVar = [models.Index(fields=["business", "-id"], name="entries_of_business")]
+        indexes: ClassVar = [
+            models.Index(fields=["business", "-id"], name="entries_of_business"),
+            models.Index(fields=["actor", "-id"], name="entries_of_actor"),
+            models.Index(fields=["target"], name="entries_by_target"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M} {self.actor} {self.action}"

@@ -1,17 +1,29 @@
-"""Virtual accounts as our own staff see them: everything to look at, nothing to change. No BVN is shown."""
+"""Virtual accounts as our own staff see them: everything to look at, nothing to change. No BVN is shown.
+
+Unapplied money is on a page of `payments`, which carries out what is decided about it.
+"""
 
 from django.contrib import admin
 
-from merchants.admin import ReadOnlyAdmin
-from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
+from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
+from merchants.admin.base import CurrencyFilter
+from virtual_accounts.models import AccountNumber, Session, Transfer, VirtualAccount
+
+ACCOUNT_NUMBER = "[0-9]{10}"
 
 
 @admin.register(VirtualAccount)
 class VirtualAccountAdmin(ReadOnlyAdmin):
     list_display = ("reference", "business", "type", "account_type", "account_number", "status", "created_at")
-    list_filter = ("type", "account_type", "status", "currency")
+    list_filter = ("type", "account_type", "status", CurrencyFilter)
     list_select_related = ("business",)
-    search_fields = ("reference", "id", "account_number", "email")
+    looks = (
+        by_id(),
+        in_each_business("reference"),
+        exactly("account_number", "numbers", shape=ACCOUNT_NUMBER),
+        by_business_name(),
+    )
+    search_help_text = "Id, whole reference, account number, or name of the business."
     exclude = ("fingerprint", "bvn", "bvn_hash")
 
 
@@ -19,29 +31,28 @@ class VirtualAccountAdmin(ReadOnlyAdmin):
 class AccountNumberAdmin(ReadOnlyAdmin):
     list_display = ("number", "bank_name", "holder", "last_holder", "free_at")
     list_select_related = ("holder", "last_holder")
-    search_fields = ("number",)
-    show_full_result_count = False
+    looks = (exactly("pk", shape=ACCOUNT_NUMBER), by_id("holder"))
+    search_help_text = "Account number, or id of the account that holds it."
 
 
 @admin.register(Session)
 class SessionAdmin(ReadOnlyAdmin):
     list_display = ("number", "account", "status", "expected_amount", "amount_received", "expires_at")
-    list_filter = ("status", "currency")
+    list_filter = ("status", CurrencyFilter)
     list_select_related = ("number", "account")
-    search_fields = ("number__number", "id")
+    looks = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER))
+    search_help_text = "Account number, or id of the session, its account or its payment."
 
 
 @admin.register(Transfer)
 class TransferAdmin(ReadOnlyAdmin):
     list_display = ("bank_reference", "number", "amount", "currency", "sender_name", "applied", "received_at")
-    list_filter = ("applied", "reason", "currency")
+    list_filter = ("applied", "reason", CurrencyFilter)
     list_select_related = ("number",)
-    search_fields = ("bank_reference", "number__number", "sender_name")
-
-
-@admin.register(UnappliedMoney)
-class UnappliedMoneyAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "business", "amount", "currency", "state", "actor", "decided_at")
-    list_filter = ("state", "currency")
-    list_select_related = ("business",)
-    search_fields = ("transfer__bank_reference", "transfer__number__number", "business__name")
+    looks = (
+        by_id(),
+        by_id("account"),
+        exactly("bank_reference"),
+        exactly("number", shape=ACCOUNT_NUMBER),
+    )
+    search_help_text = "Whole bank reference, account number, or id of the transfer or its account."

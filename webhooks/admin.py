@@ -1,29 +1,143 @@
-"""Endpoints and deliveries as our own staff see them."""
+"""Endpoints and deliveries as our own staff see them; deliveries can be sent again, with a reason."""
 
-from django.contrib import admin
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
 
-from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
-from webhooks.models import Attempt, Delivery, Endpoint
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ActionForm
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
+from merchants.callers import person_acting
+from webhooks import services
+from webhooks.models import FINISHED, Attempt, Delivery, Endpoint
+
+MAY_REPLAY = "webhooks.change_delivery"
 
 
 class AttemptInline(ReadOnlyInline):
     model = Attempt
     exclude = ("excerpt",)
+    ordering = ("number",)
 
 
 @admin.register(Endpoint)
 class EndpointAdmin(ReadOnlyAdmin):
     list_display = ("business", "url", "subscribed_events", "enabled", "key_made_at")
+    list_filter = ("enabled",)
     list_select_related = ("business",)
-    search_fields = ("business__name", "url")
+    looks = (by_id("business"), by_business_name(), exactly("url"))
+    search_help_text = "Name or id of the business, or whole address."
     exclude = ("hash_key",)
+
+
+class ReplayForm(forms.Form):
+    """Why a delivery is sent once more."""
+
+    reason = forms.CharField(max_length=255)
+
+
+class ReplayActionForm(ActionForm):
+    """The list's own form of actions, with the reason that each needs."""
+
+    reason = forms.CharField(required=False)
+
+
+class StateFilter(admin.SimpleListFilter):
+    """One state at a time, dead ones first of all: each has an index, all of them together have none."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [(state, label) for state, label in Delivery.State.choices if state != Delivery.State.DEAD]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """Offer "dead" where others have "all"."""
+        first, *others = super().choices(changelist)
+        yield {**first, "display": Delivery.State.DEAD.label}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if request.GET.get("q", "").strip() and self.value() is None:
+            return queryset  # what is searched for is shown in any state
+        state = self.value() or Delivery.State.DEAD
+        chosen = queryset.filter(state=state)
+        return chosen.with_payload() if state in FINISHED else chosen  # type: ignore[attr-defined]
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
+    """The lists are of deliveries that still have their bodies; older ones are found by searching."""
+
+    change_form_template = "admin/webhooks/delivery.html"
     list_display = ("id", "business", "event", "state", "attempts_made", "next_attempt_at", "created_at")
-    list_filter = ("state", "event")
+    list_filter = (StateFilter,)
     list_select_related = ("business",)
-    search_fields = ("id", "subject", "business__name")
+    looks = (by_id(), by_id("subject"), by_business_name())
+    search_help_text = "Id of the event or of its transaction, or name of the business."
+    ordering = ("-created_at",)
     exclude = ("lease_token",)
     inlines = (AttemptInline,)
+    actions = ("replay_chosen",)
+    action_form = ReplayActionForm
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        found = super().get_queryset(request)
+        match = request.resolver_match
+        return found.defer("body") if match and str(match.url_name).endswith("_changelist") else found
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            path(
+                "<uuid:delivery_id>/replay/",
+                self.admin_site.admin_view(require_POST(self.replay)),
+                name="webhooks_delivery_replay",
+            ),
+            *super().get_urls(),
+        ]
+
+    def has_replay_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(MAY_REPLAY)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> HttpResponse:
+        delivery = kwargs.get("obj")
+        if isinstance(delivery, Delivery) and self.has_replay_permission(request):
+            context["replay_form"] = ReplayForm() if delivery.state in services.REPLAYABLE else None
+        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+
+    @admin.action(description="Replay, with a reason", permissions=["replay"])
+    def replay_chosen(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
+        self._replay(request, ReplayForm(request.POST), list(queryset.values_list("pk", flat=True)))
+
+    def replay(self, request: HttpRequest, delivery_id: UUID) -> HttpResponse:
+        if not self.has_replay_permission(request):
+            raise PermissionDenied
+        get_object_or_404(Delivery, pk=delivery_id)
+        self._replay(request, ReplayForm(request.POST), [delivery_id])
+        return redirect("admin:webhooks_delivery_change", delivery_id)
+
+    def _replay(self, request: HttpRequest, form: ReplayForm, ids: list[UUID]) -> None:
+        if not form.is_valid():
+            messages.error(request, "Nothing was sent: give a reason of at most 255 characters.")
+            return
+        reason = form.cleaned_data["reason"]
+        going = sum(services.replay(ids, actor=person_acting(request), now=timezone.now(), reason=reason))
+        if going:
+            messages.success(request, f"On their way again: {going}.")
+        if going < len(ids):
+            messages.warning(
+                request,
+                f"Left as they were: {len(ids) - going}. They are on their way already, no longer wanted, or "
+                "their bodies are past their days.",
+            )

@@ -11,7 +11,8 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
+from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
 from payments.models import BatchTransition, InvalidState, SettlementBatch, SettlementItem
 from payments.services import batch_decisions, statements
@@ -24,7 +25,7 @@ class DecisionForm(forms.Form):
     """What somebody decides about a batch: the state it gets."""
 
     decision = forms.ChoiceField(choices=[(state, state) for state in ("approved", "released", "rejected")])
-    reason = forms.CharField(max_length=255, required=False)
+    reason = forms.CharField(max_length=255)
 
 
 class BatchTransitionInline(ReadOnlyInline):
@@ -47,11 +48,10 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         "net",
         "carried_forward",
     )
-    list_filter = ("state", "currency")
+    list_filter = ("state", CurrencyFilter)
     list_select_related = ("business",)
-    search_fields = ("id", "business__name")
-    date_hierarchy = "day"
-    ordering = ("-day", "-id")
+    looks = (by_id(), by_id("business"), by_business_name())
+    search_help_text = "Id, or name or id of the business."
     inlines = (BatchTransitionInline,)
 
     def get_urls(self) -> list[URLPattern]:
@@ -85,16 +85,16 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         if form.is_valid():
             self._decide(request, batch_id, **form.cleaned_data)
         else:
-            messages.error(request, "Nothing was decided: the decision or its reason is none.")
+            messages.error(request, "Nothing was decided: a decision and its reason are needed.")
         return redirect("admin:payments_settlementbatch_change", batch_id)
 
     def _decide(self, request: HttpRequest, batch_id: UUID, *, decision: str, reason: str) -> None:
         actor, now = person_acting(request), timezone.now()
         try:
             if decision == "approved":
-                batch_decisions.approve(batch_id, actor=actor, now=now)
+                batch_decisions.approve(batch_id, reason=reason, actor=actor, now=now)
             elif decision == "released":
-                batch_decisions.release(batch_id, actor=actor, now=now)
+                batch_decisions.release(batch_id, reason=reason, actor=actor, now=now)
             else:
                 batch_decisions.reject(batch_id, reason=reason, actor=actor, now=now)
         except InvalidState as refused:
@@ -118,5 +118,9 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
 class SettlementItemAdmin(ReadOnlyAdmin):
     list_display = ("transaction", "batch", "gross", "fee", "refunded", "is_live")
     list_select_related = ("transaction", "batch")
-    search_fields = ("transaction__reference", "batch__id")
-    show_full_result_count = False
+    looks = (
+        by_id("batch"),
+        by_id("transaction"),
+        in_each_business("transaction__reference", business="transaction__business"),
+    )
+    search_help_text = "Id of the batch, or id or whole reference of the payment."

@@ -7,7 +7,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
-from merchants.admin import ReadOnlyAdmin
+from merchants.admin import ReadOnlyAdmin, ReasonForm, by_business_name, by_id, exactly
 from merchants.callers import person_acting
 from payments.models import Tariff
 from payments.services import tariffs
@@ -31,18 +31,25 @@ class TariffAdmin(ReadOnlyAdmin):
     )
     list_filter = ("flow",)
     list_select_related = ("business",)
-    search_fields = ("business__name", "agreed_by")
+    form = ReasonForm
+    looks = (by_id("business"), by_business_name(), exactly("agreed_by"))
+    search_help_text = "Name or id of the business, or who agreed it."
     autocomplete_fields = ("business",)
     ordering = ("-id",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
         return admin.ModelAdmin.has_add_permission(self, request)
 
+    def get_fields(self, request: HttpRequest, obj: Tariff | None = None) -> Any:
+        fields = super().get_fields(request, obj)
+        return fields if obj is None else [name for name in fields if name != "reason"]
+
     def get_exclude(self, request: HttpRequest, obj: Tariff | None = None) -> tuple[str, ...]:  # noqa: ARG002
         return ("valid_from", "agreed_by") if obj is None else ()
 
     def save_model(self, request: HttpRequest, obj: Tariff, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
-        tariffs.agree(obj, actor=person_acting(request), now=timezone.now())
+        reason = form.cleaned_data["reason"]
+        tariffs.agree(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"steps": []} | super().get_changeform_initial_data(request)

@@ -5,25 +5,26 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
+from merchants.admin import HouseAdmin, ReasonForm, by_business_name, by_id
 from merchants.callers import person_acting
 from payments.models import RailChoice
 from payments.services import connectors
 
 
 @admin.register(RailChoice)
-class RailChoiceAdmin(admin.ModelAdmin):
+class RailChoiceAdmin(HouseAdmin):
     """A business's own connectors. Nothing is deleted here: empty fields mean those of the settings."""
 
     list_display = ("business", "card_acquirer", "payout_bank")
     list_select_related = ("business",)
-    search_fields = ("business__name",)
+    form = ReasonForm
+    looks = (by_id("business"), by_business_name())
+    search_help_text = "Name or id of the business."
     autocomplete_fields = ("business",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: RailChoice | None = None) -> tuple[str, ...]:  # noqa: ARG002
         return () if obj is None else ("business",)
 
-    def has_delete_permission(self, request: HttpRequest, obj: RailChoice | None = None) -> bool:  # noqa: ARG002
-        return False
-
     def save_model(self, request: HttpRequest, obj: RailChoice, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
-        connectors.choose(obj, actor=person_acting(request), now=timezone.now())
+        reason = form.cleaned_data["reason"]
+        connectors.choose(obj, actor=person_acting(request), now=timezone.now(), reason=reason)

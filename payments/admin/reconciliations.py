@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from merchants.admin import ReadOnlyAdmin
+from merchants.admin import ReadOnlyAdmin, by_id, exactly
 from payments.models import Reconciliation, ReconciliationLine
 
 
@@ -21,8 +21,8 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         "at",
     )
     list_filter = ("source",)
-    search_fields = ("file_name", "actor")
-    date_hierarchy = "at"
+    looks = (by_id(), exactly("file_name", "actor"))
+    search_help_text = "Id, file name, or who compared it."
 
 
 @admin.register(ReconciliationLine)
@@ -41,4 +41,5 @@ class ReconciliationLineAdmin(ReadOnlyAdmin):
     )
     list_filter = ("result", "direction")
     list_select_related = ("reconciliation",)
-    search_fields = ("reference", "reconciliation__id", "reconciliation__file_name")
+    looks = (by_id("reconciliation"), by_id("entry_id"), exactly("reference"))
+    search_help_text = "Whole reference, or id of the reconciliation or of our entry."

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
 
-from merchants.admin import ReadOnlyAdmin
+from merchants.admin import ReadOnlyAdmin, by_id, exactly, in_each_business
 from merchants.callers import person_acting
 from payments.models import Reversal, Transaction
 from payments.services import reversals
@@ -35,9 +35,13 @@ class ReversalAdmin(ReadOnlyAdmin):
     form = ReversalForm
     list_display = ("transaction", "reason", "actor", "at")
     list_select_related = ("transaction",)
-    search_fields = ("transaction__reference", "transaction__id", "reason", "actor")
+    looks = (
+        by_id("transaction"),
+        in_each_business("transaction__reference", business="transaction__business"),
+        exactly("actor"),
+    )
+    search_help_text = "Id or whole reference of the payout, or who noted it."
     autocomplete_fields = ("transaction",)
-    ordering = ("-at",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
         return admin.ModelAdmin.has_add_permission(self, request)

@@ -1,13 +1,53 @@
 """Transactions as our own staff see them: everything to look at, nothing to change."""
 
-from django.contrib import admin
+from collections.abc import Iterator
+from typing import Any
 
-from merchants.admin import ReadOnlyAdmin, ReadOnlyInline
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from merchants.admin import (
+    ReadOnlyAdmin,
+    ReadOnlyInline,
+    by_business_name,
+    by_id,
+    exactly,
+    in_each_business,
+)
+from merchants.admin.base import CurrencyFilter
 from payments.models import CardOperation, Transaction, Transition
+
+ACCOUNT_NUMBER, STAN, RRN = "[0-9]{10}", "[0-9]{6}", "[0-9]{12}"
 
 
 class TransitionInline(ReadOnlyInline):
     model = Transition
+
+
+class OperationInline(ReadOnlyInline):
+    model = CardOperation
+    fields = ("kind", "status", "amount", "reference", "reason", "response_summary", "created_at")
+
+
+class WaitsFilter(admin.SimpleListFilter):
+    """Pending transactions by whom they wait for; the ones that our operators are asked about have an index."""
+
+    title = "what it waits for"
+    parameter_name = "waits"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("rail", "its rail"), ("payer", "its payer, or its capture")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        awaited = {"rail": ["rail", "reversal"], "payer": ["payer", "capture"]}.get(self.value() or "")
+        return queryset.filter(awaiting__in=awaited) if awaited else queryset
+
+
+def by_refund(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
+    """Whose refund has the term for its reference."""
+    for operations in in_each_business("reference")(CardOperation, term):
+        yield model._default_manager.filter(pk__in=operations.values("transaction"))
 
 
 @admin.register(Transaction)
@@ -22,11 +62,26 @@ class TransactionAdmin(ReadOnlyAdmin):
         "currency",
         "created_at",
     )
-    list_filter = ("status", "request_type", "currency")
+    list_filter = (WaitsFilter, "status", "request_type", CurrencyFilter)
     list_select_related = ("business",)
-    search_fields = ("reference", "id", "retrieval_reference_number", "card_last4", "customer_email")
+    looks = (
+        by_id(),
+        in_each_business("reference"),
+        in_each_business("card_last4", shape="[0-9]{4}"),
+        in_each_business("system_trace_audit_number", shape=STAN),
+        # An RRN ends with the STAN, which has the index.
+        in_each_business("retrieval_reference_number", shape=RRN, system_trace_audit_number=slice(-6, None)),
+        in_each_business("customer_email__iexact", shape=".+@.+"),
+        exactly("account_number", "session__number", shape=ACCOUNT_NUMBER),
+        by_refund,
+        by_business_name(),
+    )
+    search_help_text = (
+        "Whole reference (of a refund too), id, RRN, STAN, last four digits, e-mail address, account number, or "
+        "name of the business."
+    )
     exclude = ("fingerprint",)
-    inlines = (TransitionInline,)
+    inlines = (TransitionInline, OperationInline)
 
 
 @admin.register(CardOperation)
@@ -34,5 +89,11 @@ class CardOperationAdmin(ReadOnlyAdmin):
     list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
     list_filter = ("kind", "status")
     list_select_related = ("transaction",)
-    search_fields = ("reference", "transaction__reference")
+    looks = (
+        by_id(),
+        by_id("transaction"),
+        in_each_business("reference"),
+        in_each_business("transaction__reference", business="transaction__business"),
+    )
+    search_help_text = "Id, whole reference, or id or reference of the transaction."
     exclude = ("fingerprint",)

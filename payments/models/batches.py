@@ -54,7 +54,7 @@ class SettlementBatch(models.Model):
     carried_into = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, related_name="brought", db_index=False
     )
-    reason = models.CharField(max_length=255, blank=True)  # of the rejection
+    reason = models.CharField(max_length=255, blank=True)  # of the last decision
     created_at = models.DateTimeField()
 
     objects: ClassVar = SettlementBatchQuerySet.as_manager()

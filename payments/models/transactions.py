@@ -248,6 +248,12 @@ class Transaction(models.Model):
                 condition=~Q(customer_email=""),
                 name="transactions_by_email",
             ),
+            # Support, who are told an account number and no business.
+            models.Index(
+                fields=["account_number"],
+                condition=~Q(account_number=""),
+                name="transactions_by_account",
+            ),
             models.Index(
                 fields=["next_query_at"],
                 condition=Q(awaiting__in=["rail", "reversal"]),

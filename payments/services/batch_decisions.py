@@ -15,21 +15,21 @@ SettleStatus = Transaction.SettleStatus
 
 
 @database.atomic
-def approve(batch_id: UUID, *, actor: Actor, now: datetime) -> SettlementBatch:
+def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
     """The bank has the money: the batch may be released.
 
     :raises InvalidState: it is not pending
     """
-    return _decide(batch_id, SettleStatus.APPROVED, actor=actor, now=now)
+    return _decide(batch_id, SettleStatus.APPROVED, actor=actor, now=now, reason=reason.strip())
 
 
 @database.atomic
-def release(batch_id: UUID, *, actor: Actor, now: datetime) -> SettlementBatch:
+def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
     """Put what the batch comes to into the merchant's wallet, once.
 
     :raises InvalidState: it is not approved
     """
-    batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now)
+    batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now, reason=reason.strip())
     if batch.net:  # last of all: an account's lock is held by nobody who still waits for a payment's
         ledger.book(bookings.settlement_released(batch, now=now))
     return batch

@@ -79,7 +79,7 @@ def bank_of(transaction: Transaction) -> PayoutBank:
 
 
 @database.atomic
-def choose(choice: RailChoice, *, actor: Actor, now: datetime) -> None:
+def choose(choice: RailChoice, *, actor: Actor, now: datetime, reason: str = "") -> None:
     """Let a business use other connectors for what it starts from now on."""
     before = RailChoice.objects.filter(pk=choice.pk).first()
     choice.full_clean(validate_unique=False)
@@ -90,7 +90,7 @@ def choose(choice: RailChoice, *, actor: Actor, now: datetime) -> None:
         business=choice.business,
         target=str(choice.pk),
         before=_shown(before),
-        after=_shown(choice),
+        after=_shown(choice) | ({"reason": reason} if reason else {}),
         now=now,
     )
     choices.forget()

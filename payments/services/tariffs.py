@@ -60,7 +60,7 @@ def rules_in_force() -> Rules:
 
 
 @database.atomic
-def agree(tariff: Tariff, *, actor: Actor, now: datetime) -> None:
+def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> None:
     """Let a new tariff count from now on. Transactions that exist keep the rule they have."""
     flow = Flow(tariff.flow)
     before = rule_now(tariff.business, flow)
@@ -73,7 +73,7 @@ def agree(tariff: Tariff, *, actor: Actor, now: datetime) -> None:
         business=tariff.business,
         target=flow.value,
         before=before.snapshot,
-        after=rule_now(tariff.business, flow).snapshot,
+        after={**rule_now(tariff.business, flow).snapshot, **({"reason": reason} if reason else {})},
         now=now,
     )
     price_list.forget()

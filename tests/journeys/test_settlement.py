@@ -57,7 +57,7 @@ class Staff:
             {"email": "staff@example.com", "password": PASSWORD, "next": "/admin/"},
         )
 
-    def decide(self, batch, decision, reason=""):
+    def decide(self, batch, decision, reason="The bank says so."):
         page = f"/admin/payments/settlementbatch/{batch['id']}"
         answer = self._send(f"{page}/change/", {"decision": decision, "reason": reason}, to=f"{page}/decide/")
         assert f"The batch is {decision}." in answer.text

@@ -42,7 +42,7 @@ def page(batch, end="change/"):
     return f"/admin/payments/settlementbatch/{batch.pk}/{end}"
 
 
-def decide_on(page_of, browser, decision, reason=""):
+def decide_on(page_of, browser, decision, reason="The bank says so."):
     return browser.post(page(page_of, "decide/"), {"decision": decision, "reason": reason}, follow=True)
 
 
@@ -84,10 +84,12 @@ class TestBatchPage:
     @pytest.mark.parametrize(
         ("decision", "reason", "says"),
         [
-            ("rejected", "", "A rejection needs a reason."),
+            ("rejected", "", "Nothing was decided"),
+            ("rejected", " ", "Nothing was decided"),
             ("rejected", "x" * 256, "Nothing was decided"),
             ("rejected", "a\0b", "Nothing was decided"),
-            ("released", "", "A batch that is pending cannot become released."),
+            ("released", "Why not?", "A batch that is pending cannot become released."),
+            ("approved", "", "Nothing was decided"),
             ("pending", "", "Nothing was decided"),
             ("", "", "Nothing was decided"),
         ],

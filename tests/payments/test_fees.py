@@ -247,6 +247,7 @@ class TestTariffPage:
         "fixed_waived_below": "0",
         "cap": "",
         "steps": "[]",
+        "reason": "Agreed by mail.",
     }
 
     @pytest.fixture

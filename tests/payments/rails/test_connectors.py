@@ -171,7 +171,12 @@ class TestAdmin:
         return client
 
     def test_chooses_and_audits(self, ada, admin, own_acquirer):
-        form = {"business": str(ada.business.pk), "card_acquirer": ISO8583, "payout_bank": ""}
+        form = {
+            "business": str(ada.business.pk),
+            "card_acquirer": ISO8583,
+            "payout_bank": "",
+            "reason": "Theirs.",
+        }
 
         answer = admin.post(reverse("admin:payments_railchoice_add"), form)
 

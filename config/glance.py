@@ -1,0 +1,94 @@
+"""Queue and health at a glance: what the administration's first page says, each figure by a look into an index."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, Min, OuterRef
+from django.urls import reverse
+
+from config.metrics import COUNTED, drift
+from config.models import LATE_AFTER, last_beat
+from payments.models import SettlementBatch, Transaction
+from virtual_accounts.models import UnappliedMoney
+from webhooks.models import Attempt, Delivery
+
+LATE = timedelta(minutes=1)  # for a delivery that is due
+DAY = timedelta(hours=24)
+LONGEST_LIFE = timedelta(days=9)  # of a delivery: held for seven days, then tried for less than one
+ANSWERED_BY = timedelta(minutes=10)  # most rails have told by then
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line: what, how much, whether somebody should look, and where."""
+
+    label: str
+    value: str
+    needs_somebody: bool = False
+    address: str = ""
+
+
+def figures(*, now: datetime) -> Iterator[Figure]:
+    yield from _queue(now)
+    yield from _money(now)
+    yield from _ourselves(now)
+
+
+def _queue(now: datetime) -> Iterator[Figure]:
+    deliveries = reverse("admin:webhooks_delivery_changelist")
+    due = Delivery.objects.due(at=now)
+    oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
+    late = now - oldest if oldest else timedelta(0)
+    yield Figure("Deliveries due", _many(due[:COUNTED].count()), late > LATE, f"{deliveries}?state=waiting")
+    yield Figure("Oldest due", f"{late.total_seconds():,.0f} s" if oldest else "none", late > LATE)
+    # Dead ones are found by when they were made; when they died is when they were last tried.
+    tried = Attempt.objects.filter(delivery=OuterRef("pk"), started_at__gte=now - DAY)
+    dying = Delivery.objects.with_payload().filter(
+        state=Delivery.State.DEAD, created_at__gte=now - LONGEST_LIFE
+    )
+    died = dying.filter(Exists(tried))[:COUNTED].count()
+    yield Figure("Died within 24 hours", _many(died), died > 0, f"{deliveries}?state=dead")
+
+
+def _money(now: datetime) -> Iterator[Figure]:
+    unanswered = Transaction.objects.unanswered().filter(created_at__lte=now - ANSWERED_BY)
+    waiting = unanswered[:COUNTED].count()
+    yield Figure(
+        "Waiting for their rail for 10 minutes",
+        _many(waiting),
+        waiting > 0,
+        f"{reverse('admin:payments_transaction_changelist')}?waits=rail",
+    )
+    batches = SettlementBatch.objects.filter(state=Transaction.SettleStatus.PENDING)[:COUNTED].count()
+    yield Figure(
+        "Batches awaiting approval",
+        _many(batches),
+        batches > 0,
+        f"{reverse('admin:payments_settlementbatch_changelist')}?state__exact=pending",
+    )
+    unapplied = UnappliedMoney.objects.open()[:COUNTED].count()
+    yield Figure(
+        "Unapplied money to decide about",
+        _many(unapplied),
+        unapplied > 0,
+        f"{reverse('admin:virtual_accounts_unappliedmoney_changelist')}?state__exact=open",
+    )
+
+
+def _ourselves(now: datetime) -> Iterator[Figure]:
+    unbalanced = drift()
+    yield Figure(
+        "Ledger",
+        f"{unbalanced:,} do not sum to zero: run check_ledger" if unbalanced else "sums to zero, as of now",
+        unbalanced > 0,
+        reverse("admin:ledger_account_changelist"),
+    )
+    beat = last_beat()
+    lives = beat is not None and now - beat < LATE_AFTER
+    said = f"{(now - beat).total_seconds():,.0f} s ago" if beat else "never"
+    yield Figure("Last sign of life of a worker", said, not lives)
+
+
+def _many(count: int) -> str:
+    return f"{count:,} or more" if count >= COUNTED else f"{count:,}"

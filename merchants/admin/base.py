@@ -1,0 +1,97 @@
+"""What every page of the administration keeps to: nothing is deleted, no list counts or sorts a whole table."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+
+# What a search term may mean: querysets, each of which one index answers.
+Look = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
+
+FOUND = 200  # rows that one meaning of a search finds at most
+REACH = 2_000  # rows that can be paged through; what lies further back is searched for
+
+
+class FirstPages(Paginator):
+    """Pages of the first rows. Counting stops where paging does."""
+
+    @cached_property
+    def count(self) -> int:
+        rows: Any = self.object_list
+        return len(rows) if isinstance(rows, list) else int(rows.order_by()[:REACH].count())
+
+
+class CurrencyFilter(admin.SimpleListFilter):
+    """The currencies there are by the settings: looking which ones the rows have would read all of them."""
+
+    title = "currency"
+    parameter_name = "currency"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [(currency, currency) for currency in settings.DEFAULT_CURRENCIES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        return queryset.filter(currency=self.value()) if self.value() else queryset
+
+
+class HouseAdmin(admin.ModelAdmin):
+    """A model's rows: newest first, searched by exact values, never deleted."""
+
+    is_ours = True  # the site takes no others
+
+    looks: ClassVar[Sequence[Look]] = ()
+    search_fields: ClassVar[tuple[str, ...]] = ("pk",)  # that there is a search; `looks` say what it does
+    show_full_result_count = False
+    paginator = FirstPages
+    list_per_page = 50
+    list_max_show_all = 50
+    sortable_by: ClassVar[tuple[str, ...]] = ()
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def get_search_results(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[Any],
+        search_term: str,
+    ) -> tuple[QuerySet[Any], bool]:
+        """Look for each thing that the term may mean by itself, and put together what is found."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        found: set[Any] = set()
+        for look in self.looks if "\x00" not in term else ():
+            for meant in look(self.model, term):
+                found.update(islice(meant.values_list("pk", flat=True)[:FOUND], FOUND))
+        return queryset.filter(pk__in=found), False
+
+
+class ReadOnly:
+    """Rows to look at: nothing is added, changed or deleted here."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        return False
+
+
+class ReadOnlyAdmin(ReadOnly, HouseAdmin):
+    """A model's rows, read-only."""
+
+
+class ReadOnlyInline(ReadOnly, admin.TabularInline):
+    """The rows that belong to another one, read-only, on its page."""
+
+    extra = 0

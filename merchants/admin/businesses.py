@@ -1,0 +1,52 @@
+"""Businesses as our own staff see them. `payments` registers the page: prices and connectors belong on it."""
+
+from typing import Any, ClassVar
+
+from django.http import HttpRequest
+
+from merchants.admin.base import ReadOnlyInline
+from merchants.admin.reasons import ReasonedAdmin
+from merchants.admin.search import by_id, exactly
+from merchants.models import ApiKey, Business, Member
+
+
+class MemberInline(ReadOnlyInline):
+    """Its people; their owners invite them and give them roles."""
+
+    model = Member
+    fields = ("user", "role", "created_at")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("user")
+
+
+class ApiKeyInline(ReadOnlyInline):
+    """Its key pairs, without what signs."""
+
+    model = ApiKey
+    fields = ("public_id", "name", "access", "created_at", "last_used_at", "expires_at", "revoked_at")
+    readonly_fields = fields
+
+
+class BusinessAdmin(ReasonedAdmin):
+    """A business with what belongs to it. A new one is opened by `create_business`, with its owner and key."""
+
+    audited_as = "business.changed"
+    list_display = ("name", "id", "is_active", "created_at")
+    list_filter = ("is_active",)
+    looks = (
+        by_id(),
+        exactly("name__icontains", "members__user__email__iexact", "api_keys__public_id"),
+    )
+    search_help_text = "Name, id, e-mail address of a member, or public key id."
+    ordering = ("name",)
+    fields = ("id", "name", "descriptor", "currencies", "is_active", "created_at")
+    readonly_fields = ("id", "created_at")
+    inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
+
+    def business_of(self, obj: Business) -> Business:
+        return obj
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        return False

@@ -1,0 +1,74 @@
+"""People, keys and the audit trail as our own staff see them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.http import HttpRequest
+
+from merchants.admin.base import ReadOnlyAdmin
+from merchants.admin.reasons import ReasonedAdmin
+from merchants.admin.search import by_business_name, by_id, exactly
+from merchants.models import ApiKey, AuditEntry, User
+
+RIGHTS = ("is_staff", "is_superuser", "groups")  # given by those who have all of them
+
+
+@admin.register(User)
+class UserAdmin(ReasonedAdmin):
+    audited_as = "user.changed"
+    list_display = ("email", "name", "is_staff", "is_active", "last_login")
+    list_filter = ("is_staff", "is_active")
+    looks = (exactly("email__iexact", "name__icontains"),)
+    search_help_text = "E-mail address or name."
+    ordering = ("email",)
+    fields = ("email", "name", "is_active", *RIGHTS, "last_login", "date_joined")
+    autocomplete_fields = ("groups",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        told = ("email", "name", "last_login", "date_joined")
+        return told if request.user.is_superuser else (*told, *RIGHTS)
+
+
+@admin.register(Group)
+class GroupAdmin(ReasonedAdmin):
+    """What several of our staff may do. Kept once made: a group without permissions gives none."""
+
+    audited_as = "group.changed"
+    looks = (exactly("name__icontains"),)
+    search_help_text = "Name."
+    ordering = ("name",)
+    filter_horizontal = ("permissions",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_superuser)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:  # noqa: ARG002
+        return bool(request.user.is_superuser)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "permissions":
+            queryset = db_field.remote_field.model.objects.select_related("content_type")
+            kwargs["queryset"] = queryset.order_by("content_type__app_label", "codename")
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    list_display = ("public_id", "business", "name", "access", "last_used_at", "expires_at", "revoked_at")
+    list_filter = ("access",)
+    list_select_related = ("business",)
+    looks = (exactly("public_id"), by_id("business"), by_business_name())
+    search_help_text = "Public id, or name or id of the business."
+    exclude = ("secret",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    list_display = ("at", "actor", "action", "target", "business")
+    list_select_related = ("business",)
+    looks = (exactly("actor", "target"), by_id("business"), by_business_name())
+    search_help_text = "Whole e-mail address or command, whole target, or name or id of the business."

@@ -1,0 +1,62 @@
+"""What staff change, they give a reason for; it goes into the audit trail with before and after."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils import timezone
+
+from merchants import audit
+from merchants.admin.base import HouseAdmin
+from merchants.callers import person_acting
+from merchants.models import Business
+
+
+class ReasonForm(forms.ModelForm):
+    """A change, and why it is made."""
+
+    reason = forms.CharField(max_length=255, help_text="Why. It is kept in the audit trail.")
+
+
+class ReasonedAdmin(HouseAdmin):
+    """Rows that staff may change, with a reason."""
+
+    form = ReasonForm
+    audited_as = ""  # the action's name in the audit trail
+
+    def business_of(self, obj: Any) -> Business | None:  # noqa: ARG002
+        """Return whose audit trail tells of a change; None for the house's own."""
+        return None
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        fields = [name for name in super().get_fields(request, obj) if name != "reason"]
+        may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        return [*fields, "reason"] if may else fields
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+        """Tell of the change once everything of it is written; the whole view is one transaction."""
+        super().save_related(request, form, formsets, change)
+        changed = [name for name in form.changed_data if name != "reason"]
+        audit.record(
+            action=self.audited_as,
+            actor=person_acting(request),
+            business=self.business_of(form.instance),
+            target=str(form.instance)[:100],
+            before={name: _plain(form.get_initial_for_field(form.fields[name], name)) for name in changed},
+            after={name: _plain(form.cleaned_data[name]) for name in changed}
+            | {"reason": form.cleaned_data["reason"]},
+            now=timezone.now(),
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Return a form's value as the trail keeps it."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Model):
+        return str(value)
+    try:
+        return sorted(_plain(each) for each in value)
+    except TypeError:
+        return str(value)

@@ -1,0 +1,34 @@
+"""A business's page: its people and keys, and beside them what it pays and which rails carry it."""
+
+from typing import ClassVar
+
+from django.contrib import admin
+
+from merchants import admin as merchants
+from merchants.admin import ReadOnlyInline
+from merchants.models import Business
+from payments.models import RailChoice, Tariff
+
+
+class TariffInline(ReadOnlyInline):
+    """What it has agreed; the latest row of a flow counts."""
+
+    model = Tariff
+    fields = (
+        "flow", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap", "steps",
+        "valid_from", "agreed_by",
+    )  # fmt: skip
+    ordering = ("-id",)
+
+
+class RailChoiceInline(ReadOnlyInline):
+    """Its own connectors, where they are not those of the settings."""
+
+    model = RailChoice
+    fields = ("card_acquirer", "payout_bank")
+
+
+@admin.register(Business)
+class BusinessAdmin(merchants.BusinessAdmin):
+    change_form_template = "admin/payments/business.html"
+    inlines: ClassVar = (*merchants.BusinessAdmin.inlines, TariffInline, RailChoiceInline)

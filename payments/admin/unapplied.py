@@ -1,0 +1,109 @@
+"""Unapplied money: credited to its owner, or returned to its sender, by whoever may and with a reason."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
+from merchants.admin.base import CurrencyFilter
+from merchants.callers import person_acting
+from merchants.errors import Problem
+from payments.banks import all_banks
+from payments.services import unapplied
+from virtual_accounts.models import UnappliedMoney
+
+MAY_DECIDE = "virtual_accounts.change_unappliedmoney"
+
+
+class CreditForm(forms.Form):
+    """Into its owner's wallet, and why."""
+
+    reason = forms.CharField(max_length=255)
+
+
+class ReturnForm(CreditForm):
+    """Back by a payout, and why. The account is needed only where the bank did not tell it."""
+
+    account_number = forms.RegexField(r"^[0-9]{10}$", required=False, label="Sender's account number")
+    bank_code = forms.ChoiceField(
+        required=False,
+        label="Sender's bank",
+        choices=[
+            ("", "as the bank told"),
+            *((bank.code, f"{bank.name} ({bank.code})") for bank in all_banks()),
+        ],
+    )
+
+
+@admin.register(UnappliedMoney)
+class UnappliedMoneyAdmin(ReadOnlyAdmin):
+    change_form_template = "admin/payments/unappliedmoney.html"
+    list_display = ("created_at", "business", "amount", "currency", "state", "why", "sender", "decided_at")
+    list_filter = ("state", CurrencyFilter)
+    list_select_related = ("business", "transfer")
+    looks = (
+        by_id(),
+        by_id("transfer"),
+        exactly("transfer__bank_reference"),
+        exactly("transfer__number", shape="[0-9]{10}"),
+        by_business_name(),
+    )
+    search_help_text = "Id, bank reference, account number, or name of the business."
+
+    @admin.display(description="why")
+    def why(self, money: UnappliedMoney) -> str:
+        return str(money.transfer.reason)
+
+    @admin.display(description="sender")
+    def sender(self, money: UnappliedMoney) -> str:
+        return money.transfer.sender_name
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            path(
+                f"<uuid:money_id>/{what}/",
+                self.admin_site.admin_view(require_POST(view)),
+                name=f"virtual_accounts_unappliedmoney_{what}",
+            )
+            for what, view in (("credit", self.credit), ("return", self.give_back))
+        ] + super().get_urls()
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> HttpResponse:
+        money = kwargs.get("obj")
+        if isinstance(money, UnappliedMoney) and money.is_open and request.user.has_perm(MAY_DECIDE):
+            context |= {"credit_form": CreditForm(auto_id="credit_%s"), "return_form": ReturnForm()}
+        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+
+    def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
+        return self._decide(request, money_id, CreditForm(request.POST))
+
+    def give_back(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
+        return self._decide(request, money_id, ReturnForm(request.POST))
+
+    def _decide(self, request: HttpRequest, money_id: UUID, form: CreditForm) -> HttpResponse:
+        if not request.user.has_perm(MAY_DECIDE):
+            raise PermissionDenied
+        get_object_or_404(UnappliedMoney, pk=money_id)
+        if not form.is_valid():
+            messages.error(request, f"Nothing was decided: look at {' and '.join(form.errors)}.")
+        else:
+            self._carry_out(request, money_id, form)
+        return redirect("admin:virtual_accounts_unappliedmoney_change", money_id)
+
+    def _carry_out(self, request: HttpRequest, money_id: UUID, form: CreditForm) -> None:
+        decide = unapplied.return_to_sender if isinstance(form, ReturnForm) else unapplied.credit
+        try:
+            money = decide(money_id, **form.cleaned_data, actor=person_acting(request), now=timezone.now())
+        except Problem as refused:
+            messages.error(request, str(refused.detail))
+        else:
+            messages.success(request, f"The money is {money.state}.")

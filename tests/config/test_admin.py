@@ -1,0 +1,473 @@
+"""The administration: every page opens whatever is stored, shows no secret, deletes nothing and asks for reasons."""
+
+import re
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.utils import timezone
+
+from config import glance
+from ledger.models import Account, Entry, Posting
+from merchants.admin.base import REACH
+from merchants.models import ApiKey, AuditEntry, Business, User
+from payments.models import (
+    BatchTransition,
+    CardOperation,
+    RailChoice,
+    Reconciliation,
+    ReconciliationLine,
+    Reversal,
+    SettlementBatch,
+    SettlementItem,
+    Tariff,
+    Transaction,
+    Transition,
+)
+from payments.services import reversals, tariffs
+from tests import orders
+from tests.factories import MemberFactory, UserFactory
+from tests.settling import settle
+from tests.wallets import STAFF, fill_wallet
+from tests.webhooks.rows import KEY, make_delivery, make_endpoint
+from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
+from webhooks.models import Attempt, Delivery, Endpoint
+
+pytestmark = pytest.mark.django_db
+
+NASTY = "<script>alert(1)</script>\"'><img src=x onerror=1>\u202etxt.exe\u2066" + "w" * 40
+MODELS = [
+    "merchants.Business", "merchants.User", "auth.Group", "merchants.ApiKey", "merchants.AuditEntry",
+    "ledger.Account", "ledger.Entry", "ledger.Posting",
+    "virtual_accounts.VirtualAccount", "virtual_accounts.AccountNumber", "virtual_accounts.Session",
+    "virtual_accounts.Transfer", "virtual_accounts.UnappliedMoney",
+    "webhooks.Endpoint", "webhooks.Delivery",
+    "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
+    "payments.Tariff", "payments.RailChoice", "payments.Reversal", "payments.Reconciliation",
+    "payments.ReconciliationLine",
+]  # fmt: skip
+# What is not money, and is changed here with a reason; and what is added, as a new row that counts.
+CHANGED = {Business, User, Group, RailChoice}
+ADDED = {Entry, Tariff, Reversal, RailChoice, Group}
+
+
+@pytest.fixture
+def staff(db):
+    client = Client()
+    client.force_login(UserFactory(email="staff@example.com", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def onlooker(db):
+    """Somebody of ours who may look at everything and do nothing."""
+    person = UserFactory(email="looks@example.com", is_staff=True)
+    person.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def late_money(api):
+    """Return unapplied money: a second transfer to a session that has had its own."""
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+    opened = api.post("/api/payments", orders.transfer_payment(account, reference="transfer-1")).json()
+    number = opened["virtual_account_details"]["account_number"]
+    for _ in range(2):
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": opened["amount"]})
+    return UnappliedMoney.objects.get()
+
+
+@pytest.fixture
+def everything(ada, api, late_money):
+    """Store at least one row of each model, with text that a page must not believe."""
+    now = timezone.now()
+    Business.objects.filter(pk=ada.business_id).update(name=NASTY[:200])
+    ada.business.refresh_from_db()
+    MemberFactory(business=ada.business)
+    Group.objects.create(name=NASTY)
+    api.post("/api/virtual-accounts", orders.static_account())
+    paid = api.post("/api/payments", orders.card_payment(reference="card-1", narration=NASTY)).json()
+    settle()
+    refund = {"reference": "refund-1", "amount": 100, "reason": NASTY}
+    api.post("/api/payments/card-1/refunds", refund)
+    fill_wallet(ada.business, 10_000_000)
+    payout = api.post("/api/payments", orders.payout(reference="payout-1")).json()
+    assert (paid["status"], payout["status"]) == ("success", "success")
+    reversals.reverse(transaction_id=uuid.UUID(payout["id"]), reason=NASTY, actor=STAFF, now=now)
+    tariffs.agree(Tariff(business=ada.business, flow="card"), actor=STAFF, now=now, reason=NASTY)
+    RailChoice.objects.create(business=ada.business)
+    endpoint = make_endpoint(business=ada.business)
+    delivery = make_delivery(endpoint, state=Delivery.State.DEAD)
+    Attempt.objects.create(
+        delivery=delivery, number=1, started_at=now, total_ms=1, explanation=NASTY, excerpt=NASTY.encode()
+    )
+    compared = Reconciliation.objects.create(
+        id=uuid.uuid4(), source="both", file_name=NASTY, file_hash="0" * 64, first_day=now, last_day=now,
+        matched=0, different=0, missing_here=1, missing_there=0, actor=NASTY, at=now,
+    )  # fmt: skip
+    ReconciliationLine.objects.create(
+        reconciliation=compared, result="missing_here", line=1, reference=NASTY, amount=1, currency="NGN",
+        day=now, direction="in", differences={"reference": NASTY},
+    )  # fmt: skip
+    texts = {
+        Transaction: ("customer_name", "narration", "redirect_url"),
+        VirtualAccount: ("first_name", "email"),
+        Endpoint: ("url",),
+        ApiKey: ("name",),
+    }
+    for model, names in texts.items():
+        model.objects.update(**dict.fromkeys(names, NASTY))
+
+
+def page(model, end="changelist", *args):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{end}", args=args)
+
+
+def words(answer):
+    """Return a page as it was sent, forgery tokens apart."""
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def registered():
+    return {model._meta.label: (model, site) for model, site in admin.site._registry.items()}
+
+
+class TestEveryModel:
+    def test_is_in_the_table(self):
+        assert set(registered()) == set(MODELS)
+
+    @pytest.mark.parametrize("label", MODELS)
+    def test_cannot_be_deleted_and_changes_only_where_meant(self, label):
+        model, shown = registered()[label]
+        request = RequestFactory().get("/")
+        request.user = User(is_superuser=True, is_staff=True, is_active=True)
+
+        assert not shown.has_delete_permission(request)
+        assert "delete_selected" not in shown.get_actions(request)
+        assert shown.has_change_permission(request) == (model in CHANGED)
+        assert shown.has_add_permission(request) == (model in ADDED)
+        for inline in shown.inlines:
+            row = inline(model, admin.site)
+            assert not row.has_delete_permission(request)
+            assert not row.has_change_permission(request)
+            assert not row.has_add_permission(request)
+
+    @pytest.mark.parametrize("label", MODELS)
+    def test_has_lists_that_neither_count_nor_sort_everything(self, label):
+        _, shown = registered()[label]
+
+        assert not shown.show_full_result_count
+        assert shown.sortable_by == ()
+        assert shown.looks
+        assert shown.search_help_text
+
+
+class TestPages:
+    def test_open_with_whatever_is_stored(self, staff, everything, django_assert_max_num_queries):
+        for label in MODELS:
+            model = apps.get_model(label)
+            with django_assert_max_num_queries(20):
+                listed = words(staff.get(page(model)))
+            rows = list(model.objects.all())
+            assert rows, f"nothing is stored of {label}"
+            for row in rows:
+                shown = words(staff.get(page(model, "change", row.pk)))
+                for text in (listed, shown):
+                    assert "<script>alert" not in text, label
+                    assert "<img src=x" not in text, label
+                answer = staff.post(page(model, "delete", row.pk), {"post": "yes"})
+                assert answer.status_code == 403, label
+
+    def test_show_no_secret(self, staff, everything, ada):
+        account = VirtualAccount.objects.exclude(bvn_hash="").get()
+        secrets = [ada.secret, KEY, account.bvn, account.bvn_hash]
+        assert all(secrets)
+
+        pages = [page(model) for model in map(apps.get_model, MODELS)]
+        pages += [
+            page(model, "change", row.pk)
+            for model in (Business, ApiKey, Endpoint, VirtualAccount, Delivery, AuditEntry)
+            for row in model.objects.all()
+        ]
+
+        for address in pages:
+            text = words(staff.get(address))
+            assert not [secret for secret in secrets if secret in text], address
+        assert "pbkdf2" not in words(staff.get(page(User, "change", User.objects.first().pk)))
+
+    def test_open_for_those_who_may_only_look(self, onlooker, everything):
+        for label in MODELS:
+            model = apps.get_model(label)
+            words(onlooker.get(page(model, "change", model.objects.first().pk)))
+            assert onlooker.post(page(model, "change", model.objects.first().pk)).status_code == 403
+            assert onlooker.get(page(model)).status_code == 200
+
+    @pytest.mark.parametrize("label", MODELS)
+    @pytest.mark.parametrize(
+        "term", ["a\0b", "%", "'", "12345678901234567890", "\u0664\u0664\u0664\u0664", NASTY]
+    )
+    def test_search_for_anything(self, staff, label, term):
+        assert staff.get(page(apps.get_model(label)), {"q": term}).status_code == 200
+
+
+class TestSearch:
+    @pytest.fixture
+    def card(self, api):
+        order = orders.card_payment(
+            reference="card-1", customer={"reference": "c", "email": "Ann@Example.com"}
+        )
+        api.post("/api/payments", order)
+        api.post("/api/payments", orders.card_payment(reference="other", source__pan="5555555555554444"))
+        api.post("/api/payments/card-1/refunds", {"reference": "refund-1", "amount": 100})
+        return Transaction.objects.get(reference="card-1")
+
+    @pytest.mark.parametrize(
+        "term",
+        [
+            "reference",
+            "pk",
+            "retrieval_reference_number",
+            "system_trace_audit_number",
+            "card_last4",
+            "customer_email",
+        ],
+    )
+    def test_finds_a_payment_by(self, staff, card, term):
+        found = words(
+            staff.get(
+                page(Transaction),
+                {
+                    "q": str(getattr(card, term)).upper()
+                    if "@" in str(getattr(card, term))
+                    else str(getattr(card, term))
+                },
+            )
+        )
+
+        assert f"/{card.pk}/change/" in found
+        assert ">other<" not in found
+
+    def test_finds_a_payment_by_its_refund_and_its_business(self, staff, card):
+        for term in ("refund-1", "ada bo"):
+            assert f"/{card.pk}/change/" in words(staff.get(page(Transaction), {"q": term}))
+
+    def test_finds_by_account_number(self, staff, api, late_money):
+        api.post("/api/payments", orders.payout(reference="payout-1"))
+        payout = Transaction.objects.get(reference="payout-1")
+        transfer = Transaction.objects.get(reference="transfer-1")
+
+        for row, number in ((payout, payout.account_number), (transfer, transfer.session.number_id)):
+            assert f"/{row.pk}/change/" in words(staff.get(page(Transaction), {"q": number}))
+        assert str(late_money.pk) in words(staff.get(page(UnappliedMoney), {"q": transfer.session.number_id}))
+
+    def test_finds_a_delivery_in_any_state_by_its_transaction(self, staff):
+        delivery = make_delivery(make_endpoint())
+
+        assert str(delivery.pk) in words(staff.get(page(Delivery), {"q": str(delivery.subject)}))
+        assert str(delivery.pk) not in words(staff.get(page(Delivery)))  # which shows dead ones
+        assert str(delivery.pk) in words(staff.get(page(Delivery), {"state": "waiting"}))
+
+    def test_counts_no_further_than_it_pages(self, staff, card, django_assert_max_num_queries):
+        with connection.execute_wrapper(self._only_counts_so_far):
+            words(staff.get(page(Transaction)))
+
+    def _only_counts_so_far(self, execute, sql, params, many, context):
+        if "COUNT(*)" in sql.upper() and "payments_transaction" in sql:
+            assert "LIMIT" in sql, sql
+            assert str(REACH) in sql or REACH in params
+        return execute(sql, params, many, context)
+
+
+class TestBusinessPage:
+    FORM = {"name": "Ada Books", "descriptor": "", "currencies": '["NGN"]', "reason": "Closed by its owner."}
+
+    def test_shows_what_belongs_to_it(self, staff, everything, ada):
+        text = words(staff.get(page(Business, "change", ada.business_id)))
+
+        for expected in (ada.public_id, "person", "basis points", "card acquirer"):
+            assert expected in text.lower()
+
+    def test_changes_with_a_reason_that_is_told(self, staff, ada):
+        management = {}
+        for prefix in re.findall(
+            r'name="([^"]+)-TOTAL_FORMS"', words(staff.get(page(Business, "change", ada.business_id)))
+        ):
+            management |= {f"{prefix}-TOTAL_FORMS": 0, f"{prefix}-INITIAL_FORMS": 0}
+
+        answer = staff.post(page(Business, "change", ada.business_id), self.FORM | management)
+
+        assert answer.status_code == 302
+        told = AuditEntry.objects.get(action="business.changed")
+        assert (told.actor, told.business_id) == ("staff@example.com", ada.business_id)
+        assert told.before["is_active"] is True
+        assert told.after["is_active"] is False
+        assert told.after["reason"] == "Closed by its owner."
+
+    def test_needs_a_reason(self, staff, ada):
+        answer = staff.post(page(Business, "change", ada.business_id), self.FORM | {"reason": " "})
+
+        assert answer.status_code == 200
+        assert Business.objects.get(pk=ada.business_id).is_active
+
+
+class TestUserPage:
+    def test_lets_nobody_give_himself_more(self, db):
+        person = UserFactory(is_staff=True)
+        person.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user"]))
+        client = Client()
+        client.force_login(person)
+
+        client.post(page(User, "change", person.pk), {"is_active": "on", "is_superuser": "on", "reason": "x"})
+
+        person.refresh_from_db()
+        assert not person.is_superuser
+
+
+class TestUnappliedMoney:
+    def decide(self, browser, money, what, **form):
+        return words(browser.post(page(UnappliedMoney, what, money.pk), form, follow=True))
+
+    def test_is_credited_with_a_reason(self, staff, late_money):
+        assert "The money is credited." in self.decide(staff, late_money, "credit", reason="Theirs.")
+
+        late_money.refresh_from_db()
+        assert (late_money.state, late_money.reason, late_money.actor) == (
+            "credited", "Theirs.", "staff@example.com",
+        )  # fmt: skip
+        assert "before" in self.decide(staff, late_money, "return", reason="Again.")
+
+    def test_is_returned_to_a_named_account(self, staff, late_money):
+        said = self.decide(
+            staff, late_money, "return", reason="Not theirs.", account_number="0123456789", bank_code="044"
+        )
+
+        assert "The money is returned." in said
+        payout = Transaction.objects.get(request_type="payout")
+        assert (payout.account_number, payout.amount) == ("0123456789", late_money.amount)
+
+    @pytest.mark.parametrize(
+        ("what", "form"),
+        [
+            ("credit", {}),
+            ("credit", {"reason": "x" * 256}),
+            ("return", {"account_number": "0123456789", "bank_code": "044"}),
+            ("return", {"reason": "Not theirs.", "account_number": "12"}),
+            ("return", {"reason": "Not theirs.", "account_number": "0123456789", "bank_code": "none"}),
+        ],
+    )
+    def test_stays_open_without_what_it_needs(self, staff, late_money, what, form):
+        assert "Nothing was decided" in self.decide(staff, late_money, what, **form)
+        late_money.refresh_from_db()
+        assert late_money.is_open
+
+    def test_is_decided_by_those_who_may(self, onlooker, late_money):
+        assert "Credit the business" not in words(onlooker.get(page(UnappliedMoney, "change", late_money.pk)))
+        for what in ("credit", "return"):
+            answer = onlooker.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
+            assert answer.status_code == 403
+
+
+class TestDeliveries:
+    @pytest.fixture
+    def dead(self, db):
+        return make_delivery(make_endpoint(), state=Delivery.State.DEAD)
+
+    def test_are_replayed_with_a_reason(self, staff, dead):
+        said = words(
+            staff.post(page(Delivery, "replay", dead.pk), {"reason": "Their server is back."}, follow=True)
+        )
+
+        assert "On their way again: 1." in said
+        told = AuditEntry.objects.get(action="webhook.replayed")
+        assert (told.actor, told.target) == ("staff@example.com", str(dead.pk))
+        assert told.after == {"reason": "Their server is back."}
+
+    def test_are_replayed_from_the_list(self, staff, dead):
+        form = {
+            "action": "replay_chosen",
+            "_selected_action": [str(dead.pk)],
+            "reason": "Their server is back.",
+        }
+
+        assert "On their way again: 1." in words(staff.post(page(Delivery), form, follow=True))
+        dead.refresh_from_db()
+        assert dead.state == Delivery.State.WAITING
+
+    @pytest.mark.parametrize("reason", ["", "x" * 256])
+    def test_stay_without_a_reason(self, staff, dead, reason):
+        form = {"action": "replay_chosen", "_selected_action": [str(dead.pk)], "reason": reason}
+
+        for address, sent in (
+            (page(Delivery), form),
+            (page(Delivery, "replay", dead.pk), {"reason": reason}),
+        ):
+            assert "Nothing was sent" in words(staff.post(address, sent, follow=True))
+        dead.refresh_from_db()
+        assert dead.state == Delivery.State.DEAD
+
+    def test_without_a_body_say_that_they_cannot_be(self, staff, dead):
+        Delivery.objects.filter(pk=dead.pk).update(body="")
+
+        assert "no longer kept" in words(staff.get(page(Delivery, "change", dead.pk)))
+        said = words(staff.post(page(Delivery, "replay", dead.pk), {"reason": "Try."}, follow=True))
+        assert "Left as they were: 1." in said
+
+    def test_are_replayed_by_those_who_may(self, onlooker, dead):
+        assert onlooker.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403
+
+
+class TestGlance:
+    def told(self, **later):
+        return {figure.label: figure for figure in glance.figures(now=timezone.now() + timedelta(**later))}
+
+    def test_says_what_waits_and_what_needs_somebody(self, staff, everything, api):
+        waiting = make_delivery(Endpoint.objects.get(), at=timezone.now())
+        api.post("/api/payments", orders.card_payment(reference="slow"))
+        Transaction.objects.filter(reference="slow")
+
+        told = self.told(minutes=11)
+
+        assert told["Deliveries due"].value == str(Delivery.objects.filter(state="waiting").count())
+        assert told["Deliveries due"].needs_somebody
+        assert waiting.state == "waiting"
+        assert told["Died within 24 hours"].value == "0"  # made long ago: NOON of the tests
+        assert told["Batches awaiting approval"].value == str(
+            SettlementBatch.objects.filter(state="pending").count()
+        )
+        assert told["Unapplied money to decide about"].value == "1"
+        assert told["Ledger"].value == "sums to zero, as of now"
+        assert told["Last sign of life of a worker"].needs_somebody
+
+    def test_counts_the_deliveries_that_died_today(self, ada):
+        now = timezone.now()
+        endpoint = make_endpoint(business=ada.business)
+        for hours in (23, 25):
+            dead = make_delivery(endpoint, state=Delivery.State.DEAD, at=now - timedelta(hours=40))
+            Attempt.objects.create(
+                delivery=dead, number=8, started_at=now - timedelta(hours=hours), total_ms=1
+            )
+
+        assert self.told()["Died within 24 hours"].value == "1"
+
+    def test_is_the_first_page(self, staff):
+        text = words(staff.get("/admin/"))
+
+        for label in self.told():
+            assert label in text
+
+
+def test_rows_of_other_models_are_not_forgotten():
+    """Models without a page of their own are rows of another's, or nobody's business."""
+    assert {Posting, Account, Session, Transfer, AccountNumber, SettlementItem, CardOperation} <= set(
+        admin.site._registry
+    )
+    assert not {Transition, BatchTransition, Attempt} & set(admin.site._registry)
