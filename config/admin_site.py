@@ -25,12 +25,16 @@ class Site(admin.AdminSite):
     """
 
     site_header = site_title = "Sluice administration"
-    index_title = "Queue and health"
+    index_title = "Overview"
     index_template = "admin/glance.html"
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         said = {"figures": list(figures(now=timezone.now()))}
         return super().index(request, said | (extra_context or {}))
+
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:  # noqa: ARG002
+        """Passwords are changed at one place, which is throttled and told to the audit trail."""
+        return redirect("account_change_password")
 
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002

@@ -48,6 +48,7 @@ class HouseAdmin(admin.ModelAdmin):
     looks: ClassVar[Sequence[Look]] = ()
     search_fields: ClassVar[tuple[str, ...]] = ("pk",)  # that there is a search; `looks` say what it does
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # a count of the whole table for each choice of each filter
     paginator = FirstPages
     list_per_page = 50
     list_max_show_all = 50
