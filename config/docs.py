@@ -49,7 +49,8 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         ("Begin", [_entry("quickstart"), _entry("signing"), test_data]),
         ("Take and send money", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
         ("Hear of outcomes", [_entry("webhooks"), errors, _entry("limits")]),
-        ("Look up", [reference, _entry("operations"), _entry("changelog")]),
+        ("Look up", [reference, _entry("changelog")]),
+        ("Run the service", [_entry(slug) for slug in ("operations", "rails", "bank-transfers", "invariants")]),
     ]  # fmt: skip
 
 

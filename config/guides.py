@@ -51,15 +51,35 @@ GUIDES: dict[str, Guide] = {
         Guide("webhooks", "Webhooks", "What arrives, how to verify it, and retries.", "webhooks.md"),
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes, on one page.", "limits.md"),
         Guide("operations", "Operations", "Deploy, scale, back up, rotate, and what each alarm means.", "operations.md"),
+        Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
+        Guide("bank-transfers", "Bank notifications", "How the hosting bank tells of them.", "bank-transfers.md"),
+        Guide("invariants", "What must always hold", "The rules that check_ledger examines.", "invariants.md"),
         Guide("changelog", "Changelog", "What each release holds.", "../CHANGELOG.md"),
     )
 }  # fmt: skip
+
+
+SECTIONS_IN_SIGHT = 16
+
+
+def breakable(text: str) -> SafeString:
+    """Return a text as HTML, such that a line may end in a long name.
+
+    >>> print(breakable("entries_sum_to_zero"))
+    entries_<wbr>sum_<wbr>to_<wbr>zero
+    """
+    return mark_safe(escape(text).replace("_", "_<wbr>"))  # noqa: S308  (escaped here)
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
     anchor: str
     text: str
+
+    @property
+    def shown(self) -> SafeString:
+        """The text, which a line may end in after each underscore."""
+        return breakable(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +89,11 @@ class Page:
     title: str
     sections: tuple[Heading, ...]
     html: SafeString
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the list of its sections would push the text out of sight."""
+        return len(self.sections) > SECTIONS_IN_SIGHT
 
 
 LANGUAGES = frozenset(

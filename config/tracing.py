@@ -9,6 +9,18 @@ import os
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+UNTRACED = (
+    # Who knows the address of such a page may see it, or act on it: it stays out of traces.
+    "/3ds/",
+    "/pay/",
+    "/dashboard/invitation/",
+    "/dashboard/login/new-password/",
+    # Machines ask these every few seconds.
+    "/livez",
+    "/readyz",
+    "/metrics",
+)
+
 
 def start() -> None:
     """Trace this process's requests and tasks. Call it before the application is made.
@@ -17,8 +29,7 @@ def start() -> None:
     """
     if not settings.TRACES_ENDPOINT:
         return
-    # A payer's address is a credential: it stays out of traces.
-    os.environ.setdefault("OTEL_PYTHON_DJANGO_EXCLUDED_URLS", "3ds/,livez,readyz,metrics")
+    os.environ.setdefault("OTEL_PYTHON_DJANGO_EXCLUDED_URLS", ",".join(UNTRACED))
     os.environ.setdefault("OTEL_SERVICE_NAME", "sluice")
     try:
         # Only here: who does not trace does not need these packages.

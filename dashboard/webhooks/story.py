@@ -78,6 +78,7 @@ def _attempted(attempt: Attempt, before: Attempt | None) -> Moment:
 def _phases(attempt: Attempt) -> Iterator[tuple[str, float | None]]:
     yield "Name look-up", attempt.dns_ms
     yield "Connection", attempt.connect_ms
+    yield "TLS handshake", attempt.tls_ms
     yield "Wait for the answer", attempt.wait_ms
     yield "In all", attempt.total_ms
 
