@@ -125,6 +125,14 @@ class TestProduction:
 
         assert (checked.returncode, checked.stderr) == (0, "")
 
+    @pytest.mark.parametrize(
+        ("hosts", "answered"), [("", "pay.shop.com"), ("a.shop.com, b.shop.com", "a.shop.com b.shop.com")]
+    )
+    def test_answers_to_the_host_of_its_public_address_or_to_those_that_are_named(self, hosts, answered):
+        code = "from config import settings; print(*settings.ALLOWED_HOSTS)"
+
+        assert start(PRODUCTION | {"ALLOWED_HOSTS": hosts}, "-c", code).stdout == f"{answered}\n"
+
     def test_holds_its_cookies_and_connections_to_account(self):
         code = (
             "from config import settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, "
