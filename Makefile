@@ -11,11 +11,12 @@ ARGS ?=
 # A uv on the PATH is used as it is; otherwise a pinned one is put into .tools.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
 RUN := .venv/bin/python
+PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run run-production test test-faults test-browser screenshots lint format bench bench-webhooks bench-virtual-accounts openapi clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench bench-webhooks bench-virtual-accounts openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -39,7 +40,13 @@ run-production: install ## start production's processes on this machine: Postgre
 	@exec $(RUN) -m config.production $(ARGS)
 
 test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
-	@$(RUN) -m pytest -n 2 --dist loadgroup -m "not e2e and (telling or not faults)" $(ARGS)
+	@$(PYTEST) -m "not e2e and not faults and not long" $(ARGS)
+
+test-long: install ## run what takes its time: whole stories, state machines, who may do what
+	@$(PYTEST) -m "not e2e and not faults and long" $(ARGS)
+
+test-all: install ## run all tests that need no browser, and the faults that tell most
+	@$(PYTEST) -m "not e2e and (telling or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop and restart everything under load (where DATABASE_URL and REDIS_URL point)
 	@$(RUN) -m pytest -m faults $(ARGS)

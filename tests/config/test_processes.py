@@ -12,7 +12,7 @@ import requests
 from tests.config.test_metrics import count, read
 from tests.journeys.service import PROJECT, free_port
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.long]
 
 
 @pytest.fixture

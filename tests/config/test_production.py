@@ -68,6 +68,7 @@ class TestProcesses:
     ),
     reason="PostgreSQL or Redis is not installed.",
 )
+@pytest.mark.long
 class TestRunProduction:
     def test_serves_over_tls_and_leaves_nothing_behind(self):
         port = free_port()

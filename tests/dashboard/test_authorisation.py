@@ -32,7 +32,7 @@ from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PEOPLE = ["anonymous", "owner", "developer", "finance", "viewer", "owner of B", "staff"]
 METHODS = ["get", "post", "put", "patch", "delete"]

@@ -20,7 +20,7 @@ from tests import orders
 from tests.clients import signed_headers
 from tests.journeys.service import start_service
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
 PAYMENTS = "/api/payments"
 CVV = "8263"

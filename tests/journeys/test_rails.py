@@ -18,7 +18,7 @@ from tests.journeys.service import PROJECT, free_port, start_service, wait_until
 from tests.journeys.test_canary import new_card_number
 from tests.simulators import HTTP_BANK, ISO8583
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
 PAYMENTS = "/api/payments"
 

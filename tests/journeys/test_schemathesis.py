@@ -26,7 +26,7 @@ from payments.sandbox_outcomes import TEST_CARDS
 from tests import orders
 from tests.clients import signed_headers
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
 CHECKS = [
     not_a_server_error,

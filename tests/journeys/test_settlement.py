@@ -14,7 +14,7 @@ from tests import orders
 from tests.journeys.killed_settle import POINTS
 from tests.journeys.service import PROJECT
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
 PASSWORD = "correct horse battery staple"
 

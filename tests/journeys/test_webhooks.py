@@ -11,7 +11,7 @@ from tests.clients import HttpClient
 from tests.journeys.service import Service
 from tests.receiver import Receiver, running_receiver
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("journey")]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
 
 @pytest.fixture

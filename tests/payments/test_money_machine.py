@@ -195,6 +195,7 @@ class Money(RuleBasedStateMachine):
         assert [(one.invariant.name, one.broken) for one in check(INVARIANTS) if not one.holds] == []
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 class TestMoney:
     def test_adds_up_whatever_happens_in_whatever_order(self):

@@ -219,6 +219,7 @@ class Payments(RuleBasedStateMachine):
             assert len(finishes) == (row.status != Status.PENDING)
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 class TestPayments:
     def test_keep_their_rules_whatever_happens_in_whatever_order(self):

@@ -25,7 +25,7 @@ from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment, start
 from tests.wallets import fill_wallet
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 ROUNDS = int(os.environ.get("RACE_ROUNDS", "300"))
 

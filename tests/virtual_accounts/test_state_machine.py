@@ -166,6 +166,7 @@ class Transfers(RuleBasedStateMachine):
         assert {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds} == {}
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 class TestTransfers:
     def test_never_vanish_whatever_happens_in_whatever_order(self):

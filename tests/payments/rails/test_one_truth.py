@@ -13,7 +13,7 @@ from payments.services import requery
 from tests import orders
 from tests.simulators import impatient, impatient_bank, plan
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PAYMENTS = "/api/payments"
 PATIENCE = 0.1  # seconds
