@@ -19,6 +19,7 @@ from dashboard.transactions import acts, new_payout
 from dashboard.transactions import lists as transaction_lists
 from dashboard.transactions import pages as transaction_pages
 from dashboard.virtual_accounts import pages as virtual_accounts
+from dashboard.virtual_accounts import unapplied
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
@@ -120,8 +121,11 @@ urlpatterns = [
         virtual_accounts.new_account_page,
         name="dashboard-new-virtual-account",
     ),
+    path("dashboard/virtual-accounts/unapplied/", unapplied.unapplied_page, name="dashboard-unapplied"),
     path(
-        "dashboard/virtual-accounts/unapplied/", virtual_accounts.unapplied_page, name="dashboard-unapplied"
+        "dashboard/virtual-accounts/unapplied/<uuid:unapplied_id>/",
+        unapplied.decision_page,
+        name="dashboard-unapplied-item",
     ),
     path(
         "dashboard/virtual-accounts/<uuid:account_id>/",

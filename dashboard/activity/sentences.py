@@ -33,6 +33,8 @@ SENTENCES = {
     "virtual_account.created": "created the virtual account {target}",
     "virtual_account.deactivated": "deactivated the virtual account {target}",
     "virtual_account.activated": "activated the virtual account {target}",
+    "unapplied.credited": "credited unapplied money to the wallet",
+    "unapplied.returned": "returned unapplied money to its sender by the payout {reference}",
     "wallet.topped_up": "topped up the wallet",
     "settlement_batch.pending": "sent a settlement batch to the bank",
     "settlement_batch.approved": "approved a settlement batch",

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from dashboard.choices import choices
 from merchants.models import Business
-from virtual_accounts.models import UnappliedMoney, VirtualAccount
+from virtual_accounts.models import VirtualAccount
 
 Type, Status = VirtualAccount.Type, VirtualAccount.Status
 
@@ -29,15 +29,6 @@ class AccountFilter(forms.Form):
         text = wanted["q"]
         meanings = [Q(reference=text), Q(account_number=text), Q(email__iexact=text)] if text else [Q()]
         return [mine.filter(meaning) for meaning in meanings]
-
-
-class UnappliedFilter(forms.Form):
-    state = forms.ChoiceField(required=False, choices=choices(UnappliedMoney.State.choices))
-
-    def unapplied(self, business: Business) -> QuerySet[UnappliedMoney]:
-        found = UnappliedMoney.objects.filter(business=business)
-        state = self.cleaned_data["state"]
-        return found.filter(state=state) if state else found
 
 
 class NewAccountForm(forms.Form):

@@ -16,7 +16,7 @@ from rest_framework.exceptions import ValidationError
 from dashboard.access import Seat, for_members, members_only
 from dashboard.api_errors import explain
 from dashboard.pages import page_of
-from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm, UnappliedFilter
+from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
 from merchants import audit
 from merchants.callers import person_acting
 from merchants.errors import Problem
@@ -129,17 +129,6 @@ def activate(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse
     deactivation.activate(account.pk)
     messages.success(request, "The account accepts money again.")
     return redirect("dashboard-virtual-account", account.pk)
-
-
-@require_safe
-@members_only
-def unapplied_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Show the money that fits no payment."""
-    form = UnappliedFilter(request.GET)
-    found = [form.unapplied(seat.business).select_related("transfer")] if form.is_valid() else []
-    page = page_of(found, request.GET)
-    context = {"seat": seat, "form": form, "page": page, "is_filtered": any(request.GET.values())}
-    return render(request, "dashboard/virtual_accounts/unapplied.html", context)
 
 
 def _record(request: HttpRequest, seat: Seat, account: VirtualAccount, action: str) -> None:

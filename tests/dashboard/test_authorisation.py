@@ -28,6 +28,7 @@ from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.transactions import authorised_payment, captured_payment, start
+from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
@@ -165,6 +166,13 @@ TABLE = [
         post=[302, 200, 403, 200, 403, 200, 403],  # the form says what is missing
     ),
     Row(route="dashboard/virtual-accounts/unapplied/", get=MEMBERS),
+    Row(
+        route="dashboard/virtual-accounts/unapplied/<uuid:unapplied_id>/",
+        path="dashboard/virtual-accounts/unapplied/{unapplied}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+        form={"decision": "credit", "reason": "Came too late"},
+    ),
     Row(
         route="dashboard/virtual-accounts/<uuid:account_id>/",
         path="dashboard/virtual-accounts/{account}/",
@@ -336,6 +344,7 @@ def here(ada, bisi, members):
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
         "delivery": make_delivery(endpoint).pk,
         "account": account.pk,
+        "unapplied": mismatched_money(business=ada.business, now=now).pk,
         "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),
         "passkey": passkey_of(owner).pk,

@@ -16,6 +16,7 @@ from tests.config.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
+from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
 
 pytestmark = pytest.mark.django_db
@@ -134,8 +135,12 @@ class TestPages:
             payment = captured_payment(business=ada.business, now=now)
         browser.post(f"{PAYMENTS}{payment.pk}/refund/", {"reference": "rf-1", "amount": "1"})
 
-        for address in (PAYMENTS, f"{PAYMENTS}?q=4081", PAYOUTS, f"{PAYMENTS}{payment.pk}/"):
-            with django_assert_max_num_queries(15):
+        payouts = [start(orders.payout(), business=ada.business, now=now) for _ in range(5)]
+        transfer = mismatched_money(business=ada.business, now=now).transfer.session.payment
+
+        pages = [PAYMENTS, f"{PAYMENTS}?q=4081", PAYOUTS, f"{PAYOUTS}{payouts[0].pk}/"]
+        for address in (*pages, f"{PAYMENTS}{payment.pk}/", f"{PAYMENTS}{transfer.pk}/"):
+            with django_assert_max_num_queries(12):
                 assert browser.get(address).status_code == 200
 
 

@@ -1,0 +1,57 @@
+"""What people send about unapplied money: which of it to show, and what shall become of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from dashboard.choices import choices
+from merchants.models import Business
+from payments import banks
+from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
+from virtual_accounts.services import unapplied
+
+
+class UnappliedFilter(forms.Form):
+    state = forms.ChoiceField(required=False, choices=choices(UnappliedMoney.State.choices))
+
+    def unapplied(self, business: Business) -> UnappliedMoneyQuerySet:
+        """Return what the valid filter lets through."""
+        state = self.cleaned_data["state"]
+        found = unapplied.of(business)
+        return found.filter(state=state) if state else found
+
+
+class CreditForm(forms.Form):
+    """Into the wallet, and why."""
+
+    reason = forms.CharField(max_length=255, help_text="Kept with the decision, and in Activity.")
+
+
+class ReturnForm(forms.Form):
+    """Back by a payout, and why. The account is asked for only where the bank did not tell it."""
+
+    account_number = forms.RegexField(
+        regex=r"[0-9]{10}\Z",
+        label="Sender's account number",
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        error_messages={"invalid": "An account number has exactly 10 digits."},
+    )
+    bank_code = forms.ChoiceField(label="Sender's bank")
+    reason = forms.CharField(
+        max_length=255, help_text="Kept with the decision, and told to the sender's bank as the narration."
+    )
+
+    def __init__(self, *args: Any, transfer: Transfer, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if is_sender_known(transfer):
+            del self.fields["account_number"], self.fields["bank_code"]
+        else:
+            names = [(bank.code, bank.name) for bank in banks.all_banks()]
+            self.fields["bank_code"].choices = [("", "Choose a bank"), *names]  # type: ignore[attr-defined]
+
+
+def is_sender_known(transfer: Transfer) -> bool:
+    """Tell whether the bank said which account the money came from, at a bank that payouts reach."""
+    return bool(transfer.sender_account_number) and banks.find(transfer.sender_bank_code) is not None

@@ -1,0 +1,95 @@
+"""Money that fits no payment, in a real browser: made in the sandbox, decided about in the inbox."""
+
+import json
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import orders
+from tests.clients import Credentials, HttpClient
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def owner(service):
+    """Somebody whose business has an account to pay into, and an empty inbox."""
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    document = json.loads(made.stdout)
+    client = HttpClient(service.base_url, Credentials(document["api_key"], document["secret_key"]))
+    assert client.post("/api/virtual-accounts", orders.dynamic_account()).status_code == 201
+    return document | {"email": email}
+
+
+def press(page, name, role="button"):
+    """Press, and wait until the next page is there with all its styles and pictures."""
+    with page.expect_navigation():
+        page.get_by_role(role, name=name).first.click()
+
+
+def sign_in(service, page, owner):
+    page.goto(f"{service.base_url}/dashboard/")
+    page.get_by_label("Email").fill(owner["email"])
+    page.get_by_label("Password").fill(owner["password"])
+    press(page, "Sign in")
+
+
+def try_out(service, page, preset):
+    page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
+    press(page, "Sign and send")
+    expect(page.get_by_role("heading", level=2).filter(has_text="Answer: 20")).to_be_visible()
+
+
+def open_item(service, page):
+    """Open the only thing in the inbox, as one gets there from the area's first page."""
+    page.goto(f"{service.base_url}/dashboard/virtual-accounts/")
+    press(page, "Unapplied money (1)", "link")
+    press(page, "NGN 2,501.00", "link")
+    expect(page.get_by_text("A payment waited for another amount.")).to_be_visible()
+
+
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+class TestMismatch:
+    def test_is_simulated_and_credited(self, service, owner, seen):
+        page = seen.page
+        sign_in(service, page, owner)
+        try_out(service, page, "transfer")
+        try_out(service, page, "mismatch")
+        open_item(service, page)
+        assert fits(page)
+
+        page.locator("#credit_reason").fill("The customer pays the rest in cash")
+        press(page, "Credit to the wallet")
+
+        expect(page.get_by_text("NGN 2,501.00 is in the wallet.")).to_be_visible()
+        expect(page.get_by_text("The customer pays the rest in cash")).to_be_visible()
+        expect(page.get_by_role("button", name="Return to the sender")).to_have_count(0)
+        assert fits(page)
+        page.goto(f"{service.base_url}/dashboard/settlements/movements/")
+        expect(page.get_by_text("NGN 2,501.00").first).to_be_visible()
+        assert seen.complaints == []
+        assert seen.origins - {"data://"} == {service.base_url}
+
+    def test_is_simulated_and_returned(self, service, owner, seen):
+        page = seen.page
+        sign_in(service, page, owner)
+        try_out(service, page, "transfer")
+        try_out(service, page, "mismatch")
+        open_item(service, page)
+
+        page.get_by_label("Sender's account number").fill("0123456789")
+        page.get_by_label("Sender's bank").select_option("058")
+        page.locator("#return_reason").fill("Asked to send the right amount")
+        press(page, "Return to the sender")
+
+        expect(page.get_by_text("Returned NGN 2,501.00 to the sender.")).to_be_visible()
+        press(page, "return_", "link")
+        expect(page.get_by_text("Asked to send the right amount").first).to_be_visible()
+        expect(page.get_by_text("Guaranty Trust Bank").first).to_be_visible()
+        assert fits(page)
+        assert seen.complaints == []

@@ -1,0 +1,240 @@
+"""Unapplied money: found, shown with why it fits nothing, and decided about once."""
+
+from html import unescape
+
+import pytest
+from django.utils import timezone
+
+from dashboard.virtual_accounts.unapplied import WHY
+from ledger.services import balances
+from merchants.models import AuditEntry
+from payments.models import Transaction
+from tests.config.test_pages import Audit
+from tests.dashboard.people import signed_in
+from tests.factories import MemberFactory
+from tests.unapplied import mismatched_money
+from virtual_accounts.models import Transfer, VirtualAccount
+
+pytestmark = pytest.mark.django_db
+
+INBOX = "/dashboard/virtual-accounts/unapplied/"
+NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }} \u202egnp.exe " + "w" * 40
+CREDIT = {"decision": "credit", "reason": "Customer agreed"}
+RETURN = {"decision": "return", "reason": "Sent twice", "account_number": "0123456789", "bank_code": "058"}
+TOLD = {"sender_account_number": "1112223334", "sender_bank_code": "044"}
+
+
+@pytest.fixture
+def browser(ada_member):
+    """Ada's, signed in a moment ago."""
+    return signed_in(ada_member.user)
+
+
+@pytest.fixture
+def money(ada):
+    """40,000 for a payment that waited for 50,000; the bank did not tell the sender's account."""
+    return mismatched_money(business=ada.business, now=timezone.now())
+
+
+def decide(client, money, form):
+    """Send a form of the item's page, and return the page that comes of it, as text."""
+    return unescape(client.post(f"{INBOX}{money.pk}/", form, follow=True).content.decode())
+
+
+def state_of(money):
+    money.refresh_from_db()
+    return money.state
+
+
+def wallet(business):
+    return next((each.available for each in balances(business) if each.currency == "NGN"), 0)
+
+
+class TestPage:
+    def test_says_what_arrived_and_why_it_fits_nothing(self, browser, money):
+        page = browser.get(f"{INBOX}{money.pk}/").content.decode()
+
+        payment = money.transfer.session.payment
+        for words in ("NGN 400.00", "Bisi Ojo", money.transfer.bank_reference, "NGN 500.00"):
+            assert words in page
+        assert "A payment waited for another amount." in page
+        assert f"/dashboard/payments/{payment.pk}/" in page
+
+    def test_has_a_sentence_for_every_reason(self):
+        assert set(WHY) == {reason for reason in Transfer.Reason if reason}
+
+    def test_is_found_in_the_inbox(self, browser, money):
+        assert f'href="{INBOX}{money.pk}/"' in browser.get(INBOX).content.decode()
+        assert str(money.pk) not in browser.get(INBOX, {"state": "credited"}).content.decode()
+
+    def test_of_anothers_money_is_not_there(self, bisi_member, money):
+        stranger = signed_in(bisi_member.user)
+
+        for form in (CREDIT, RETURN):
+            assert stranger.post(f"{INBOX}{money.pk}/", form).status_code == 404
+        assert state_of(money) == "open"
+
+    def test_offers_viewers_no_decision(self, ada, money):
+        viewer = signed_in(MemberFactory(business=ada.business, role="viewer").user)
+
+        page = viewer.get(f"{INBOX}{money.pk}/").content.decode()
+
+        assert 'name="decision"' not in page
+        assert "Only owners and finance may settle unapplied money." in page
+
+    def test_costs_few_queries(self, browser, money, django_assert_max_num_queries):
+        decide(browser, money, RETURN)
+
+        for address in (INBOX, f"{INBOX}{money.pk}/"):
+            with django_assert_max_num_queries(12):
+                assert browser.get(address).status_code == 200
+
+
+class TestCredit:
+    def test_fills_the_wallet_and_tells_the_trail(self, browser, ada, money):
+        page = decide(browser, money, CREDIT)
+
+        assert "NGN 400.00 is in the wallet." in page
+        assert "Customer agreed" in page
+        assert 'name="decision"' not in page
+        assert (state_of(money), wallet(ada.business)) == ("credited", 40_000)
+        entry = AuditEntry.objects.get(action="unapplied.credited")
+        assert (entry.actor, entry.business) == ("ada@example.com", ada.business)
+        assert (
+            "credited unapplied money to the wallet" in browser.get("/dashboard/activity/").content.decode()
+        )
+
+    def test_happens_once_though_it_is_sent_twice(self, browser, ada, money):
+        decide(browser, money, CREDIT)
+
+        page = decide(browser, money, CREDIT)
+
+        assert "This money was returned or credited before." in page
+        assert wallet(ada.business) == 40_000
+        assert AuditEntry.objects.filter(action="unapplied.credited").count() == 1
+
+    @pytest.mark.parametrize("reason", ["", "   ", "x" * 256, "a\x00b"])
+    def test_wants_a_reason(self, browser, money, reason):
+        answer = browser.post(f"{INBOX}{money.pk}/", CREDIT | {"reason": reason})
+
+        assert "reason" in answer.context["credit_form"].errors
+        assert not answer.context["return_form"].is_bound
+        assert state_of(money) == "open"
+
+
+class TestReturn:
+    def test_pays_the_account_that_is_named(self, browser, ada, money):
+        page = decide(browser, money, RETURN)
+
+        payout = Transaction.objects.get(request_type="payout")
+        assert "Returned NGN 400.00 to the sender." in page
+        assert f"/dashboard/payouts/{payout.pk}/" in page
+        assert (payout.account_number, payout.bank_code, payout.fee) == ("0123456789", "058", 0)
+        assert (state_of(money), wallet(ada.business)) == ("returned", 0)
+        trail = browser.get("/dashboard/activity/").content.decode()
+        assert f"returned unapplied money to its sender by the payout {payout.reference}" in trail
+
+    def test_happens_once_though_it_is_sent_twice(self, browser, money):
+        decide(browser, money, RETURN)
+
+        assert "This money was returned or credited before." in decide(browser, money, RETURN)
+        assert Transaction.objects.filter(request_type="payout").count() == 1
+
+    def test_pays_the_account_that_the_bank_told_and_no_other(self, browser, ada):
+        money = mismatched_money(business=ada.business, now=timezone.now(), **TOLD)
+        assert 'name="account_number"' not in browser.get(f"{INBOX}{money.pk}/").content.decode()
+
+        decide(browser, money, RETURN)
+
+        payout = Transaction.objects.get(request_type="payout")
+        assert (payout.account_number, payout.bank_code) == ("1112223334", "044")
+
+    @pytest.mark.parametrize("unknown", [{"sender_bank_code": "xyz"}, {"sender_account_number": ""}])
+    def test_asks_for_the_account_where_the_banks_word_is_not_enough(self, browser, ada, unknown):
+        money = mismatched_money(business=ada.business, now=timezone.now(), **TOLD | unknown)
+
+        decide(browser, money, RETURN)
+
+        payout = Transaction.objects.get(request_type="payout")
+        assert (payout.account_number, payout.bank_code) == ("0123456789", "058")
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("account_number", ""),
+            ("account_number", "123"),
+            ("account_number", "٠١٢٣٤٥٦٧٨٩"),
+            ("bank_code", ""),
+            ("bank_code", "999"),
+            ("reason", ""),
+        ],
+    )
+    def test_says_what_is_wrong(self, browser, money, field, value):
+        answer = browser.post(f"{INBOX}{money.pk}/", RETURN | {field: value})
+
+        assert list(answer.context["return_form"].errors) == [field]
+        assert state_of(money) == "open"
+
+    def test_that_the_bank_refuses_leaves_the_money_in_the_wallet(self, browser, ada):
+        money = mismatched_money(business=ada.business, now=timezone.now(), amount=40_051)
+
+        page = decide(browser, money, RETURN)
+
+        assert "The bank refused to return NGN 400.51" in page
+        assert wallet(ada.business) == 40_051
+
+    def test_whose_answer_is_lost_is_said_to_be_open(self, browser, money):
+        page = decide(browser, money, RETURN | {"account_number": "0000000097"})
+
+        assert "The bank has not answered yet. It is asked again by itself." in page
+        assert state_of(money) == "returned"
+
+    def test_says_that_no_bank_can_be_reached(self, browser, money, settings):
+        settings.PAYOUT_BANK = ""
+
+        page = decide(browser, money, RETURN)
+
+        assert state_of(money) == "open"
+        assert 'class="notice notice--danger"' in page
+
+
+class TestDecision:
+    @pytest.mark.parametrize("form", [CREDIT, RETURN])
+    def test_wants_the_password_given_a_moment_ago(self, ada_member, money, form):
+        stale = signed_in(ada_member.user, fresh=False)
+
+        answer = stale.post(f"{INBOX}{money.pk}/", form)
+
+        assert answer["Location"].startswith("/dashboard/confirm/")
+        assert state_of(money) == "open"
+
+    @pytest.mark.parametrize("decision", ["", "burn", "\x00"])
+    def test_that_is_none_changes_nothing(self, browser, money, decision):
+        answer = browser.post(f"{INBOX}{money.pk}/", CREDIT | {"decision": decision})
+
+        assert answer.status_code == 400
+        assert state_of(money) == "open"
+
+
+class TestNastyText:
+    def test_stays_text_on_every_page_of_the_area(self, browser, ada):
+        money = mismatched_money(
+            business=ada.business, now=timezone.now(), sender_name=NASTY[:100], bank_reference=NASTY[:100]
+        )
+        account = money.transfer.account
+        VirtualAccount.objects.filter(pk=account.pk).update(reference=NASTY[:100], email=NASTY)
+        area = "/dashboard/virtual-accounts/"
+        pages = [
+            area,
+            f"{area}{account.pk}/",
+            f"{area}{account.pk}/deactivate/",
+            INBOX,
+            f"{INBOX}{money.pk}/",
+        ]
+
+        for decided in (False, True):
+            for address in pages:
+                shown = browser.get(address).content.decode()
+                assert "<script>" not in shown
+                assert Audit(shown).findings == []
+            assert decided or NASTY in decide(browser, money, CREDIT | {"reason": NASTY})

@@ -1,0 +1,26 @@
+"""Money that fits no payment, as the hosting bank tells of it."""
+
+from datetime import datetime
+from typing import Any
+
+from merchants.models import Business
+from payments.services import transfers
+from payments.services.transfers import Notice
+from tests import orders
+from tests.transactions import start
+from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts, unapplied
+
+
+def mismatched_money(
+    *, business: Business, now: datetime, amount: int = 40_000, **told: Any
+) -> UnappliedMoney:
+    """Let money arrive that is another amount than the payment waits for; `told` is the bank's."""
+    wanted = read_account(orders.dynamic_account(), business=business)
+    account = accounts.create(business=business, request=wanted, now=now).account
+    payment = start(orders.transfer_payment(str(account.pk)), business=business, now=now)
+    payment.refresh_from_db()
+    notice = {"bank_reference": orders.new_reference("bank"), "sender_name": "Bisi Ojo"} | told
+    transfers.receive(Notice(account_number=payment.session.number_id, amount=amount, **notice))
+    return unapplied.of(business).first()
