@@ -17,6 +17,9 @@ from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
 
+# Slow on purpose everywhere else.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
 _database = settings.DATABASES["default"]["TEST"].get("NAME")
 if _database:  # SQLite makes the file, and not the folder of a fresh clone
     Path(_database).parent.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ from tests.webhooks.rows import KEY, make_delivery, make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
 from webhooks.models import Attempt, Delivery, Endpoint
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=1>\u202etxt.exe\u2066" + "w" * 40
 MODELS = [

@@ -8,11 +8,6 @@ from tests.factories import MemberFactory
 PASSWORD = "a password of hers"
 
 
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def ada_member(ada):
     return MemberFactory(business=ada.business, user__email="ada@example.com", user__password=PASSWORD)

@@ -22,7 +22,7 @@ from tests.wallets import fill_wallet
 from virtual_accounts.models import UnappliedMoney
 from webhooks import services as webhooks
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "invariants.md"
 STAFF = Actor(name="staff@example.com")

@@ -22,7 +22,7 @@ from payments.services.finishing import Cause
 from tests import orders
 from tests.simulators import ISO8583, impatient
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PAYMENTS = "/api/payments"
 
