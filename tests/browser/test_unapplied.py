@@ -31,9 +31,11 @@ def press(page, name, role="button"):
 
 def sign_in(service, page, owner):
     page.goto(f"{service.base_url}/dashboard/")
+    page.wait_for_load_state("networkidle")  # the icon of the tab too, which loading does not wait for
     page.get_by_label("Email").fill(owner["email"])
     page.get_by_label("Password").fill(owner["password"])
     press(page, "Sign in")
+    page.wait_for_load_state("networkidle")
 
 
 def try_out(service, page, preset):

@@ -1,0 +1,115 @@
+"""Settlements: batches with their steps, how the net comes about, statements, and the wallet's movements."""
+
+import csv
+import io
+from html import unescape
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from ledger import services as ledger
+from payments.models import Transaction
+from tests.config.test_pages import Audit
+from tests.settling import STAFF, decide, settle
+from tests.transactions import captured_payment
+from tests.wallets import fill_wallet
+
+pytestmark = pytest.mark.django_db
+
+SETTLEMENTS = "/dashboard/settlements/"
+NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }} \u202egnp.exe " + "w" * 30
+
+
+@pytest.fixture
+def payment(ada):
+    return captured_payment(business=ada.business, now=timezone.now(), amount=123_400)
+
+
+@pytest.fixture
+def batch(payment):
+    """Ada's, of today, complete and waiting for approval."""
+    (made,) = settle()
+    made.refresh_from_db()
+    return made
+
+
+def text_of(client, address):
+    return unescape(client.get(address).content.decode())
+
+
+class TestList:
+    def test_shows_ones_own_batches(self, browser, other_browser, batch):
+        assert f"{SETTLEMENTS}{batch.pk}/" in text_of(browser, SETTLEMENTS)
+        assert f"{SETTLEMENTS}{batch.pk}/" not in text_of(other_browser, SETTLEMENTS)
+
+    def test_is_narrowed_by_state(self, browser, batch):
+        assert str(batch.pk) in text_of(browser, f"{SETTLEMENTS}?state=pending")
+        assert str(batch.pk) not in text_of(browser, f"{SETTLEMENTS}?state=released")
+
+    @pytest.mark.parametrize(
+        "query", [{"state": "odd"}, {"before": "x"}, {"currency": "XXX"}, {"after": "\x00"}]
+    )
+    def test_never_fails_on_bad_input(self, browser, batch, query):
+        for address in (SETTLEMENTS, f"{SETTLEMENTS}{batch.pk}/", f"{SETTLEMENTS}movements/"):
+            assert browser.get(address, query).status_code == 200
+
+
+class TestBatch:
+    def test_tells_how_its_net_comes_about(self, browser, batch, payment):
+        page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+
+        assert (batch.gross, batch.fees, batch.net) == (123_400, payment.fee, 123_400 - payment.fee)
+        assert "NGN 1,234.00" in page
+        assert payment.reference in page
+
+    def test_tells_its_steps_in_order(self, browser, batch):
+        decide(batch, "approve", "release")
+
+        steps = browser.get(f"{SETTLEMENTS}{batch.pk}/").context["steps"]
+
+        assert [step.title for step in steps] == ["Batch created", "Complete", "Approved", "Released"]
+
+    def test_is_exported_as_its_statement(self, browser, batch, payment):
+        answer = browser.get(f"{SETTLEMENTS}{batch.pk}/statement.csv")
+
+        rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+        assert payment.reference in [row["reference"] for row in rows]
+
+    @pytest.mark.parametrize("page", ["", "statement.csv"])
+    def test_of_another_business_is_not_there(self, other_browser, batch, page):
+        assert other_browser.get(f"{SETTLEMENTS}{batch.pk}/{page}").status_code == 404
+
+
+class TestMovements:
+    def test_show_amount_and_balance_after_each(self, browser, ada, batch):
+        fill_wallet(ada.business, 50_000)
+        decide(batch, "approve", "release")
+
+        postings = browser.get(f"{SETTLEMENTS}movements/").context["page"].rows
+
+        assert [(each.amount, each.balance_after) for each in postings] == [
+            (batch.net, 50_000 + batch.net),
+            (50_000, 50_000),
+        ]
+
+    def test_are_ones_own(self, other_browser, ada):
+        fill_wallet(ada.business, 50_000)
+
+        assert not other_browser.get(f"{SETTLEMENTS}movements/").context["page"].rows
+
+
+class TestNastyText:
+    def test_stays_text_on_every_page_of_the_area(self, browser, ada, batch, payment):
+        now = timezone.now()
+        Transaction.objects.filter(pk=payment.pk).update(reference=NASTY[:100], customer_name=NASTY)
+        decide(batch, "reject", reason=NASTY)
+        ledger.top_up(
+            business=ada.business, currency="NGN", amount=1, reason=NASTY, cause=uuid4(), actor=STAFF, now=now
+        )
+
+        for page in ("", f"{batch.pk}/", "movements/"):
+            shown = browser.get(f"{SETTLEMENTS}{page}").content.decode()
+            assert "<script>" not in shown
+            assert Audit(shown).findings == []
+            assert not page or NASTY in unescape(shown)
