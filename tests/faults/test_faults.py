@@ -65,6 +65,10 @@ def p95(values):
     return values[int(len(values) * 0.95)]
 
 
+# The beginning of the one statement that moves a delivery on and writes its attempt: PostgreSQL shows no more.
+FINISH = "%UPDATE webhooks_delivery AS delivery SET%lease_token = NULL%"
+
+
 class Moments:
     """Kills at moments that the receiver, a lock or a stopped broker brings about."""
 
@@ -98,13 +102,13 @@ class Moments:
             uuid.UUID(self.listener.unanswered[-1].event_id),
         ):
             self.listener.hear_all()
-            self.stack.wait_for_blocked(like="%UPDATE webhooks_delivery AS delivery SET%lease_token = NULL%")
+            self.stack.wait_for_blocked(like=FINISH)
             self.kill_worker()
 
     def kill_worker_in_the_finish(self):
         """The delivery is moved on, its attempt not yet written, nothing committed."""
         with self.stack.locked("LOCK TABLE webhooks_attempt IN SHARE ROW EXCLUSIVE MODE"):
-            self.stack.wait_for_blocked(like="%INSERT INTO webhooks_attempt%")
+            self.stack.wait_for_blocked(like=FINISH)
             self.kill_worker()
 
     def kill_worker(self):
