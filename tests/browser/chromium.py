@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
 EXECUTABLE = "/usr/bin/chromium"
 ARGUMENTS = [
@@ -41,11 +41,16 @@ class Visit:
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self._note(request.url))
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._note_failed)
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
+
+    def _note_failed(self, request: Request) -> None:
+        # Whoever leaves a page gives up what it was still fetching, such as the tab's icon.
+        if request.failure != "net::ERR_ABORTED":
+            self.complaints.append(f"failed: {request.url}")
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)

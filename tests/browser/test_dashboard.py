@@ -121,4 +121,4 @@ class TestAdministration:
             page.get_by_label("Password").fill(owner["admin_password"])
             page.get_by_role("button", name="Sign in").click()
 
-            expect(page.get_by_role("heading", name="Site administration")).to_be_visible()
+            expect(page.get_by_role("table", name="Queue and health")).to_be_visible()
