@@ -37,6 +37,7 @@ def main() -> None:
         (delivery,) = prepare(
             event=Event.PAYMENT_SUCCESS,
             business=business,
+            endpoint=business.webhook_endpoint,
             subject=uuid.uuid4(),
             data=lambda: DATA,
             now=timezone.now(),
