@@ -6,6 +6,7 @@ They are written as publishing writes them, and nobody is told.
 import sys
 import uuid
 from datetime import timedelta
+from itertools import cycle, islice
 
 import django
 from django.utils import timezone
@@ -44,14 +45,16 @@ def main() -> None:
     from webhooks.services import prepare  # noqa: PLC0415
 
     count, first, shops = (int(word) for word in (*sys.argv[1:], "0", "1000000")[:3])
-    businesses = list(Business.objects.exclude(webhook_endpoint=None).order_by("name")[first : first + shops])
+    listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
+    businesses = list(listening.order_by("name")[first : first + shops])
     now = timezone.now() - timedelta(seconds=1)
     rows = [
         row
-        for number in range(count)
+        for business in islice(cycle(businesses), count)
         for row in prepare(
             event=Event.PAYMENT_SUCCESS,
-            business=businesses[number % len(businesses)],
+            business=business,
+            endpoint=business.webhook_endpoint,
             subject=uuid.uuid4(),
             data=lambda: DATA,
             now=now,
