@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import random
 import threading
@@ -28,7 +29,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from webhooks import claiming, finishing
+from webhooks import bell, claiming, finishing
 from webhooks.claiming import Claimed
 from webhooks.finishing import Finished
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
@@ -50,22 +51,35 @@ IDLE_POLL = 0.5  # the same, while it lingers
 DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
 FINISH_PAUSE = 0.005  # seconds in which results gather
 LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
-LIFE = 30.0  # seconds after which it claims nothing more, so that its worker can be stopped at any load
+LIFE = 30.0  # seconds after which a task's drain makes room for the next: its worker can be stopped at any load
 
 
 class Drain:
-    """One run over what is due, and over what becomes due meanwhile. `linger` in seconds."""
+    """One run over what is due, and over what becomes due meanwhile.
 
-    def __init__(self, *, clock: Callable[[], datetime] = timezone.now, linger: float = 0) -> None:
+    It stays awake for `linger` seconds after its last delivery. After `life` seconds it claims nothing more,
+    and rings for another one, which may begin while this one finishes what is under way.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime] = timezone.now,
+        linger: float = 0,
+        life: float = math.inf,
+        silent: set[UUID] | None = None,
+    ) -> None:
         self._clock = clock
         self._linger = linger
+        self._life = life
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()  # something was finished, or somebody rang
         # A thread, and with it a connection, to claim and one to finish: neither waits for the other's commit.
         self._claims = ThreadPoolExecutor(1, thread_name_prefix="drain-claim")
         self._finishes = ThreadPoolExecutor(1, thread_name_prefix="drain-finish")
         self._in_flight: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by business: started at
-        self._silent: set[UUID] = set()  # businesses whose endpoint has not answered when it was last asked
+        # Businesses whose endpoint has not answered when it was last asked.
+        self._silent: set[UUID] = set() if silent is None else silent
         self._results: list[Finished] = []
         self._running: set[asyncio.Task[None]] = set()
         self._finishing: asyncio.Task[None] | None = None
@@ -82,6 +96,11 @@ class Drain:
                 thread.shutdown()
         return self.sent
 
+    @property
+    def is_leaving(self) -> bool:
+        """Tell whether it claims nothing more."""
+        return self._stopping
+
     def stop(self) -> None:
         """Claim nothing more, and finish what is under way."""
         self._stopping = True
@@ -97,7 +116,7 @@ class Drain:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
         await self._in_database(self._claims, lambda: claiming.release_stragglers(at=self._clock()))
         self._loop = asyncio.get_running_loop()
-        ends_at = time.monotonic() + LIFE
+        ends_at = time.monotonic() + self._life
         idle_until = time.monotonic() + self._linger
         async with Sender(timeout=settings.WEBHOOK_TIMEOUT, allowed=allowed) as sender:
             while True:
@@ -108,12 +127,14 @@ class Drain:
                 if claimed or self._is_busy():
                     idle_until = time.monotonic() + self._linger
                 elif self._stopping or self._is_over(min(idle_until, ends_at)):
+                    self._stopping = True
                     return
                 self._finish_soon()
                 if not claimed:
                     await self._wait_for_news()
-                if self._linger and time.monotonic() >= ends_at:
+                if time.monotonic() >= ends_at and not self._stopping:
                     self._stopping = True
+                    bell.ring()
 
     def _is_over(self, moment: float) -> bool:
         """Tell whether it is time to end: not when somebody rang after the last look."""
@@ -261,29 +282,32 @@ def _hang_up() -> None:
     connection.close()
 
 
-_current = threading.Lock()
+_choosing = threading.Lock()
 _drains: set[Drain] = set()
+_silent: set[UUID] = set()  # what one drain of this process has learnt, the next one knows
 
 
-def drain_once(*, linger: float = 0, stopped: threading.Event | None = None) -> int:
+def drain_once(
+    *, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None
+) -> int:
     """Run a drain; where one runs in this process already, wake it instead.
 
     Whoever sets `stopped` before he calls `stop_gracefully` stops also the drain that is just beginning.
     """
-    lock = _current
-    if not lock.acquire(blocking=False):
-        for running in list(_drains):
-            running.wake()
+    drain = Drain(linger=linger, life=life, silent=_silent)
+    with _choosing:
+        running = next((one for one in _drains if not one.is_leaving), None)
+        if running is None:
+            _drains.add(drain)
+    if running is not None:
+        running.wake()
         return 0
-    drain = Drain(linger=linger)
-    _drains.add(drain)
     if stopped is not None and stopped.is_set():
         drain.stop()
     try:
         return drain.run()
     finally:
         _drains.discard(drain)
-        lock.release()
 
 
 def stop_gracefully() -> None:
@@ -294,8 +318,8 @@ def stop_gracefully() -> None:
 
 def _forget_drains() -> None:
     """Begin afresh in a forked process, where the threads that would end these drains do not exist."""
-    global _current  # noqa: PLW0603  (one drain for the process)
-    _current = threading.Lock()
+    global _choosing  # noqa: PLW0603  (somebody may have held it)
+    _choosing = threading.Lock()
     _drains.clear()
 
 

@@ -10,7 +10,7 @@ from webhooks import services
 @shared_task(name="webhooks.drain")
 def drain() -> None:
     """Send what is due. Rung after each event; what no ring announced is found by the sweep."""
-    drains.drain_once(linger=drains.LINGER)
+    drains.drain_once(linger=drains.LINGER, life=drains.LIFE)
 
 
 @shared_task(name="webhooks.drop_long_held")

@@ -265,13 +265,43 @@ class TestDrain:
         assert made_here == 0
         assert len(door.requests) == 1
 
-    def test_that_lingers_ends_after_its_life_at_any_load(self, monkeypatch):
-        monkeypatch.setattr(drains, "LIFE", 0.2)
-
+    def test_that_lingers_ends_after_its_life_at_any_load(self):
         started = time.monotonic()
-        drain_once(linger=60)
+        drain_once(linger=60, life=0.2)
 
         assert time.monotonic() - started < 5
+
+    def test_whose_life_has_ended_makes_room_while_it_finishes_what_hangs(self, settings):
+        settings.WEBHOOK_TIMEOUT = 3
+        with zoo.opened(zoo.silent) as deaf, zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            make_delivery(make_endpoint(url=deaf.url), at=now())
+            leaving = in_background(lambda: drain_once(linger=60, life=0.2))
+            wait_until(lambda: deaf.requests)
+            time.sleep(0.4)
+
+            make_delivery(make_endpoint(url=door.url), at=now())
+            made = drain_once()
+            was_still_waiting = leaving.is_alive()
+            leaving.join()
+
+        assert (made, len(door.requests), was_still_waiting) == (1, 1, True)
+        assert Attempt.objects.filter(error="timeout").count() == 1
+
+    def test_knows_of_the_last_one_which_endpoint_is_silent(self, settings):
+        settings.WEBHOOK_TIMEOUT = 0.5
+        with zoo.opened(zoo.silent) as deaf:
+            endpoint = make_endpoint(url=deaf.url)
+            make_delivery(endpoint, at=now())
+            drain_once()
+            make_deliveries(endpoint, 5, at=now())
+            running = in_background(drain_once)
+            wait_until(lambda: len(deaf.requests) == 2)
+            time.sleep(0.2)
+            asked_at_once = len(deaf.requests)
+            drains.stop_gracefully()
+            running.join()
+
+        assert asked_at_once == 2
 
     def test_counts_results_that_come_after_the_lease_as_lost(self):
         with zoo.opened(zoo.slow(0.3)) as door:
