@@ -1,4 +1,4 @@
-"""The project as an application: its commands and its start-up checks."""
+"""The project as an application: its commands, its Celery application and its start-up checks."""
 
 from django.apps import AppConfig
 
@@ -7,4 +7,4 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401, PLC0415  (registering checks needs the app registry)
+        from config import celery, checks  # noqa: F401, PLC0415  (registering checks needs the app registry)

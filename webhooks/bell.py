@@ -8,7 +8,6 @@ import threading
 import time
 
 import structlog
-from celery import current_app
 from django.conf import settings
 
 log = structlog.get_logger("sluice.webhooks")
@@ -42,6 +41,8 @@ def ring() -> None:
 
 
 def _ring_when_wanted() -> None:
+    from celery import current_app  # noqa: PLC0415  (a process that only sends never rings, and does without)
+
     while True:
         _wanted.wait()
         _wanted.clear()

@@ -51,7 +51,9 @@ IDLE_POLL = 0.5  # the same, while it lingers
 DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
 FINISH_PAUSE = 0.005  # seconds in which results gather
 LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
-LIFE = 30.0  # seconds after which a task's drain makes room for the next: its worker can be stopped at any load
+LIFE = (
+    30.0  # seconds after which a task's drain makes room for the next: its worker can be stopped at any load
+)
 
 
 class Drain:
@@ -287,9 +289,7 @@ _drains: set[Drain] = set()
 _silent: set[UUID] = set()  # what one drain of this process has learnt, the next one knows
 
 
-def drain_once(
-    *, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None
-) -> int:
+def drain_once(*, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None) -> int:
     """Run a drain; where one runs in this process already, wake it instead.
 
     Whoever sets `stopped` before he calls `stop_gracefully` stops also the drain that is just beginning.

@@ -6,11 +6,8 @@ has lost its broker, or that nobody rings, goes on sending. Any number of sweeps
 
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import structlog
-from celery import bootsteps
-from celery.signals import worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
@@ -43,39 +40,3 @@ def _look(stopped: threading.Event, linger: float) -> int:
         log.warning("the sweep cannot reach the database", error=type(error).__name__)
         connection.close()
         return 0
-
-
-class Sweep(bootsteps.StartStopStep):
-    """The sweep as a part of a Celery worker: a thread, up before the worker looks for its broker."""
-
-    requires = ("celery.worker.components:Pool",)
-
-    def __init__(self, parent: Any, **options: Any) -> None:
-        super().__init__(parent, **options)
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
-
-    def start(self, _parent: Any) -> None:
-        worker_shutting_down.connect(self._close)
-        self._thread.start()
-
-    def stop(self, _parent: Any) -> None:
-        """End when what is under way is finished."""
-        self._close()
-        self._thread.join()
-
-    def terminate(self, _parent: Any) -> None:
-        self._close()
-
-    def _close(self, **_: Any) -> None:
-        self._stopped.set()
-        drains.stop_gracefully()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                for _ in sweep(self._stopped, linger=drains.LINGER):
-                    pass
-            except Exception:  # a drain that failed is no reason to leave what is due to nobody
-                log.exception("the sweep failed, and begins again")
-                self._stopped.wait(INTERVAL)

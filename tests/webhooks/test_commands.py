@@ -1,6 +1,8 @@
 import io
 import json
 import signal
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -201,3 +203,15 @@ class TestDeliverWebhooks:
 
         assert printed == "Made 1 attempts.\n"
         assert Delivery.objects.get().state == STATES.DELIVERED
+
+    def test_loads_neither_the_api_nor_the_pages_nor_celery(self):
+        """They would be half of what the process holds in memory."""
+        loaded = subprocess.run(
+            [sys.executable, "-X", "importtime", "manage.py", "deliver_webhooks", "--help"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stderr
+
+        assert "webhooks.drain" in loaded
+        assert not [name for name in ("celery", "rest_framework", "django.contrib.admin") if name in loaded]

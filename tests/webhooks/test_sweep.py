@@ -14,7 +14,7 @@ from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
 from webhooks import claiming, sweep
 from webhooks import drain as drains
 from webhooks.models import Delivery, Endpoint
-from webhooks.sweep import Sweep
+from webhooks.worker import Sweep
 
 # The sweep has a database connection of its own: it sees only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,7 +58,7 @@ def wait_until_delivered(count, seconds=5):
 
 class TestSweep:
     def test_is_a_part_of_every_worker(self):
-        assert "webhooks.sweep:Sweep" in app.steps["worker"]
+        assert "webhooks.worker:Sweep" in app.steps["worker"]
 
     def test_sends_what_no_ring_announced(self, swept):
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
