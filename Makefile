@@ -69,15 +69,9 @@ lint: install ## check style, types, import contracts, migrations and the API de
 format: install ## let ruff format and fix what it can
 	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
 
-bench: install ## measure the API against its yardsticks (needs PostgreSQL and pgbench)
-	@$(RUN) benchmarks/api.py $(ARGS)
-
-bench-webhooks: install ## measure webhooks against their yardsticks (needs PostgreSQL and Redis)
+bench: install ## measure everything against its yardsticks: ARGS="--quick", ARGS="ledger api" (needs PostgreSQL, pgbench, Redis)
 	@$(UV) sync --locked --quiet --group bench
-	@$(RUN) benchmarks/webhooks.py $(ARGS)
-
-bench-virtual-accounts: install ## measure sessions, transfers, the pool and expiry (needs PostgreSQL and Redis)
-	@$(RUN) benchmarks/virtual_accounts.py $(ARGS)
+	@$(RUN) -m benchmarks $(ARGS)
 
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn

@@ -1,6 +1,6 @@
 """How fast the API answers, as ratios to two yardsticks taken in the same run.
 
-    make bench                                    (needs PostgreSQL and pgbench)
+    .venv/bin/python benchmarks/api.py            (needs PostgreSQL and pgbench)
     .venv/bin/python benchmarks/api.py --rounds 3 --requests 2000 --rows 10000
 
 The service and the echo run under gunicorn with 2 workers of 4 threads; one client with 16 connections
@@ -9,7 +9,6 @@ takes turns with them in a closed loop. Machines are shared and noisy: read the 
 
 import argparse
 import json
-import os
 import secrets
 import subprocess
 import sys
@@ -18,7 +17,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
 from urllib.parse import urlsplit
 
 import psycopg
@@ -26,19 +24,22 @@ import psycopg
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks.load import Measured, drive, http_request, spread  # noqa: E402
+from benchmarks.figures import Figure  # noqa: E402
+from benchmarks.in_process import columns_to_copy  # noqa: E402
+from benchmarks.load import Measured, drive, http_request  # noqa: E402
+from benchmarks.parts import Part, run_parts  # noqa: E402
+from benchmarks.pgbench import pgbench_rate  # noqa: E402
 from tests import orders  # noqa: E402
 from tests.clients import signed_headers  # noqa: E402
 from tests.journeys.service import Service, free_port, start_service, wait_until_open  # noqa: E402
 
-DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"
 CONNECTIONS = 16
+SHARES_OF_THE_ECHO = {"POST": 0.3, "GET": 0.5}  # that are aimed at
+TAIL = 4  # a p99, of its p50, at the most
 
 
-def main() -> None:
-    options = parse_arguments()
-    os.environ.setdefault("DATABASE_URL", DEFAULT_DATABASE)
-    print(f"load average before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
+def api(options: argparse.Namespace) -> Iterator[Figure]:
+    """The service beside the echo, with few rows and with many, then beside pgbench."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         service = stack.enter_context(
@@ -48,18 +49,8 @@ def main() -> None:
         bench.warm_up()
         for rows in options.rows:
             bench.fill(rows)
-            bench.compare(options.rounds, rows)
-        bench.insert_by_pgbench(options.rounds)
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
-    parser.add_argument("--requests", type=int, default=3000, help="requests in a round (default 3000)")
-    parser.add_argument(
-        "--rows", type=int, nargs="*", default=[10_000, 1_000_000], help="rows in the table while measuring"
-    )
-    return parser.parse_args()
+            yield from bench.compare(options.rounds, rows)
+        yield from bench.insert_by_pgbench(options.rounds)
 
 
 @contextmanager
@@ -94,28 +85,25 @@ class Bench:
             drive(self.port, requests, connections=CONNECTIONS)
         drive(self.echo_port, self.echoes(400), connections=CONNECTIONS)
 
-    def compare(self, rounds: int, rows: int) -> None:
-        """Take turns, and print medians with their spread."""
-        kinds = {"echo": [], "POST": [], "GET": []}
+    def compare(self, rounds: int, rows: int) -> Iterator[Figure]:
+        """Take turns with the echo."""
+        measured: dict[str, list[Measured]] = {"echo": [], "POST": [], "GET": []}
         for _ in range(rounds):
-            kinds["echo"].append(drive(self.echo_port, self.echoes(self.requests)))
-            kinds["POST"].append(drive(self.port, self.creates(self.requests)))
-            kinds["GET"].append(drive(self.port, self.lookups(self.requests)))
-        print(f"\nwith {rows:,} rows, {rounds} rounds of {self.requests} requests, {CONNECTIONS} connections")
-        print("            requests/s  [spread]                p50 ms    p99 ms   p99/p50")
-        for kind, measured in kinds.items():
-            self._print(kind, measured)
-        for kind in ("POST", "GET"):
-            ratios = [one.rate / bare.rate for one, bare in zip(kinds[kind], kinds["echo"], strict=True)]
-            print(f"{kind} / echo: {median(ratios):.3f}  [{min(ratios):.3f} … {max(ratios):.3f}]")
-
-    def _print(self, kind: str, measured: list[Measured]) -> None:
-        unexpected = {status for one in measured for status in one.statuses if status >= 300}
-        if unexpected:
-            raise SystemExit(f"{kind} was answered with {unexpected}")
-        p50, p99 = (median(one.percentile(share) for one in measured) for share in (0.5, 0.99))
-        rates = spread([one.rate for one in measured])
-        print(f"{kind:>8}  {rates:<34} {p50:8.2f}  {p99:8.2f}  {p99 / p50:8.1f}")
+            measured["echo"].append(drive(self.echo_port, self.echoes(self.requests)))
+            measured["POST"].append(drive(self.port, self.creates(self.requests)))
+            measured["GET"].append(drive(self.port, self.lookups(self.requests)))
+        for kind, taken in measured.items():
+            unexpected = {status for one in taken for status in one.statuses if status >= 300}
+            if unexpected:
+                raise SystemExit(f"{kind} was answered with {unexpected}")
+            name = f"{kind}, {rows:,} rows"
+            yield Figure.of_rounds(name, [one.rate for one in taken], "/s")
+            p50, p99 = ([one.percentile(share) for one in taken] for share in (0.5, 0.99))
+            yield Figure.of_rounds(f"{name}: p50", p50, "ms")
+            yield Figure.of_ratios(f"{name}: p99, of the p50", p99, p50, TAIL, at_least=False)
+        for kind, target in SHARES_OF_THE_ECHO.items():
+            rates = ([one.rate for one in measured[of]] for of in (kind, "echo"))
+            yield Figure.of_ratios(f"{kind}, {rows:,} rows, of the echo", *rates, target)
 
     def creates(self, count: int) -> list[bytes]:
         made = []
@@ -150,14 +138,7 @@ class Bench:
         """Bring the table to this many rows by copying one of them."""
         with self._connect() as connection:
             (present,) = connection.execute("SELECT count(*) FROM payments_transaction").fetchone()
-            columns = [
-                name
-                for (name,) in connection.execute(
-                    "SELECT column_name FROM information_schema.columns "
-                    "WHERE table_name = 'payments_transaction' ORDER BY ordinal_position"
-                )
-            ]
-            others = ", ".join(name for name in columns if name not in {"id", "reference"})
+            others = columns_to_copy(connection)
             started = time.monotonic()
             connection.execute(
                 f"INSERT INTO payments_transaction (id, reference, {others}) "
@@ -167,22 +148,22 @@ class Bench:
             )
             connection.execute("ANALYZE")
             connection.execute("CHECKPOINT")
-            print(f"\nfilled to {max(rows, present):,} rows in {time.monotonic() - started:.0f} s")
+            print(f"  filled to {max(rows, present):,} rows in {time.monotonic() - started:.0f} s")
 
-    def insert_by_pgbench(self, rounds: int) -> None:
+    def insert_by_pgbench(self, rounds: int) -> Iterator[Figure]:
         """The second yardstick: the same rows, written by pgbench with the same commits."""
         with self._connect() as connection:
             script = pgbench_script(connection)
+        url = self.service.environment["DATABASE_URL"]
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
             file.write(script)
             file.flush()
             rates, posts = [], []
             for _ in range(rounds):
-                rates.append(run_pgbench(self.service.environment["DATABASE_URL"], file.name))
+                rates.append(pgbench_rate(url, file.name, clients=8, seconds=5))
                 posts.append(drive(self.port, self.creates(self.requests)).rate)
-        ratios = [post / rate for post, rate in zip(posts, rates, strict=True)]
-        print(f"\npgbench, the same rows: {spread(rates)} transactions/s")
-        print(f"POST / pgbench: {median(ratios):.3f}  [{min(ratios):.3f} … {max(ratios):.3f}]")
+        yield Figure.of_rounds("the rows of a POST, by pgbench", rates, "/s")
+        yield Figure.of_ratios("POST, of pgbench", posts, rates)
 
     def _connect(self) -> psycopg.Connection:
         return psycopg.connect(self.service.environment["DATABASE_URL"], autocommit=True)
@@ -214,12 +195,16 @@ COMMIT;
 """
 
 
-def run_pgbench(url: str, script: str) -> float:
-    command = ["pgbench", "-n", "-c", "8", "-j", "2", "-T", "5", "-f", script, url]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    line = next(line for line in done.stdout.splitlines() if line.startswith("tps"))
-    return float(line.split()[2])
+PARTS: dict[str, Part] = {"api": api}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
+    parser.add_argument("--requests", type=int, default=3_000, help="requests in a round (default 3000)")
+    parser.add_argument(
+        "--rows", type=int, nargs="*", default=[10_000, 1_000_000], help="rows in the table while measuring"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run_parts(__doc__, PARTS, add_arguments=add_arguments)

@@ -5,7 +5,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.figures import Figure
@@ -26,17 +25,12 @@ def backlog(options: argparse.Namespace) -> Iterator[Figure]:
             ours.append(_ours(running, options))
             tasks.append(_tasks(running, options.backlog // YARDSTICK_SHARE))
             package.append(_package(running, options.backlog // YARDSTICK_SHARE))
-    yield Figure(
-        f"backlog of {options.backlog:,}, {options.workers} workers", median(ours), "/s", 4_000, True
-    )
-    yield Figure("(a) a Celery task each, requests, 8 processes", median(tasks), "/s")
-    yield Figure("(b) django-webhook, 8 processes", median(package), "/s")
-    yield Figure("ours / (a)", _ratio(ours, tasks), "times", 10, True)
-    yield Figure("ours / (b)", _ratio(ours, package), "times", 20, True)
-
-
-def _ratio(one: list[float], other: list[float]) -> float:
-    return median(mine / theirs for mine, theirs in zip(one, other, strict=True))
+    name = f"backlog of {options.backlog:,}, {options.workers} workers"
+    yield Figure.of_rounds(name, ours, "/s", 4_000, at_least=True)
+    yield Figure.of_rounds("(a) a Celery task each, requests, 8 processes", tasks, "/s")
+    yield Figure.of_rounds("(b) django-webhook, 8 processes", package, "/s")
+    yield Figure.of_ratios("ours, of (a)", ours, tasks, 10)
+    yield Figure.of_ratios("ours, of (b)", ours, package, 20)
 
 
 def _ours(running: Stack, options: argparse.Namespace) -> float:
@@ -114,4 +108,4 @@ def embedded(options: argparse.Namespace) -> Iterator[Figure]:
             running.run("benchmarks.backlog", str(count))
             sink.wait_for(count, seconds=60 + count / 50)
             rates.append(sink.rate())
-    yield Figure(f"embedded on SQLite, backlog of {count:,}", median(rates), "/s", 500, True)
+    yield Figure.of_rounds(f"embedded on SQLite, backlog of {count:,}", rates, "/s", 500, at_least=True)

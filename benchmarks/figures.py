@@ -1,7 +1,10 @@
-"""Figures, each with its target, and the table that they are printed in."""
+"""Figures, each with its target and its spread, and the table that they are printed in."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,34 @@ class Figure:
     at_least: bool = False
     note: str = ""
 
+    @classmethod
+    def of_rounds(
+        cls,
+        name: str,
+        values: Sequence[float],
+        unit: str,
+        target: float | None = None,
+        *,
+        at_least: bool = False,
+    ) -> Self:
+        """Return the median of the rounds, with the lowest and the highest beside it."""
+        spread = f"[{_number(min(values))} … {_number(max(values))}]" if len(values) > 1 else ""
+        return cls(name, median(values), unit, target, at_least, spread)
+
+    @classmethod
+    def of_ratios(
+        cls,
+        name: str,
+        ours: Iterable[float],
+        theirs: Iterable[float],
+        target: float | None = None,
+        *,
+        at_least: bool = True,
+    ) -> Self:
+        """Return the median of what each round of ours was of the yardstick's round beside it."""
+        ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+        return cls.of_rounds(name, ratios, "times", target, at_least=at_least)
+
     @property
     def verdict(self) -> str:
         if self.target is None:
@@ -26,8 +57,18 @@ class Figure:
         wanted = (
             "" if self.target is None else f"{'≥' if self.at_least else '≤'} {self.target:,.4g} {self.unit}"
         )
-        measured = f"{self.value:,.0f}" if self.value >= 100 else f"{self.value:,.3g}"
-        return f"{self.name:<58} {measured:>9} {self.unit:<5} {wanted:>14}  {self.verdict:<7} {self.note}"
+        return f"{self.name:<62} {_number(self.value):>9} {self.unit:<6} {wanted:>14}  {self.verdict:<7} {self.note}"
+
+
+def print_table(figures: Iterable[Figure]) -> None:
+    print(f"\n{'figure':<62} {'measured':>16} {'target':>14}  verdict")
+    for figure in figures:
+        print(figure.line())
+    print(f"load average after: {os.getloadavg()[0]:.2f}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
 
 
 def percentile(values: Sequence[float], share: float) -> float:

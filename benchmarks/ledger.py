@@ -9,77 +9,47 @@ chains no hashes. Machines are shared and noisy: read the ratios, not the rates.
 """
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
-from statistics import median
 from uuid import UUID, uuid4
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"
+from benchmarks.figures import Figure  # noqa: E402
+from benchmarks.in_process import columns_to_copy, own_database  # noqa: E402
+from benchmarks.parts import Part, run_parts  # noqa: E402
+from benchmarks.pgbench import pgbench_rate  # noqa: E402
+
 CONNECTIONS = 8
 HASH = "'\\x" + "ab" * 32 + "'::bytea"  # pgbench makes none
 
 
-def main() -> None:
-    options = parse_arguments()
+def bookings(options: argparse.Namespace) -> Iterator[Figure]:
+    """Ours and pgbench in turns, on one wallet that all want, and on many."""
     import psycopg  # noqa: PLC0415
 
-    from tests.journeys.service import postgresql_database  # noqa: PLC0415
-
-    print(f"load average before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
-    with (
-        tempfile.TemporaryDirectory(prefix="sluice-bench-") as folder,
-        postgresql_database(os.environ.get("DATABASE_URL", DEFAULT_DATABASE)) as url,
-    ):
-        os.environ |= {"DATABASE_URL": url, "SANDBOX_DATA": folder, "LOG_LEVEL": "ERROR"}
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        import django  # noqa: PLC0415
-
-        django.setup()
-        from django.core.management import call_command  # noqa: PLC0415
-        from django.db import connections  # noqa: PLC0415
-
-        call_command("migrate", verbosity=0)
-        try:
-            with psycopg.connect(url, autocommit=True) as connection:
-                compare(connection, url, options)
-                measure_check(connection, options.transactions)
-        finally:
-            connections.close_all()
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure the ledger against pgbench.")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="for each measurement")
-    parser.add_argument("--wallets", type=int, default=1_000, help="businesses that are booked on")
-    parser.add_argument("--transactions", type=int, default=100_000, help="that check_ledger checks")
-    return parser.parse_args()
-
-
-def compare(connection, url: str, options: argparse.Namespace) -> None:
-    businesses = open_businesses(options.wallets)
-    for count, name in ((1, "one hot wallet"), (options.wallets, f"{options.wallets:,} wallets")):
-        ours, theirs = [], []
-        for _ in range(options.rounds):
-            ours.append(book_for(options.seconds, businesses[:count]))
-            theirs.append(run_pgbench(url, script(connection, businesses[:count]), options.seconds))
-            connection.execute("CHECKPOINT")
-        ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
-        print(
-            f"{name:15} {median(ours):8,.0f} bookings/s, pgbench {median(theirs):8,.0f}/s: "
-            f"{median(ratios):.2f}  [{min(ratios):.2f} … {max(ratios):.2f}]"
-        )
+    with own_database() as url, psycopg.connect(url, autocommit=True) as connection:
+        businesses = open_businesses(options.wallets)
+        for count, name, target in (
+            (1, "one hot wallet", None),
+            (options.wallets, f"{options.wallets:,} wallets", 0.5),
+        ):
+            ours, theirs = [], []
+            for _ in range(options.rounds):
+                ours.append(book_for(options.seconds, businesses[:count]))
+                theirs.append(run_pgbench(url, script(connection, businesses[:count]), options.seconds))
+                connection.execute("CHECKPOINT")
+            yield Figure.of_rounds(f"bookings on {name}", ours, "/s")
+            yield Figure.of_rounds("the same rows by pgbench", theirs, "/s")
+            yield Figure.of_ratios("bookings, of pgbench", ours, theirs, target)
 
 
 def open_businesses(count: int) -> list[UUID]:
@@ -164,47 +134,29 @@ def run_pgbench(url: str, commands: str, seconds: int) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(commands)
         file.flush()
-        command = [
-            "pgbench",
-            "-n",
-            "-c",
-            str(CONNECTIONS),
-            "-j",
-            "2",
-            "-T",
-            str(seconds),
-            "-f",
-            file.name,
-            url,
-        ]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-    line = next(line for line in done.stdout.splitlines() if line.startswith("tps"))
-    return float(line.split()[2])
+        return pgbench_rate(url, file.name, clients=CONNECTIONS, seconds=seconds)
 
 
-def measure_check(connection, transactions: int) -> None:
+def checking(options: argparse.Namespace) -> Iterator[Figure]:
     """Fill a year of card payments in, booked as they are, and check them."""
-    connection.execute("SET session_replication_role = replica")
-    connection.execute("TRUNCATE ledger_account, ledger_entry, ledger_posting CASCADE")
-    connection.execute("SET session_replication_role = DEFAULT")
-    from ledger import accounts  # noqa: PLC0415
-    from ledger.invariants import check  # noqa: PLC0415
-    from payments.invariants import INVARIANTS  # noqa: PLC0415
+    import psycopg  # noqa: PLC0415
 
-    accounts._remembered.clear()  # noqa: SLF001 (they were truncated)
-    started = time.monotonic()
-    fill(connection, transactions)
-    print(f"\nfilled {transactions:,} transactions in {time.monotonic() - started:.0f} s")
-    taken = []
-    for _ in range(3):
-        checked = list(check(INVARIANTS))
-        broken = {one.invariant.name: one.broken[:3] for one in checked if not one.holds}
-        if broken:
-            raise SystemExit(f"The books are wrong: {broken}")
-        taken.append(sum(one.milliseconds for one in checked))
-    print(f"check_ledger, {len(checked)} invariants: {min(taken):,.0f} ms, best of 3 (target 2,000)")
-    for one in sorted(checked, key=lambda one: -one.milliseconds)[:8]:
-        print(f"  {one.milliseconds:8.1f} ms  {one.invariant.name}")
+    with own_database() as url, psycopg.connect(url, autocommit=True) as connection:
+        from ledger.invariants import check  # noqa: PLC0415
+        from payments.invariants import INVARIANTS  # noqa: PLC0415
+
+        fill(connection, options.transactions)
+        taken = []
+        for _ in range(options.rounds):
+            checked = list(check(INVARIANTS))
+            broken = {one.invariant.name: one.broken[:3] for one in checked if not one.holds}
+            if broken:
+                raise SystemExit(f"The books are wrong: {broken}")
+            taken.append(sum(one.milliseconds for one in checked))
+        for one in sorted(checked, key=lambda one: -one.milliseconds)[:5]:
+            print(f"    {one.milliseconds:8.1f} ms  {one.invariant.name}")
+        name = f"check_ledger, {len(checked)} invariants, {options.transactions:,} transactions"
+        yield Figure.of_rounds(name, taken, "ms", 2_000)
 
 
 def fill(connection, transactions: int, *, businesses: int = 100) -> None:
@@ -219,14 +171,7 @@ def fill(connection, transactions: int, *, businesses: int = 100) -> None:
     now = timezone.now()
     for business in BusinessFactory.create_batch(businesses):
         captured_payment(business=business, now=now)
-    columns = [
-        name
-        for (name,) in connection.execute(
-            "SELECT column_name FROM information_schema.columns WHERE table_name = 'payments_transaction'"
-        )
-        if name not in {"id", "reference"}
-    ]
-    others = ", ".join(columns)
+    others = columns_to_copy(connection)
     connection.execute(
         f"INSERT INTO payments_transaction (id, reference, {others}) "
         f"SELECT gen_random_uuid(), 'fill-' || gen_random_uuid(), {others} "
@@ -246,5 +191,17 @@ def fill(connection, transactions: int, *, businesses: int = 100) -> None:
     connection.execute("CHECKPOINT")
 
 
+PARTS: dict[str, Part] = {"bookings": bookings, "checking": checking}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
+    parser.add_argument("--seconds", type=int, default=5, help="for each measurement (default 5)")
+    parser.add_argument("--wallets", type=int, default=1_000, help="businesses booked on (default 1000)")
+    parser.add_argument(
+        "--transactions", type=int, default=100_000, help="that check_ledger checks (default 100000)"
+    )
+
+
 if __name__ == "__main__":
-    main()
+    run_parts(__doc__, PARTS, add_arguments=add_arguments)

@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,3 @@ def _is_complete(buffer: bytearray) -> bool:
     if at < 0:  # chunked
         return buffer.endswith(b"\r\n0\r\n\r\n")
     return len(buffer) >= head + 4 + int(buffer[at + 17 : buffer.find(b"\r\n", at + 2)])
-
-
-def spread(values: Sequence[float]) -> str:
-    return f"{median(values):8.1f}  [{min(values):.1f} … {max(values):.1f}]"

@@ -1,7 +1,7 @@
 """How fast payments into virtual accounts open, how soon a merchant hears of a transfer, and what the pool's size,
 or a hundred thousand sessions that end at once, change about it.
 
-    make bench-virtual-accounts                            (needs PostgreSQL and Redis)
+    .venv/bin/python benchmarks/virtual_accounts.py        (needs PostgreSQL and Redis)
     .venv/bin/python benchmarks/virtual_accounts.py --parts opening expiry --rounds 1 --requests 200 --due 2000
 
 The service runs under gunicorn with 2 workers of 4 threads. Machines are shared and noisy: read the ratios, and the
@@ -10,15 +10,12 @@ load that is printed with them.
 
 import argparse
 import json
-import os
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
@@ -28,8 +25,9 @@ PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
 from benchmarks.figures import Figure, percentile  # noqa: E402
-from benchmarks.load import drive, http_request, spread  # noqa: E402
-from benchmarks.stack import DEFAULT_DATABASE, Stack, running_sink  # noqa: E402
+from benchmarks.load import drive, http_request  # noqa: E402
+from benchmarks.parts import Part, run_parts  # noqa: E402
+from benchmarks.stack import Stack, running_sink  # noqa: E402
 from tests import orders  # noqa: E402
 from tests.clients import signed_headers  # noqa: E402
 from tests.faults.supervisor import Redis  # noqa: E402
@@ -41,36 +39,6 @@ SMALL_POOL = 10_000
 SERIALS_OF_OUR_OWN = 500_000_000  # far from those that the service gives out
 PACE = 25  # requests a second where it is latency that counts: the machine is not to be busy with them
 COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position"
-
-
-def main() -> None:
-    options = parse_arguments()
-    os.environ.setdefault("DATABASE_URL", DEFAULT_DATABASE)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
-    found: list[Figure] = []
-    for name in options.parts:
-        print(f"{name}: load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
-        for figure in PARTS[name](options):
-            found.append(figure)
-            print(f"  {figure.line()}", flush=True)
-    print(f"\n{'figure':<58} {'measured':>15} {'target':>14}  verdict")
-    for figure in found:
-        print(figure.line())
-    print(f"load average after: {os.getloadavg()[0]:.2f}")
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS), metavar="PART",
-                        help=f"of {', '.join(PARTS)} (default all)")  # fmt: skip
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
-    parser.add_argument("--requests", type=int, default=3_000, help="requests in a round (default 3000)")
-    parser.add_argument("--seconds", type=float, default=30, help="of each steady load (default 30)")
-    parser.add_argument(
-        "--pool", type=int, default=1_000_000, help="numbers in the large pool (default 1000000)"
-    )
-    parser.add_argument("--due", type=int, default=100_000, help="sessions that end at once (default 100000)")
-    return parser.parse_args()
 
 
 class Bank:
@@ -156,10 +124,9 @@ def opening(options: argparse.Namespace) -> Iterator[Figure]:
         for _ in range(options.rounds):
             cards.append(running.create_rate(running.cards(options.requests)))
             sessions.append(running.create_rate(running.sessions(options.requests)))
-    ratios = [session / card for session, card in zip(sessions, cards, strict=True)]
-    print(f"  card payments/s {spread(cards)}, sessions/s {spread(sessions)}, of it {spread(ratios)}")
-    yield Figure("sessions opened", median(sessions), "/s")
-    yield Figure("opening a session, of a card payment's rate", median(ratios), "", 0.8, at_least=True)
+    yield Figure.of_rounds("card payments created", cards, "/s")
+    yield Figure.of_rounds("sessions opened", sessions, "/s")
+    yield Figure.of_ratios("opening a session, of a card payment's rate", sessions, cards, 0.8)
 
 
 def arrival(options: argparse.Namespace) -> Iterator[Figure]:
@@ -207,11 +174,13 @@ def pool(options: argparse.Namespace) -> Iterator[Figure]:
         for _ in range(options.rounds):
             of_few.append(take(small, SMALL_POOL // 2 // options.rounds))
             of_many.append(take(large, SMALL_POOL // 2 // options.rounds))
-    ratios = [percentile(many, 0.5) / percentile(few, 0.5) for few, many in zip(of_few, of_many, strict=True)]
-    for name, rounds in ((SMALL_POOL, of_few), (options.pool, of_many)):
-        p50, p99 = (median(percentile(one, share) for one in rounds) for share in (0.5, 0.99))
-        yield Figure(f"taking a number of {name:,}: p50", p50, "ms", note=f"p99 {p99:.2f} ms")
-    yield Figure("the large pool's p50, of the small one's", median(ratios), "", 1.25)
+    p50 = {}
+    for size, rounds in ((SMALL_POOL, of_few), (options.pool, of_many)):
+        p50[size], p99 = ([percentile(one, share) for one in rounds] for share in (0.5, 0.99))
+        yield Figure.of_rounds(f"taking a number of {size:,}: p50", p50[size], "ms")
+        yield Figure.of_rounds(f"taking a number of {size:,}: p99", p99, "ms")
+    few, many = p50.values()
+    yield Figure.of_ratios("the large pool's p50, of the small one's", many, few, 1.25, at_least=False)
 
 
 def take(running: Bank, count: int) -> list[float]:
@@ -313,7 +282,7 @@ def copy_of(
     )
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Figure]]] = {
+PARTS: dict[str, Part] = {
     "opening": opening,
     "arrival": arrival,
     "pool": pool,
@@ -321,5 +290,15 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Figure]]] = {
 }
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
+    parser.add_argument("--requests", type=int, default=3_000, help="requests in a round (default 3000)")
+    parser.add_argument("--seconds", type=float, default=30, help="of each steady load (default 30)")
+    parser.add_argument(
+        "--pool", type=int, default=1_000_000, help="numbers in the large pool (default 1000000)"
+    )
+    parser.add_argument("--due", type=int, default=100_000, help="sessions that end at once (default 100000)")
+
+
 if __name__ == "__main__":
-    main()
+    run_parts(__doc__, PARTS, add_arguments=add_arguments)

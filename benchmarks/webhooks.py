@@ -9,19 +9,16 @@ the load that is printed with them.
 """
 
 import argparse
-import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
 from benchmarks import delivery_parts, delivery_rates  # noqa: E402
-from benchmarks.figures import Figure  # noqa: E402
+from benchmarks.parts import Part, run_parts  # noqa: E402
 
-PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Figure]]] = {
+PARTS: dict[str, Part] = {
     "backlog": delivery_rates.backlog,
     "latency": delivery_parts.latency,
     "hanging": delivery_parts.hanging,
@@ -33,31 +30,12 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Figure]]] = {
 }
 
 
-def main() -> None:
-    options = parse_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
-    found: list[Figure] = []
-    for name in options.parts:
-        print(f"{name}: load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
-        for figure in PARTS[name](options):
-            found.append(figure)
-            print(f"  {figure.line()}", flush=True)
-    print(f"\n{'figure':<58} {'measured':>15} {'target':>14}  verdict")
-    for figure in found:
-        print(figure.line())
-    print(f"load average after: {os.getloadavg()[0]:.2f}")
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS), metavar="PART",
-                        help=f"of {', '.join(PARTS)} (default all)")  # fmt: skip
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backlog", type=int, default=50_000, help="deliveries in a round (default 50000)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each kind (default 3)")
     parser.add_argument("--workers", type=int, default=2, help="our worker processes (default 2)")
     parser.add_argument("--seconds", type=float, default=30, help="of each steady load (default 30)")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run_parts(__doc__, PARTS, add_arguments=add_arguments)

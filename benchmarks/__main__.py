@@ -1,0 +1,58 @@
+"""Every benchmark, one after the other, and one table of all figures: `make bench`.
+
+    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; an hour)
+    .venv/bin/python -m benchmarks --quick           (small rounds: does it all still run?)
+    .venv/bin/python -m benchmarks ledger settlement
+
+Each file can be run by itself, with options of its own.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.figures import Figure, print_table
+
+FOLDER = Path(__file__).parent
+QUICK = {  # the options of a small round
+    "api": "--rounds 1 --requests 200 --rows 1000",
+    "webhooks": "--rounds 1 --backlog 2000 --seconds 3",
+    "virtual_accounts": "--rounds 1 --requests 200 --seconds 3 --pool 20000 --due 2000",
+    "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
+    "settlement": "--payments 2000",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "benchmarks", nargs="*", metavar="BENCHMARK", help=f"of {', '.join(QUICK)} (default all)"
+    )
+    parser.add_argument("--quick", action="store_true", help="small rounds, whose figures tell little")
+    options = parser.parse_args()
+    unknown = set(options.benchmarks) - set(QUICK)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
+    print(f"load average before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
+    names = options.benchmarks or list(QUICK)
+    print_table([figure for name in names for figure in measure(name, quick=options.quick)])
+
+
+def measure(name: str, *, quick: bool) -> list[Figure]:
+    """Run one benchmark in a process of its own."""
+    print(f"\n== {name}", flush=True)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "figures.json")
+        chosen = QUICK[name].split() if quick else []
+        subprocess.run([sys.executable, FOLDER / f"{name}.py", "--json", file, *chosen], check=True)
+        return [Figure(**figure) for figure in json.loads(file.read_text())]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Our code in the measuring process itself, on a database of its own."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+
+from tests.journeys.service import postgresql_database
+
+
+@contextmanager
+def own_database() -> Iterator[str]:
+    """Set Django up on a new database beside the one that DATABASE_URL names, and drop it afterwards.
+
+    Once in a process: models can be imported inside only, and Django is set up once.
+    """
+    with (
+        TemporaryDirectory(prefix="sluice-bench-") as folder,
+        postgresql_database(os.environ["DATABASE_URL"]) as url,
+    ):
+        os.environ |= {
+            "DATABASE_URL": url,
+            "SANDBOX_DATA": folder,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "LOG_LEVEL": "ERROR",
+            "REDIS_URL": "",
+        }
+        import django  # noqa: PLC0415  (the settings read the environment)
+
+        django.setup()
+        from django.core.management import call_command  # noqa: PLC0415
+        from django.db import connections  # noqa: PLC0415
+
+        call_command("migrate", verbosity=0)
+        try:
+            yield url
+        finally:
+            connections.close_all()
+
+
+def columns_to_copy(connection) -> str:
+    """Return the names of a transaction's columns that a copy of it shares."""
+    names = connection.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_name = 'payments_transaction'"
+    )
+    return ", ".join(name for (name,) in names.fetchall() if name not in {"id", "reference"})
