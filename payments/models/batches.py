@@ -25,9 +25,6 @@ class SettlementBatchQuerySet(models.QuerySet["SettlementBatch"]):
         """A business's own: another's look as if they did not exist."""
         return self.filter(business=business)
 
-    def newest_first(self) -> SettlementBatchQuerySet:
-        return self.order_by("-day", "-id")
-
 
 class SettlementBatch(models.Model):
     """Payments of one business, currency and business day, with the refunds that are netted with them.
@@ -92,11 +89,6 @@ class SettlementBatch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.currency} of {self.day}, no. {self.number}"
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether everything that belongs to it is in it."""
-        return self.state != SettleStatus.INITIATED
 
     def set_totals(
         self, *, payments_count: int, gross: int, fees: int, refunds: int, brought_forward: int = 0

@@ -50,10 +50,6 @@ class Statement:
         """Return what a page is cut from; `show` makes a line of each."""
         return self.batch.items.select_related("transaction", "operation").order_by("id")
 
-    @property
-    def refunds_count(self) -> int:
-        return self.batch.items.exclude(operation=None).count()
-
     def lines(self) -> Iterator[StatementLine]:
         """Return all lines, read as they are needed. Their net comes to the batch's, less what is carried."""
         for item in self.items.iterator(chunk_size=2_000):
