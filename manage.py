@@ -6,12 +6,14 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+SETTINGS = "config.settings"
 SETTINGS_OF = {"deliver_webhooks": "config.sender_settings"}  # of commands that need less than everything
 
 
 def main() -> None:
     command = next(iter(sys.argv[1:]), "")
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS_OF.get(command, "config.settings"))
+    if os.environ.get("DJANGO_SETTINGS_MODULE", SETTINGS) == SETTINGS:
+        os.environ["DJANGO_SETTINGS_MODULE"] = SETTINGS_OF.get(command, SETTINGS)
     # A migration or a report may take as long as it takes; only who serves requests must give up in time.
     os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", "0")
     execute_from_command_line(sys.argv)
