@@ -1,6 +1,7 @@
 """The rails: acquirers for cards, banks for payouts. A transaction stays with the one that it was sent to."""
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any
 
 from merchants.connectors import OutOfReach, RailUnavailable, connector
 from payments.rails.protocol import CardAcquirer, PayoutBank
@@ -23,12 +24,8 @@ def card_acquirer(dotted_name: str, *, known_as: str = "") -> CardAcquirer:
 
     :raises RailUnavailable: there is none, it is not the one, or it is out of reach
     """
-    made = cast("CardAcquirer", connector(dotted_name))
-    if known_as not in {"", made.name}:
-        made = cast("CardAcquirer", connector(ACQUIRERS.get(known_as, "")))
-    if not made.is_available():
-        raise OutOfReach
-    return made
+    acquirer: CardAcquirer = _available(ACQUIRERS, dotted_name, known_as)
+    return acquirer
 
 
 def payout_bank(dotted_name: str, *, known_as: str = "") -> PayoutBank:
@@ -36,9 +33,14 @@ def payout_bank(dotted_name: str, *, known_as: str = "") -> PayoutBank:
 
     :raises RailUnavailable: there is none, it is not the one, or it is out of reach
     """
-    made = cast("PayoutBank", connector(dotted_name))
+    bank: PayoutBank = _available(BANKS, dotted_name, known_as)
+    return bank
+
+
+def _available(ours: Mapping[str, str], dotted_name: str, known_as: str) -> Any:
+    made: Any = connector(dotted_name)
     if known_as not in {"", made.name}:
-        made = cast("PayoutBank", connector(BANKS.get(known_as, "")))
+        made = connector(ours.get(known_as, ""))
     if not made.is_available():
         raise OutOfReach
     return made

@@ -65,9 +65,10 @@ def expire_sessions(*, clock: Callable[[], datetime] = database_now) -> Iterator
         try:
             ended = _expire_batch(now=clock(), limit=size, without=failed)
         except SessionsNotExpired as refused:
+            size = 1  # whatever is wrong with one of them, the others must end too
             if len(refused.session_ids) == 1:
                 failed.update(refused.session_ids)
-            size = 1  # whatever is wrong with one of them, the others must end too
+                size = SESSIONS_AT_ONCE
             continue
         if not ended:
             return

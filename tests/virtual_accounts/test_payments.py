@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from payments.models import Transaction
-from payments.services import deactivation
+from payments.services import deactivation, expiry, finishing
 from tests import orders
 from virtual_accounts import nuban
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
@@ -116,6 +116,25 @@ class TestPaymentIntoADynamicAccount:
         assert expired["virtual_account_details"]["status"] == "expired"
         assert expired["virtual_account_details"]["amount_received"] == ""
         assert events() == [("payment.failed", expired)]
+
+    def test_that_cannot_be_ended_is_left_out_and_the_others_end_together(
+        self, api, dynamic, pay_into, monkeypatch
+    ):
+        first, wrong, *others = [pay_into(dynamic) for _ in range(5)]
+        for payment in (first, wrong, *others):
+            run_out(payment)
+        fail_all = finishing.fail_all
+
+        def stumble(payments, *arguments, **named):
+            if wrong["id"] in {str(payment.pk) for payment in payments}:
+                raise LookupError
+            fail_all(payments, *arguments, **named)
+
+        monkeypatch.setattr(finishing, "fail_all", stumble)
+
+        assert list(expiry.expire_sessions()) == [1, 3]
+        assert look_up(api, wrong)["status"] == "pending"
+        assert {look_up(api, payment)["status"] for payment in (first, *others)} == {"failed"}
 
     def test_gives_its_number_back_a_day_after_its_end(self, dynamic, pay_into, simulate):
         payment = pay_into(dynamic)
