@@ -16,7 +16,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench bench-webhooks bench-virtual-accounts openapi clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
