@@ -221,7 +221,7 @@ def _broker() -> Iterator[Finding]:
             "broker",
             Severity.BROKEN,
             f"Redis does not answer ({type(error).__name__}).",
-            "Check REDIS_URL and that it runs. Payments go on; webhooks wait, and lose nothing.",
+            "Check REDIS_URL and that it runs. Payments and webhooks go on; what beat schedules waits.",
         )
     else:
         yield Finding("broker", Severity.FINE, "Redis answers.")
