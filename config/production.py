@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,6 +29,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 PROJECT = Path(__file__).resolve().parent.parent
+Command = Sequence[str | Path]
+Processes = dict[str, "subprocess.Popen[bytes]"]
+
 PATIENCE = 60  # seconds for a server to come up
 GRACE = 30  # seconds for a process to end
 
@@ -63,13 +67,13 @@ def _stop(*_: Any) -> None:
 
 
 def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> int:
-    processes = {}
+    """Start the servers, fill the database, start our own processes; return when one of them has ended."""
+    processes: Processes = {}
     database_port, redis_port = _free_port(), _free_port()
     processes["postgres"] = _start_postgresql(folder, database_port, stack)
     processes["redis"] = _start("redis", _redis_command(folder, redis_port), folder, stack)
     for name, its_port in (("postgres", database_port), ("redis", redis_port)):
         _wait_for(its_port, processes[name], folder / f"{name}.log")
-    certificate, key = _certificate(folder)
     environment = os.environ | {
         "ENVIRONMENT": environment_name,
         "SECRET_KEY": secrets.token_urlsafe(48),
@@ -83,40 +87,43 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
         "WEB_BIND": f"127.0.0.1:{port}",
         "WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}",
     }
-    _say("Migrating, collecting static files, checking ...")
-    _manage(environment, "migrate", "-v0")
-    if environment_name == "production":
-        _manage(environment, "collectstatic", "--no-input", "-v0", "--skip-checks")
-    made = _manage(
-        environment,
-        "create_business",
-        "--name",
-        "Demo Business",
-        "--email",
-        "owner@localhost.example",
-        "--json",
-        "--skip-checks",
-    )
-    python = [sys.executable, "-m"]
-    tls = ["--certfile", str(certificate), "--keyfile", str(key)]
-    for name, command in {
-        "web": [*python, "gunicorn", "-c", "config/gunicorn.py", *tls, "config.wsgi"],
-        "worker": [*python, "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4"],
-        "beat": [
-            *python,
-            "celery",
-            "-A",
-            "config",
-            "beat",
-            "--schedule",
-            str(folder / "beat"),
-            "--pidfile",
-            "",
-        ],
-    }.items():
+    business = _prepare(environment)
+    for name, command in _own_commands(folder).items():
         processes[name] = _start(name, command, folder, stack, cwd=PROJECT, env=environment)
     _wait_for(port, processes["web"], folder / "web.log")
-    _say(_greeting(json.loads(made), environment, processes, folder))
+    _say(_greeting(business, environment, processes, folder))
+    return _watch(processes, folder)
+
+
+def _prepare(environment: dict[str, str]) -> dict[str, str]:
+    """Make the tables and a business; return what `create_business` tells of it."""
+    _say("Migrating, collecting static files, checking ...")
+    _manage(environment, "migrate", "-v0")
+    if environment["ENVIRONMENT"] == "production":
+        _manage(environment, "collectstatic", "--no-input", "-v0", "--skip-checks")
+    who = ("--name", "Demo Business", "--email", "owner@localhost.example")
+    business: dict[str, str] = json.loads(
+        _manage(environment, "create_business", *who, "--json", "--skip-checks")
+    )
+    return business
+
+
+def _own_commands(folder: Path) -> dict[str, list[str]]:
+    """Return what an installation runs of ours, by the name of its log."""
+    certificate, key = _certificate(folder)
+    celery = [sys.executable, "-m", "celery", "-A", "config"]
+    return {
+        "web": [
+            sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py",
+            "--certfile", str(certificate), "--keyfile", str(key), "config.wsgi",
+        ],
+        "worker": [*celery, "worker", "--pool", "threads", "--concurrency", "4"],
+        "beat": [*celery, "beat", "--schedule", str(folder / "beat"), "--pidfile", ""],
+    }  # fmt: skip
+
+
+def _watch(processes: Processes, folder: Path) -> int:
+    """Wait until a process ends that should not, and show its log; return the exit code for that."""
     while all(process.poll() is None for process in processes.values()):
         time.sleep(0.5)
     for name, process in processes.items():
@@ -126,7 +133,7 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
 
 
 def _greeting(
-    business: dict[str, str], environment: dict[str, str], processes: dict[str, Any], folder: Path
+    business: dict[str, str], environment: dict[str, str], processes: Processes, folder: Path
 ) -> str:
     running = ", ".join(f"{name} {process.pid}" for name, process in processes.items())
     return f"""
@@ -157,10 +164,10 @@ def _start_postgresql(folder: Path, port: int, stack: ExitStack) -> subprocess.P
     if os.getuid() == 0:
         shutil.chown(data.parent, "postgres")
         user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-    make = [
-        str(programs / "initdb"),
+    initdb: Command = [
+        programs / "initdb",
         "-D",
-        str(data),
+        data,
         "-U",
         "postgres",
         "-A",
@@ -169,15 +176,15 @@ def _start_postgresql(folder: Path, port: int, stack: ExitStack) -> subprocess.P
         "UTF8",
         "--locale=C",
     ]
-    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=data.parent, **user)  # noqa: S603
-    command = [
-        str(programs / "postgres"),
+    subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=data.parent, **user)  # noqa: S603
+    command: Command = [
+        programs / "postgres",
         "-D",
-        str(data),
+        data,
         "-p",
         str(port),
         "-k",
-        str(data.parent),
+        data.parent,
         "-h",
         "127.0.0.1",
     ]
@@ -193,7 +200,7 @@ def _redis_command(folder: Path, port: int) -> list[str]:
 
 def _start(
     name: str,
-    command: list[str],
+    command: Command,
     folder: Path,
     stack: ExitStack,
     *,
