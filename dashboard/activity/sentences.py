@@ -54,6 +54,7 @@ SENTENCES = {
     "second_factor.removed": "removed {factor}",
     "second_factor.renewed": "made new recovery codes",
     "second_factor.failed": "gave a wrong code",
+    "second_factor.reset": "removed the second factors of {target} and ended their sessions",
     "password.changed": "changed their password",
     "password.reset": "chose a new password by mail",
     "member.invited": "invited {target} as {role}",
