@@ -102,8 +102,8 @@ class Bench:
             yield Figure.of_rounds(f"{name}: p50", p50, "ms")
             yield Figure.of_ratios(f"{name}: p99, of the p50", p99, p50, TAIL, at_least=False)
         for kind, target in SHARES_OF_THE_ECHO.items():
-            rates = ([one.rate for one in measured[of]] for of in (kind, "echo"))
-            yield Figure.of_ratios(f"{kind}, {rows:,} rows, of the echo", *rates, target)
+            ours, bare = ([one.rate for one in measured[which]] for which in (kind, "echo"))
+            yield Figure.of_ratios(f"{kind}, {rows:,} rows, of the echo", ours, bare, target)
 
     def creates(self, count: int) -> list[bytes]:
         made = []
@@ -137,7 +137,7 @@ class Bench:
     def fill(self, rows: int) -> None:
         """Bring the table to this many rows by copying one of them."""
         with self._connect() as connection:
-            (present,) = connection.execute("SELECT count(*) FROM payments_transaction").fetchone()
+            (present,) = connection.execute("SELECT count(*) FROM payments_transaction").fetchone() or (0,)
             others = columns_to_copy(connection)
             started = time.monotonic()
             connection.execute(
@@ -171,7 +171,7 @@ class Bench:
 
 def pgbench_script(connection: psycopg.Connection) -> str:
     """Return what one POST writes: a nonce, a transaction, its update, its transition; three commits."""
-    (key_id,) = connection.execute("SELECT id FROM merchants_apikey LIMIT 1").fetchone()
+    (key_id,) = connection.execute("SELECT id FROM merchants_apikey LIMIT 1").fetchone() or (0,)
     columns = [
         name
         for (name,) in connection.execute(

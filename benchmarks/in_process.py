@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
+from psycopg import Connection
+
 from tests.journeys.service import postgresql_database
 
 
@@ -38,7 +40,7 @@ def own_database() -> Iterator[str]:
             connections.close_all()
 
 
-def columns_to_copy(connection) -> str:
+def columns_to_copy(connection: Connection) -> str:
     """Return the names of a transaction's columns that a copy of it shares."""
     names = connection.execute(
         "SELECT column_name FROM information_schema.columns WHERE table_name = 'payments_transaction'"

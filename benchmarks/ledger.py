@@ -20,6 +20,8 @@ from pathlib import Path
 from random import Random
 from uuid import UUID, uuid4
 
+from psycopg import Connection
+
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
@@ -32,24 +34,47 @@ CONNECTIONS = 8
 HASH = "'\\x" + "ab" * 32 + "'::bytea"  # pgbench makes none
 
 
-def bookings(options: argparse.Namespace) -> Iterator[Figure]:
-    """Ours and pgbench in turns, on one wallet that all want, and on many."""
-    import psycopg  # noqa: PLC0415
+def ledger(options: argparse.Namespace) -> Iterator[Figure]:
+    """A year of card payments, checked; then bookings beside them."""
+    with own_database() as url, Connection.connect(url, autocommit=True) as connection:
+        yield from checking(connection, options)
+        yield from bookings(connection, url, options)
 
-    with own_database() as url, psycopg.connect(url, autocommit=True) as connection:
-        businesses = open_businesses(options.wallets)
-        for count, name, target in (
-            (1, "one hot wallet", None),
-            (options.wallets, f"{options.wallets:,} wallets", 0.5),
-        ):
-            ours, theirs = [], []
-            for _ in range(options.rounds):
-                ours.append(book_for(options.seconds, businesses[:count]))
-                theirs.append(run_pgbench(url, script(connection, businesses[:count]), options.seconds))
-                connection.execute("CHECKPOINT")
-            yield Figure.of_rounds(f"bookings on {name}", ours, "/s")
-            yield Figure.of_rounds("the same rows by pgbench", theirs, "/s")
-            yield Figure.of_ratios("bookings, of pgbench", ours, theirs, target)
+
+def checking(connection: Connection, options: argparse.Namespace) -> Iterator[Figure]:
+    """Fill card payments in, booked as they are, and check them."""
+    from ledger.invariants import check  # noqa: PLC0415
+    from payments.invariants import INVARIANTS  # noqa: PLC0415
+
+    fill(connection, options.transactions)
+    taken = []
+    for _ in range(options.rounds):
+        checked = list(check(INVARIANTS))
+        broken = {one.invariant.name: one.broken[:3] for one in checked if not one.holds}
+        if broken:
+            raise SystemExit(f"The books are wrong: {broken}")
+        taken.append(sum(one.milliseconds for one in checked))
+    for one in sorted(checked, key=lambda one: -one.milliseconds)[:5]:
+        print(f"    {one.milliseconds:8.1f} ms  {one.invariant.name}")
+    name = f"check_ledger, {len(checked)} invariants, {options.transactions:,} transactions"
+    yield Figure.of_rounds(name, taken, "ms", 2_000)
+
+
+def bookings(connection: Connection, url: str, options: argparse.Namespace) -> Iterator[Figure]:
+    """Ours and pgbench in turns, on one wallet that all want, and on many."""
+    businesses = open_businesses(options.wallets)
+    for count, name, target in (
+        (1, "one hot wallet", None),
+        (options.wallets, f"{options.wallets:,} wallets", 0.5),
+    ):
+        ours, theirs = [], []
+        for _ in range(options.rounds):
+            ours.append(book_for(options.seconds, businesses[:count]))
+            theirs.append(run_pgbench(url, script(connection, businesses[:count]), options.seconds))
+            connection.execute("CHECKPOINT")
+        yield Figure.of_rounds(f"bookings on {name}", ours, "/s")
+        yield Figure.of_rounds("the same rows by pgbench", theirs, "/s")
+        yield Figure.of_ratios("bookings, of pgbench", ours, theirs, target)
 
 
 def open_businesses(count: int) -> list[UUID]:
@@ -95,7 +120,7 @@ def book_until(deadline: float, businesses: list[UUID], seed: int) -> int:
     return made
 
 
-def script(connection, businesses: list[UUID]) -> str:
+def script(connection: Connection, businesses: list[UUID]) -> str:
     """Return what one booking writes: three accounts moved, an entry and three postings; one commit."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS bench (id int PRIMARY KEY, business uuid, receivable int, pending int, fees int)"
@@ -137,29 +162,7 @@ def run_pgbench(url: str, commands: str, seconds: int) -> float:
         return pgbench_rate(url, file.name, clients=CONNECTIONS, seconds=seconds)
 
 
-def checking(options: argparse.Namespace) -> Iterator[Figure]:
-    """Fill a year of card payments in, booked as they are, and check them."""
-    import psycopg  # noqa: PLC0415
-
-    with own_database() as url, psycopg.connect(url, autocommit=True) as connection:
-        from ledger.invariants import check  # noqa: PLC0415
-        from payments.invariants import INVARIANTS  # noqa: PLC0415
-
-        fill(connection, options.transactions)
-        taken = []
-        for _ in range(options.rounds):
-            checked = list(check(INVARIANTS))
-            broken = {one.invariant.name: one.broken[:3] for one in checked if not one.holds}
-            if broken:
-                raise SystemExit(f"The books are wrong: {broken}")
-            taken.append(sum(one.milliseconds for one in checked))
-        for one in sorted(checked, key=lambda one: -one.milliseconds)[:5]:
-            print(f"    {one.milliseconds:8.1f} ms  {one.invariant.name}")
-        name = f"check_ledger, {len(checked)} invariants, {options.transactions:,} transactions"
-        yield Figure.of_rounds(name, taken, "ms", 2_000)
-
-
-def fill(connection, transactions: int, *, businesses: int = 100) -> None:
+def fill(connection: Connection, transactions: int, *, businesses: int = 100) -> None:
     from django.utils import timezone  # noqa: PLC0415
 
     from ledger.bookings import STATEMENT  # noqa: PLC0415
@@ -191,7 +194,7 @@ def fill(connection, transactions: int, *, businesses: int = 100) -> None:
     connection.execute("CHECKPOINT")
 
 
-PARTS: dict[str, Part] = {"bookings": bookings, "checking": checking}
+PARTS: dict[str, Part] = {"ledger": ledger}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

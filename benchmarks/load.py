@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def drive(port: int, requests: Sequence[bytes], *, connections: int = 16) -> Mea
         open_connections += send_next(connection)
     while open_connections:
         for key, _ in selector.select():
-            connection = key.fileobj
+            connection = cast("socket.socket", key.fileobj)
             chunk = connection.recv(65536)
             if not chunk:
                 raise ConnectionError("The server closed a connection.")

@@ -8,6 +8,7 @@ import asyncio
 import json
 import sys
 import time
+from typing import cast
 
 
 class Ledger:
@@ -48,7 +49,7 @@ class Sink(asyncio.Protocol):
     """Understands as much HTTP as it takes to find the end of a request with a Content-Length."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
         self.buffer = b""
 
     def data_received(self, data: bytes) -> None:

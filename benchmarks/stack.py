@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 from tests.faults.supervisor import Process, Redis
 from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
@@ -83,11 +83,10 @@ class Stack:
         finally:
             for process in processes:
                 process.send(signal.SIGCONT)
-                if process.running is not None:
-                    process.running.terminate()
+                child_of(process).terminate()
             for process in processes:
                 try:
-                    process.running.wait(timeout=30)
+                    child_of(process).wait(timeout=30)
                 except subprocess.TimeoutExpired:
                     process.kill()
 
@@ -152,9 +151,14 @@ def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> No
         time.sleep(0.2)
 
 
+def child_of(process: Process) -> "subprocess.Popen[bytes]":
+    """Return the running program of a process that was started."""
+    return cast("subprocess.Popen[bytes]", process.running)
+
+
 def peak_memory(process: Process) -> float:
     """Return the most memory that a process has held at once, in MB."""
-    lines = Path(f"/proc/{process.running.pid}/status").read_text().splitlines()
+    lines = Path(f"/proc/{child_of(process).pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
@@ -162,7 +166,7 @@ def cpu_share(processes: list[Process], *, seconds: float) -> float:
     """Return the share of one core that processes use, in per cent, over a while."""
 
     def used() -> int:
-        stats = [Path(f"/proc/{process.running.pid}/stat").read_text() for process in processes]
+        stats = [Path(f"/proc/{child_of(process).pid}/stat").read_text() for process in processes]
         return sum(sum(map(int, one.rsplit(")", 1)[1].split()[11:13])) for one in stats)
 
     before = used()

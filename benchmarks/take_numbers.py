@@ -17,7 +17,7 @@ def main() -> None:
     from virtual_accounts.models import VirtualAccount  # noqa: PLC0415  (models need the settings)
     from virtual_accounts.services import numbers  # noqa: PLC0415
 
-    account = VirtualAccount.objects.filter(type=VirtualAccount.Type.DYNAMIC).first()
+    account = VirtualAccount.objects.filter(type=VirtualAccount.Type.DYNAMIC)[0]
     took: list[float] = []
     for _ in range(int(sys.argv[1])):
         with transaction.atomic():
