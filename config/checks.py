@@ -64,8 +64,12 @@ def main() -> None:
     from django.core.management import call_command  # noqa: PLC0415
 
     django.setup()
+    from config import migration_rules  # noqa: PLC0415  (needs the app registry)
+
     call_command("check", fail_level="WARNING")
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+    if unsafe := migration_rules.complaints():
+        raise SystemExit("\n".join(["Migrations that would disturb the release before:", *unsafe]))
     call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
 
 

@@ -1,0 +1,140 @@
+"""Which migrations may run while the release before them still answers: part of `make lint`.
+
+Each migration after the baseline is written as PostgreSQL's SQL, without asking a server, and squawk looks at it.
+What it cannot know from SQL is asked of the operations. A migration that is to break a rule says why, by the
+rule's name:
+
+    class Migration(migrations.Migration):
+        safe_because = {"ban-drop-column": "No release since 1.4 reads or writes it."}
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db.backends.postgresql.schema import DatabaseSchemaEditor
+from django.db.migrations import AddField, Migration, RunPython, RunSQL
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+from django.db.utils import ConnectionHandler
+
+# The last migration of each app that nobody's installation had run a release before. Later ones are looked at.
+# It is moved with a release, never for a migration: an installation may already have run what is before it.
+BASELINE = {
+    "config": "0001_heartbeats",
+    "ledger": "0001_initial",
+    "merchants": "0003_account_search",
+    "payments": "0010_account_search",
+    "virtual_accounts": "0002_unapplied_mismatches",
+    "webhooks": "0004_retention",
+}
+
+RULES = {  # squawk's name: what to do instead
+    "adding-field-with-default": "Every row would be written anew: give the column a constant db_default.",
+    "adding-not-nullable-field": "Add a constraint that is not valid yet, validate it in the next migration, then set NOT NULL.",
+    "adding-required-field": "Give the column db_default: the old code does not name it.",
+    "ban-concurrent-index-creation-in-transaction": "Give the migration atomic = False.",
+    "ban-drop-column": "The old code reads it. Drop it a release later, from the database alone.",
+    "ban-drop-default": "The old code does not name the column: give it db_default instead of default.",
+    "ban-drop-table": "The old code reads it. Drop it a release later.",
+    "changing-column-type": "Add a column and write both. Even a longer varchar ends prepared statements with an error.",
+    "constraint-missing-not-valid": "Use merchants.expanding.AddConstraintNotValid, then ValidateConstraint.",
+    "disallowed-unique-constraint": "Use merchants.expanding.AddIndexConcurrently with a unique index.",
+    "renaming-column": "Rename it in Python alone (db_column).",
+    "renaming-table": "Rename it in Python alone (db_table).",
+    "require-concurrent-index-creation": "Use merchants.expanding.AddIndexConcurrently, and atomic = False.",
+    "syntax-error": "PostgreSQL would not understand it.",
+    # Ours, asked of the operations:
+    "irreversible": "Say how it is taken back, if by doing nothing (noop).",
+    "db-default-alone": "Give the field a default beside its db_default: merchants.rows writes every column.",
+}
+POSTGRESQL = 15  # the oldest that we run on
+
+
+def complaints() -> list[str]:
+    """Return what is unsafe in our migrations after the baseline."""
+    loader = MigrationLoader(None)
+    ours = {
+        config.label for config in apps.get_app_configs() if Path(config.path).parent == settings.BASE_DIR
+    }
+    new = [
+        key
+        for key in loader.graph.nodes
+        if key[0] in ours and key[1] > BASELINE.get(key[0], "") and key in loader.disk_migrations
+    ]
+    return unsafe((loader.graph.nodes[key], loader.project_state(key, at_end=False)) for key in sorted(new))
+
+
+def unsafe(migrations: Iterable[tuple[Migration, ProjectState]]) -> list[str]:
+    """Return what is unsafe in migrations, each with the state that it begins from."""
+    found: list[tuple[Migration, str]] = []
+    with TemporaryDirectory() as folder:
+        files: dict[str, Migration] = {}
+        for migration, state in migrations:
+            file = Path(folder, f"{migration.app_label}.{migration.name}.sql")
+            file.write_text(sql_of(migration, state))
+            files[str(file)] = migration
+            found += [(migration, rule) for rule in map(_broken_by, migration.operations) if rule]
+        found += [(files[file], rule) for file, rule in _squawk(files)]
+    return [
+        f"{migration.app_label}.{migration.name}: {rule}. {RULES[rule]}"
+        for migration, rule in found
+        if rule not in getattr(migration, "safe_because", {})
+    ]
+
+
+def sql_of(migration: Migration, state: ProjectState) -> str:
+    """Return what a migration does to PostgreSQL."""
+    databases = ConnectionHandler({"default": {"ENGINE": "django.db.backends.postgresql"}})
+    connection: Any = databases["default"]
+    connection.__dict__["pg_version"] = POSTGRESQL * 10_000  # else a server would be asked
+    with _Written(connection, collect_sql=True, atomic=False) as editor:
+        migration.apply(state.clone(), editor, collect_sql=True)
+    statements = "\n".join(editor.collected_sql)
+    return f"BEGIN;\n{statements}\nCOMMIT;\n" if migration.atomic else statements
+
+
+class _Written(DatabaseSchemaEditor):
+    """Writes statements down, and asks the database for nothing."""
+
+    def execute(self, sql: Any, params: Any = ()) -> None:
+        values = [self.quote_value(value) for value in params or ()]
+        self.collected_sql.append(f"{str(sql) % tuple(values) if values else sql};".replace(";;", ";"))
+
+    def _constraint_names(self, *_: Any, **__: Any) -> list[str]:
+        return ["constraint_of_that_table"]
+
+
+def _broken_by(operation: Operation) -> str | None:
+    """Return the rule that an operation breaks whatever its SQL is."""
+    if isinstance(operation, RunPython | RunSQL) and not operation.reversible:
+        return "irreversible"
+    if (
+        isinstance(operation, AddField)
+        and operation.field.has_db_default()
+        and not operation.field.has_default()
+    ):
+        return "db-default-alone"
+    return None
+
+
+def _squawk(files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield file and rule of everything that squawk minds."""
+    names = list(files)
+    if not names:
+        return
+    program = Path(sys.executable).with_name("squawk")
+    options = ["--reporter=json", f"--pg-version={POSTGRESQL}"]
+    ran = subprocess.run([program, *options, *names], capture_output=True, text=True, check=False)  # noqa: S603
+    if not ran.stdout.startswith("["):
+        raise RuntimeError(f"squawk said nothing: {ran.stderr}")
+    for one in json.loads(ran.stdout):
+        if one["rule_name"] in RULES:
+            yield one["file"], one["rule_name"]
