@@ -2,6 +2,7 @@ import threading
 import time
 
 import pytest
+from celery import current_app
 
 from webhooks import bell
 
@@ -20,7 +21,7 @@ class TestRing:
             sent.append((name, options["retry"]))
             done.wait(0.2)
 
-        monkeypatch.setattr(bell.current_app, "send_task", send_slowly)
+        monkeypatch.setattr(current_app, "send_task", send_slowly)
 
         started = time.monotonic()
         for _ in range(1000):
@@ -39,7 +40,7 @@ class TestRing:
             tried.append(name)
             raise ConnectionError
 
-        monkeypatch.setattr(bell.current_app, "send_task", fail)
+        monkeypatch.setattr(current_app, "send_task", fail)
         monkeypatch.setattr(bell, "BROKEN_PAUSE", 0.01)
 
         bell.ring()
@@ -53,7 +54,7 @@ class TestRing:
         settings.REDIS_URL = ""
         monkeypatch.setattr(bell, "_is_heard_here", False)
         tried = []
-        monkeypatch.setattr(bell.current_app, "send_task", lambda name, **options: tried.append(name))
+        monkeypatch.setattr(current_app, "send_task", lambda name, **options: tried.append(name))
 
         bell.ring()
         time.sleep(0.1)
