@@ -10,11 +10,11 @@ from datetime import date, datetime, timedelta
 from django.db.models import Count, Exists, QuerySet
 
 from dashboard.charts import Column, ColumnChart, columns
-from dashboard.daily import Tally, tallies
 from ledger.services import Balance, balances
 from merchants.models import ApiKey, Business
 from payments import outcomes
 from payments.models import Transaction
+from payments.services.days import Tally, tallies
 from payments.templatetags.money import money
 from webhooks.models import Delivery, Endpoint
 

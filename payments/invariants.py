@@ -304,5 +304,37 @@ INVARIANTS = (
                 AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
         """,
     ),
+    Invariant(
+        name="days_are_counted_whole",
+        rule="What is counted of a day that is over is as many transactions as there are.",
+        sql="""
+            SELECT 'business ' || business_id || ' on ' || day || ': ' || coalesce(counted.count, 0) || ' of '
+                || coalesce(made.count, 0)
+            FROM (
+                SELECT business_id, day, jsonb_array_length(unfinished) + (
+                    SELECT coalesce(sum((tally ->> 'count')::bigint), 0) FROM jsonb_array_elements(tallies) tally
+                ) AS count
+                FROM payments_daytotals
+            ) counted FULL JOIN (
+                SELECT business_id, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count
+                FROM payments_transaction GROUP BY 1, 2
+            ) made USING (business_id, day) JOIN payments_rolledday USING (day)
+            WHERE counted.count IS DISTINCT FROM made.count
+        """,
+        on_sqlite="""
+            SELECT 'business ' || business_id || ' on ' || day || ': ' || coalesce(counted.count, 0) || ' of '
+                || coalesce(made.count, 0)
+            FROM (
+                SELECT business_id, day, json_array_length(unfinished) + (
+                    SELECT coalesce(sum(json_extract(value, '$.count')), 0) FROM json_each(tallies)
+                ) AS count
+                FROM payments_daytotals
+            ) counted FULL JOIN (
+                SELECT business_id, date(created_at) AS day, count(*) AS count
+                FROM payments_transaction GROUP BY 1, 2
+            ) made USING (business_id, day) JOIN payments_rolledday USING (day)
+            WHERE counted.count IS NOT made.count
+        """,
+    ),
     *transfers.INVARIANTS,
 )

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from payments.services import expiry, requery
+from payments.services import days, expiry, requery
 
 
 @shared_task(name="payments.expire_due")
@@ -19,4 +19,10 @@ def expire_due() -> None:
 def requery_due() -> None:
     now = timezone.now()
     for _ in requery.requery(requery.unanswered(due_at=now), now=now):
+        pass
+
+
+@shared_task(name="payments.roll_up_days")
+def roll_up_days() -> None:
+    for _ in days.roll_up(now=timezone.now()):
         pass

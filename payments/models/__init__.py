@@ -3,6 +3,7 @@
 from payments.models.batches import BatchTransition, SettlementBatch, SettlementItem
 from payments.models.challenges import Challenge, new_challenge_token
 from payments.models.counters import TraceCounter
+from payments.models.days import DayTotals, RolledDay
 from payments.models.fees import Tariff
 from payments.models.operations import CardOperation
 from payments.models.rail_choices import RailChoice
@@ -16,11 +17,13 @@ __all__ = [
     "BatchTransition",
     "CardOperation",
     "Challenge",
+    "DayTotals",
     "InvalidState",
     "RailChoice",
     "Reconciliation",
     "ReconciliationLine",
     "Reversal",
+    "RolledDay",
     "SettlementBatch",
     "SettlementItem",
     "Tariff",

@@ -152,6 +152,7 @@ BREAKERS = {
     "numbers_are_held_while_sessions_are_open": (
         "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
     ),
+    "days_are_counted_whole": "INSERT INTO payments_rolledday SELECT min(date(created_at)) FROM payments_transaction",
     "outcomes_are_told": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
 }
 

@@ -1,0 +1,152 @@
+"""What a business did day by day (UTC), counted: exact at every moment, and cheap at any volume.
+
+The schedule counts each day once, when it is over. A finished transaction never changes what is counted here,
+so a total of finished ones stays true; those that had not finished are named beside it, and looked up. Today,
+and what is not rolled up yet, is counted from the transactions themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django.db import models
+from django.db import transaction as database
+from django.db.models import Case, Count, F, Max, Q, QuerySet, Sum, When
+from django.db.models.functions import TruncDate
+
+from merchants.identifiers import earliest_id
+from merchants.models import Business
+from merchants.rows import insert_if_absent
+from payments.models import DayTotals, RolledDay, Transaction
+
+DAY = timedelta(days=1)
+LONGEST = 90  # days that anybody looks back, today included
+LATE = timedelta(hours=1)  # nobody takes as long to write a transaction after it was given its id
+AT_ONCE = 1000  # transactions looked up by their ids in one statement
+
+ALIKE = ("request_type", "method", "status", "currency", "response_code")
+VOLUME = Sum(Case(When(method=Transaction.Method.CARD, then=F("amount_captured")), default=F("amount")))
+# The id of one that has not finished: it makes a group of its own, so that one statement counts and names.
+UNFINISHED = Case(When(status=Transaction.Status.PENDING, then=F("pk")), output_field=models.UUIDField())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Transactions of one day that are alike in everything but their amounts. Minor units."""
+
+    day: date
+    request_type: str
+    method: str
+    status: str
+    currency: str
+    response_code: str
+    count: int
+    volume: int  # what was captured of cards, and the amount of everything else
+
+
+def tallies(business: Business, *, days: int, now: datetime) -> Sequence[Tally]:
+    """Return what happened in so many days, today included."""
+    today = now.date()
+    first = today - (days - 1) * DAY
+    # Asked first: a day that is rolled up after this question is counted by the last one, and only there.
+    open_from = max(first, _rolled_up_to(first) + DAY)
+    over = list(DayTotals.objects.filter(business=business, day__gte=first, day__lt=open_from))
+    unfinished = [key for totals in over for key in totals.unfinished]
+    mine = Transaction.objects.of(business)
+    open_days = mine.filter(_between(open_from, today))
+    return [
+        *(Tally(day=totals.day_id, **tally) for totals in over for tally in totals.tallies),
+        *_count(open_days, *(mine.filter(pk__in=keys) for keys in _pieces(unfinished))),
+    ]
+
+
+def roll_up(*, now: datetime) -> Iterator[date]:
+    """Count the days that are over and not counted yet, oldest first; then what has finished since. Yield each day."""
+    today = (now - LATE).date()
+    first = now.date() - (LONGEST - 1) * DAY
+    day = max(first, _rolled_up_to(first) + DAY)
+    while day < today:
+        if _roll_up(day):
+            yield day
+        day += DAY
+    for totals in DayTotals.objects.filter(day__gte=first).exclude(unfinished=[]):
+        _look_again(totals)
+
+
+def _rolled_up_to(first: date) -> date:
+    newest: date | None = RolledDay.objects.aggregate(newest=Max("day"))["newest"]
+    return newest or first - DAY
+
+
+@database.atomic
+def _roll_up(day: date) -> bool:
+    """Write every business's totals of a day; return False where somebody else does it."""
+    if not insert_if_absent(RolledDay(day=day)):
+        return False
+    found: dict[Any, DayTotals] = {}
+    for row in _count_apart(Transaction.objects.filter(_between(day, day)), "business_id"):
+        business = row.pop("business_id")
+        totals = found.setdefault(
+            business, DayTotals(business_id=business, day_id=day, tallies=[], unfinished=[])
+        )
+        _add(row, totals)
+    DayTotals.objects.bulk_create(found.values(), batch_size=500)
+    return True
+
+
+def _look_again(totals: DayTotals) -> None:
+    """Add what has finished since. Whoever else does so at this moment writes other totals that are true."""
+    named, totals.unfinished = totals.unfinished, []
+    for keys in _pieces(named):
+        for row in _count_apart(Transaction.objects.filter(pk__in=keys)):
+            _add(row, totals)
+    if len(totals.unfinished) < len(named):
+        totals.save(update_fields=["tallies", "unfinished"])
+
+
+def _add(row: dict[str, Any], totals: DayTotals) -> None:
+    if unfinished := row.pop("unfinished"):
+        totals.unfinished.append(str(unfinished))
+        return
+    alike = [tally for tally in totals.tallies if all(tally[name] == row[name] for name in ALIKE)]
+    if alike:
+        alike[0]["count"] += row["count"]
+        alike[0]["volume"] += row["volume"]
+    else:
+        totals.tallies.append(row)
+
+
+def _count(*parts: QuerySet[Transaction]) -> list[Tally]:
+    """Count parts that share nothing, in one statement. Each has an index of its own."""
+    first, *others = (
+        part.annotate(day=TruncDate("created_at", tzinfo=UTC))
+        .values("day", *ALIKE)
+        .annotate(count=Count("pk"), volume=VOLUME)
+        .order_by()
+        for part in parts
+    )
+    rows: Any = first.union(*others, all=True)
+    return [Tally(**row) for row in rows]
+
+
+def _count_apart(transactions: QuerySet[Transaction], *by: str) -> Iterator[dict[str, Any]]:
+    """Count the finished ones, and name the others, in one statement: it sees each of them at one moment."""
+    rows: Any = transactions.annotate(unfinished=UNFINISHED).values(*by, *ALIKE, "unfinished")
+    yield from rows.annotate(count=Count("pk"), volume=VOLUME).order_by().iterator()
+
+
+def _between(first: date, last: date) -> Q:
+    # By id, which begins with the time: there is an index for it.
+    return Q(id__gte=earliest_id(_begin(first)), id__lt=earliest_id(_begin(last + DAY)))
+
+
+def _begin(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
+
+
+def _pieces(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    for place in range(0, len(keys), AT_ONCE):
+        yield keys[place : place + AT_ONCE]

@@ -1,0 +1,256 @@
+"""Days that are over are counted once. Whatever happens before, between and after, the sums are the plain ones."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+
+from ledger.invariants import check
+from payments.invariants import INVARIANTS
+from payments.models import DayTotals, RolledDay, Transaction
+from payments.services import captures, days, refunds
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.payments.test_state_machine import AMOUNTS, WAYS, Payments
+from tests.racing import racers
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def counted(business, *, back=90, now=NOW):
+    """Return what the service says: count and volume of all that is alike, day by day."""
+    counts, volumes = Counter(), Counter()
+    for tally in days.tallies(business, days=back, now=now):
+        alike = (tally.day, *(getattr(tally, name) for name in days.ALIKE))
+        counts[alike] += tally.count
+        volumes[alike] += tally.volume
+    return counts, volumes
+
+
+def plain(business, *, back=90, now=NOW):
+    """Return the same, added up one by one."""
+    counts, volumes = Counter(), Counter()
+    for row in Transaction.objects.filter(business=business):
+        if now.date() - back * DAY < row.created_at.date() <= now.date():
+            alike = (row.created_at.date(), *(getattr(row, name) for name in days.ALIKE))
+            counts[alike] += 1
+            volumes[alike] += row.amount_captured if row.method == "card" else row.amount
+    return counts, volumes
+
+
+def roll_up(now=NOW):
+    return list(days.roll_up(now=now))
+
+
+class CountedPayments(Payments):
+    """The machine that does everything to payments, with two businesses, days that pass, and a schedule that counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = BusinessFactory()
+
+    @rule(way=st.sampled_from(sorted(WAYS)), amount=AMOUNTS)
+    def pay_somebody_else(self, way: str, amount: int) -> None:
+        self.business, self.other = self.other, self.business
+        self.pay(way, amount)
+
+    @rule(wait=st.sampled_from([timedelta(hours=7), DAY, 40 * DAY]))
+    def let_nobody_look_for_a_while(self, wait: timedelta) -> None:
+        self.clock += wait
+
+    @rule()
+    def roll_up(self) -> None:
+        roll_up(self.tick())
+
+    @invariant()
+    def the_days_are_what_their_payments_sum_to(self) -> None:
+        for business in (self.business, self.other):
+            for back in (7, 90):
+                assert counted(business, back=back, now=self.clock) == plain(
+                    business, back=back, now=self.clock
+                )
+
+
+@pytest.mark.django_db
+class TestAnyHistory:
+    @pytest.mark.parametrize(
+        "size",
+        [pytest.param((5, 12), id="short"), pytest.param((60, 30), id="long", marks=pytest.mark.long)],
+    )
+    def test_sums_to_what_its_payments_do(self, size):
+        examples, steps = size
+        run_state_machine_as_test(
+            CountedPayments,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=steps,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+
+
+@pytest.mark.django_db
+class TestRollingUp:
+    def test_takes_every_day_that_is_over_and_takes_it_once(self, ada):
+        captured_payment(business=ada.business, now=NOW - 3 * DAY)
+
+        assert roll_up() == [NOW.date() - ago * DAY for ago in range(89, 0, -1)]
+        assert roll_up() == []
+        assert roll_up(NOW + DAY) == [NOW.date()]
+        assert DayTotals.objects.get().day_id == NOW.date() - 3 * DAY
+
+    def test_leaves_a_day_alone_until_late_requests_are_written(self, ada):
+        midnight = datetime(2026, 3, 11, tzinfo=UTC)
+        roll_up(NOW)
+
+        assert roll_up(midnight + timedelta(minutes=59)) == []
+        assert roll_up(midnight + timedelta(hours=1)) == [NOW.date()]
+
+    def test_keeps_businesses_apart(self, ada, bisi):
+        for business, amount in ((ada.business, 500), (bisi.business, 700)):
+            captured_payment(business=business, now=NOW - DAY, amount=amount)
+            start(orders.payout(amount=9_000), business=business, now=NOW - DAY)
+        roll_up()
+
+        for business in (ada.business, bisi.business):
+            assert counted(business) == plain(business)
+            assert len(plain(business)[0]) == 2
+
+    def test_is_a_command_too(self, ada, capsys):
+        captured_payment(business=ada.business, now=timezone.now() - 2 * DAY)
+
+        call_command("roll_up_days")
+
+        assert capsys.readouterr().out in {
+            "Counted 88 days.\n",
+            "Counted 89 days.\n",
+        }  # the first hour of a day
+
+    def test_reads_no_payment_of_a_day_that_is_counted(self, ada, django_assert_num_queries):
+        """Were it looked at, the payment that vanishes would be missed."""
+        payment = captured_payment(business=ada.business, now=NOW - DAY)
+        before = plain(ada.business)
+        roll_up()
+        Transaction.objects.filter(pk=payment.pk).update(business=BusinessFactory())
+
+        with django_assert_num_queries(3):
+            assert counted(ada.business) == before
+
+
+@pytest.mark.django_db
+class TestLateChanges:
+    """A day that is rolled up goes on being right."""
+
+    def test_of_a_capture_show_at_once(self, ada):
+        payment = authorised_payment(business=ada.business, now=NOW - 2 * DAY, amount=50_000)
+        roll_up()
+        captures.capture(transaction_id=payment.pk, amount=20_000, now=NOW)
+
+        assert counted(ada.business) == plain(ada.business)
+        assert sum(counted(ada.business)[1].values()) == 20_000
+
+    def test_are_taken_in_by_the_next_round(self, ada):
+        waiting = challenged_payment(business=ada.business, now=NOW - 2 * DAY)
+        payment = authorised_payment(business=ada.business, now=NOW - 2 * DAY)
+        captured_payment(business=ada.business, now=NOW - 2 * DAY)
+        roll_up()
+        captures.capture(transaction_id=payment.pk, amount=20_000, now=NOW)
+        roll_up()
+
+        totals = DayTotals.objects.get()
+        assert totals.unfinished == [str(waiting.pk)]
+        assert [tally["count"] for tally in totals.tallies] == [2]
+        assert counted(ada.business) == plain(ada.business)
+
+    def test_of_a_refund_change_nothing_that_is_counted(self, ada):
+        payment = captured_payment(business=ada.business, now=NOW - 2 * DAY)
+        roll_up()
+        before = counted(ada.business)
+        refunds.refund(transaction=payment, request={"reference": "r1", "amount": 500}, now=NOW)
+
+        assert counted(ada.business) == before == plain(ada.business)
+
+    def test_are_looked_up_however_many_there_are(self, ada, monkeypatch):
+        monkeypatch.setattr(days, "AT_ONCE", 2)
+        payments = [authorised_payment(business=ada.business, now=NOW - 2 * DAY) for _ in range(5)]
+        roll_up()
+        for payment in payments[:4]:
+            captures.capture(transaction_id=payment.pk, amount=None, now=NOW)
+
+        assert counted(ada.business) == plain(ada.business)
+        roll_up()
+        assert counted(ada.business) == plain(ada.business)
+        assert DayTotals.objects.get().unfinished == [str(payments[4].pk)]
+
+
+@pytest.mark.django_db
+class TestCheckLedger:
+    """It finds what came an hour too late for its day."""
+
+    def broken(self):
+        return [
+            row
+            for one in check(INVARIANTS)
+            if one.invariant.name == "days_are_counted_whole"
+            for row in one.broken
+        ]
+
+    def test_names_the_day_that_is_to_be_counted_again(self, ada, bisi):
+        for ago in (2, 3):
+            captured_payment(business=ada.business, now=NOW - ago * DAY)
+            challenged_payment(business=ada.business, now=NOW - ago * DAY)
+        roll_up()
+        assert self.broken() == []
+
+        for key in (ada, bisi):
+            captured_payment(business=key.business, now=NOW - 2 * DAY)
+        found = self.broken()
+
+        assert len(found) == 2
+        assert any(row.endswith("on 2026-03-08: 2 of 3") for row in found)
+        assert any(row.endswith("on 2026-03-08: 0 of 1") for row in found)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameTime:
+    def test_two_that_roll_up_and_one_that_looks_disturb_nobody(self, ada):
+        for ago in range(4):
+            captured_payment(business=ada.business, now=NOW - ago * DAY)
+        with racers(3) as line:
+            for number in range(8):
+                payment = authorised_payment(business=ada.business, now=NOW - 2 * DAY)
+                expected = plain(ada.business)
+                one, two, seen = line.race(roll_up, roll_up, partial(counted, ada.business))
+
+                assert seen == expected
+                assert sorted(one + two) == [NOW.date() - ago * DAY for ago in range(89, 0, -1)]
+                captures.capture(transaction_id=payment.pk, amount=number + 1, now=NOW)
+                assert line.race(roll_up, roll_up, partial(counted, ada.business))[:2] == [[], []]
+                assert counted(ada.business) == plain(ada.business)
+                DayTotals.objects.all().delete()
+                RolledDay.objects.all().delete()
+
+    def test_a_capture_is_counted_once(self, ada):
+        """Before it or after it, never both, whoever looks while it is taken in."""
+        payments = [authorised_payment(business=ada.business, now=NOW - 2 * DAY) for _ in range(8)]
+        with racers(3) as line:
+            for payment in payments:
+                before = plain(ada.business)
+                capture = partial(captures.capture, transaction_id=payment.pk, amount=None, now=NOW)
+                captured, rolled, seen = line.race(capture, roll_up, partial(counted, ada.business))
+                after = plain(ada.business)
+
+                assert captured.status == "success"
+                assert isinstance(rolled, list)
+                assert seen in (before, after)
+                assert counted(ada.business) == after
