@@ -24,6 +24,7 @@ QUICK = {  # the options of a small round
     "virtual_accounts": "--rounds 1 --requests 200 --seconds 3 --pool 20000 --due 2000",
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
+    "pages": "--transactions 5000 --views 5",
 }
 
 

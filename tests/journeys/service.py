@@ -29,6 +29,8 @@ class Service:
     base_url: str
     credentials: Credentials
     business: str
+    email: str  # the owner's, and the password to sign in with
+    password: str
     folder: Path
     environment: dict[str, str]
 
@@ -141,6 +143,8 @@ def _service(document: dict[str, str], folder: Path, environment: dict[str, str]
         base_url=document["base_url"],
         credentials=Credentials(document["api_key"], document["secret_key"]),
         business=document["business"],
+        email=document["email"],
+        password=document["password"],
         folder=folder,
         environment=environment,
     )

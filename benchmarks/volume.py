@@ -1,0 +1,87 @@
+"""Makes a business large: copies of its real transactions, spread over the last 90 days, with deliveries and attempts."""
+
+import psycopg
+
+DAYS = 90
+ATTEMPTS = 3  # of each delivery: two that fail, and the one that is heard
+PAID, DECLINED, PAYOUT, WAITING = "bench-paid", "bench-declined", "bench-payout", "bench-waiting"
+COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position"
+
+# One in ten is declined, one in twenty a payout, and a few have waited for their payer all the time.
+KIND = f"""
+    CASE WHEN n % 5000 = 4 THEN '{WAITING}' WHEN n % 20 = 1 THEN '{PAYOUT}' WHEN n % 10 = 0 THEN '{DECLINED}'
+        ELSE '{PAID}' END
+"""
+# Version 7: sorts by time, as the service's own do.
+ID = """
+    (lpad(to_hex((extract(epoch FROM source.at) * 1000)::bigint), 12, '0')
+        || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid
+"""
+
+
+def fill(connection: psycopg.Connection, *, transactions: int) -> None:
+    """Copy each kind's one real transaction, its delivery and its attempt until there are so many."""
+    moments = (
+        f"SELECT n, {KIND} AS kind, now() - interval '{DAYS} days' * (1 - n / {transactions}::float) AS at "
+        f"FROM generate_series(1, {transactions}) n"
+    )
+    _copy(
+        connection,
+        "payments_transaction",
+        f"({moments}) source JOIN payments_transaction one ON one.reference = source.kind ORDER BY n",
+        {
+            "id": ID,
+            "reference": "'fill-' || n",
+            "customer_email": "'payer' || n % 100000 || '@example.com'",
+            "system_trace_audit_number": "lpad((n % 1000000)::text, 6, '0')",
+            "card_last4": "CASE one.card_last4 WHEN '' THEN '' ELSE lpad((n % 10000)::text, 4, '0') END",
+            "amount": "one.amount + CASE one.amount_captured WHEN 0 THEN 0 ELSE n % 1000 END",
+            "amount_captured": "one.amount_captured + CASE one.amount_captured WHEN 0 THEN 0 ELSE n % 1000 END",
+            "created_at": "source.at",
+            "finished_at": "CASE WHEN one.finished_at IS NULL THEN NULL ELSE source.at END",
+        },
+    )
+    _copy(
+        connection,
+        "webhooks_delivery",
+        "payments_transaction copied JOIN payments_transaction kind ON kind.reference = CASE "
+        f"WHEN copied.request_type = 'payout' THEN '{PAYOUT}' WHEN copied.status = 'failed' THEN '{DECLINED}' "
+        f"ELSE '{PAID}' END JOIN webhooks_delivery one ON one.subject = kind.id "
+        "WHERE copied.status <> 'pending' AND copied.reference LIKE 'fill-%%' ORDER BY copied.id",
+        {
+            "id": "gen_random_uuid()",
+            "subject": "copied.id",
+            "created_at": "copied.finished_at",
+            "attempts_made": f"{ATTEMPTS}",
+            "delivered_at": "copied.finished_at",
+        },
+    )
+    _copy(
+        connection,
+        "webhooks_attempt",
+        f"webhooks_delivery delivery, generate_series(1, {ATTEMPTS}) n, (SELECT * FROM webhooks_attempt LIMIT 1) one "
+        "WHERE NOT EXISTS (SELECT 1 FROM webhooks_attempt WHERE delivery_id = delivery.id)",
+        {
+            "delivery_id": "delivery.id",
+            "number": "n",
+            "started_at": "delivery.created_at + interval '30 seconds' * (n - 1)",
+            "status": f"CASE n WHEN {ATTEMPTS} THEN 200 ELSE 500 END",
+            "explanation": f"CASE n WHEN {ATTEMPTS} THEN '' ELSE 'It answered 500.' END",
+        },
+        leave_out={"id"},
+    )
+    connection.execute("VACUUM ANALYZE")
+    connection.execute("CHECKPOINT")
+
+
+def _copy(
+    connection: psycopg.Connection,
+    table: str,
+    source: str,
+    changes: dict[str, str],
+    *,
+    leave_out: set[str] = frozenset(),
+) -> None:
+    names = [name for (name,) in connection.execute(COLUMNS, [table]) if name not in leave_out]
+    values = ", ".join(changes.get(name, f"one.{name}") for name in names)
+    connection.execute(f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {source}")
