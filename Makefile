@@ -73,8 +73,17 @@ bench: install ## measure everything against its yardsticks: ARGS="--quick", ARG
 	@$(UV) sync --locked --quiet --group bench
 	@$(RUN) -m benchmarks $(ARGS)
 
+audit: install ## look for known vulnerabilities of what is locked; says so where the index does not answer (ARGS=--unless-offline)
+	@$(UV) sync --locked --quiet --group audit
+	@mkdir -p build && $(UV) export --locked --quiet --all-extras --all-groups --no-emit-project --output-file build/requirements.txt >/dev/null
+	@$(RUN) -m config.audit build/requirements.txt $(ARGS)
+
+sbom: $(filter .tools/%,$(UV)) ## write what an installation consists of into build/sbom.json (CycloneDX)
+	@mkdir -p build && $(UV) export --locked --quiet --preview-features sbom-export --format cyclonedx1.5 --no-default-groups --all-extras --output-file build/sbom.json >/dev/null
+	@echo "build/sbom.json"
+
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
 
 clean: ## remove what can be made again (keeps var/)
-	@rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis

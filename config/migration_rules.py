@@ -131,6 +131,8 @@ def _squawk(files: Iterable[str]) -> Iterator[tuple[str, str]]:
     if not names:
         return
     program = Path(sys.executable).with_name("squawk")
+    if not program.exists():
+        raise RuntimeError("squawk is not installed: make install")
     options = ["--reporter=json", f"--pg-version={POSTGRESQL}"]
     ran = subprocess.run([program, *options, *names], capture_output=True, text=True, check=False)  # noqa: S603
     if not ran.stdout.startswith("["):
