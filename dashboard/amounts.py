@@ -1,7 +1,7 @@
 """Amounts as people write them, and as they are kept: whole minor units.
 
->>> minor_units("2,500.50", "NGN"), minor_units("1500", "JPY"), written(250_050, "NGN")
-(250050, 1500, '2500.50')
+>>> minor_units("2,500.50", "NGN"), minor_units("1500", "JPY"), written(250_050, "NGN"), written(-5, "NGN")
+(250050, 1500, '2500.50', '-0.05')
 >>> minor_units("0.001", "NGN")
 Traceback (most recent call last):
 dashboard.amounts.NoAmount: NGN has 2 decimals.
@@ -42,8 +42,9 @@ def minor_units(text: str, currency: str) -> int:
 def written(amount: int, currency: str) -> str:
     """Return an amount as one would type it: without currency and without separators."""
     decimals = decimals_of(currency)
-    major, minor = divmod(amount, 10**decimals)
-    return f"{major}.{minor:0{decimals}}" if decimals else str(major)
+    sign = "-" if amount < 0 else ""
+    major, minor = divmod(abs(amount), 10**decimals)
+    return f"{sign}{major}.{minor:0{decimals}}" if decimals else f"{sign}{major}"
 
 
 def decimals_of(currency: str) -> int:
@@ -57,5 +58,4 @@ def with_sign(amount: int, currency: str) -> str:
     >>> with_sign(5, "NGN"), with_sign(-123_456, "NGN"), with_sign(0, "NGN")
     ('+NGN 0.05', '\u2212NGN 1,234.56', 'NGN 0.00')
     """
-    sign = "+" if amount > 0 else "\u2212" if amount < 0 else ""
-    return f"{sign}{money(abs(amount), currency)}"
+    return f"{'+' if amount > 0 else ''}{money(amount, currency)}"
