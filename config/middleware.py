@@ -12,9 +12,10 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponseBase, HttpResponseRedirectBase
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils import timezone
+from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.metrics import count_request
@@ -194,3 +195,23 @@ class SignIn(ForPages, AuthenticationMiddleware):
 
 class Messages(ForPages, MessageMiddleware):
     """Carry a sentence to the next page."""
+
+
+class WholePages:
+    """Have htmx open the page that a redirect leads to, instead of putting it into a part of the one it is on.
+
+    Whoever must sign in, or prove that it is still them, is asked by a page of its own and comes back.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Read before: allauth turns the request that confirms somebody into the one that was held.
+        is_part = request.headers.get("HX-Request") == "true"
+        response = self.get_response(request)
+        if is_part and isinstance(response, HttpResponseRedirectBase):
+            answer = HttpResponseClientRedirect(response.url, headers={"Cache-Control": "no-store"})
+            answer.cookies = response.cookies
+            return answer
+        return response

@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "config.middleware.FormProtection",
     "config.middleware.SignIn",
     "config.middleware.Messages",
+    "config.middleware.WholePages",
     "allauth.account.middleware.AccountMiddleware",  # allauth insists on this very name
 ]
 

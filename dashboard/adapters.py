@@ -81,6 +81,14 @@ class AccountAdapter(DefaultAccountAdapter):
         messages.error(request, "This account is closed.")
         return redirect("sign-in")
 
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
+        """Return the ways to confirm who one is; a passkey is called one, as everywhere else here."""
+        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        for way in ways:
+            if way["url"] == reverse("mfa_reauthenticate_webauthn"):
+                way["description"] = "Use a passkey"
+        return ways
+
     def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:  # noqa: ARG002
         return not is_fresh(context.request)
 

@@ -87,6 +87,8 @@ def lines(series: Sequence[Sequence[float | None]]) -> LineChart:
 
     >>> lines([[1.0, None, 2.0]]).lines
     ['16.67,50.0 83.33,0.0']
+    >>> lines([[None, 2.0, None]]).lines
+    ['49.0,0.0 51.0,0.0']
     """
     top = round_up(max((value for each in series for value in each if value is not None), default=0))
     return LineChart([_line(each, top) for each in series], top)
@@ -95,11 +97,14 @@ def lines(series: Sequence[Sequence[float | None]]) -> LineChart:
 def _line(values: Sequence[float | None], top: int) -> str:
     step = BOX / max(len(values), 1)
     points = [
-        f"{_rounded((place + 0.5) * step)},{_rounded(BOX - value / top * BOX)}"
+        ((place + 0.5) * step, BOX - value / top * BOX)
         for place, value in enumerate(values)
         if value is not None
     ]
-    return " ".join(points * 2 if len(points) == 1 else points)  # a lone point is drawn as a dot
+    if len(points) == 1:  # a lone point is drawn as a dash: a dot would hardly be seen
+        ((x, y),) = points
+        points = [(x - 1, y), (x + 1, y)]
+    return " ".join(f"{_rounded(x)},{_rounded(y)}" for x, y in points)
 
 
 def round_up(value: float) -> int:

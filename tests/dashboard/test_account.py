@@ -70,6 +70,17 @@ class TestFreshness:
     def test_is_not_asked_of_who_only_looks(self, ada_member):
         assert signed_in(ada_member.user, fresh=False).get("/dashboard/take-key/").content == b"GET "
 
+    def test_is_asked_by_a_page_and_not_in_a_part_of_one(self, ada_member):
+        browser = signed_in(ada_member.user, fresh=False)
+
+        held = browser.post("/dashboard/take-key/", {"name": "till"}, headers={"HX-Request": "true"})
+        done = browser.post("/dashboard/confirm/", {"password": PASSWORD, "next": "/dashboard/take-key/"})
+
+        assert held.status_code == 200
+        assert held["HX-Redirect"] == "/dashboard/confirm/?next=%2Fdashboard%2Ftake-key%2F"
+        assert held.content == b""
+        assert done.content == b"POST till"
+
     def test_takes_no_wrong_password(self, ada_member):
         browser = signed_in(ada_member.user, fresh=False)
 

@@ -1,0 +1,82 @@
+"""Parts of a page that ask by themselves, and meet somebody who must sign in or say again who they are."""
+
+import json
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import orders
+from tests.browser.chromium import visit
+from tests.browser.tour import press, sign_in
+from tests.clients import Credentials, HttpClient
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+AN_HOUR_LATER = """
+from django.contrib.sessions.models import Session
+for row in Session.objects.all():
+    session = row.get_session_store_class()(row.session_key)
+    for record in session.get("account_authentication_methods", []):
+        record["at"] -= 3600
+        session.modified = True
+    session.save()
+"""
+
+POST_AS_A_PART = """
+const csrfmiddlewaretoken = document.querySelector("[name=csrfmiddlewaretoken]").value;
+const values = { csrfmiddlewaretoken, url: "http://127.0.0.1:9/other", payment: "on", enabled: "on" };
+htmx.ajax("POST", "/dashboard/webhooks/", { target: "#story", values });
+"""
+
+
+@pytest.fixture
+def owner(service):
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    return json.loads(made.stdout)
+
+
+@pytest.fixture
+def live_delivery(service, owner, browser):
+    """The page of a delivery that waits for its next attempt, and so asks for news of itself."""
+    endpoint = ["--url", "http://127.0.0.1:9/hooks", "--events", "payment"]
+    service.command("configure_webhook", "--business", owner["business"], *endpoint)
+    client = HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
+    client.post("/api/payments", orders.card_payment())
+    with visit(browser) as seen:
+        seen.page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
+        sign_in(seen.page, owner["email"], owner["password"])
+        seen.page.get_by_role("link", name="payment.success").click()
+        expect(seen.page.locator("#story[data-poll]")).to_be_visible()
+        yield seen
+        assert seen.complaints == []
+
+
+class TestPart:
+    def test_leads_to_the_sign_in_once_the_session_is_over_and_back(self, owner, live_delivery):
+        page = live_delivery.page
+        address = page.url
+
+        with page.expect_navigation():
+            page.context.clear_cookies()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        sign_in(page, owner["email"], owner["password"])
+
+        assert page.url == address
+        expect(page.get_by_role("heading", level=1)).to_have_text("payment.success")
+
+    def test_leads_to_the_page_that_asks_who_it_is_and_then_does_what_was_posted(
+        self, service, owner, live_delivery
+    ):
+        page = live_delivery.page
+        assert service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
+
+        with page.expect_navigation():
+            page.evaluate(POST_AS_A_PART)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Is it still you?")
+        page.get_by_label("Password").fill(owner["password"])
+        press(page, "Confirm")
+
+        expect(page.get_by_text("Saved.")).to_be_visible()
+        expect(page.get_by_label("Webhook URL")).to_have_value("http://127.0.0.1:9/other")
