@@ -1,0 +1,142 @@
+"""A business with something on every page: what `tour` walks through."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from payments.business_days import business_day
+from tests import orders
+from tests.clients import Credentials, HttpClient
+from tests.journeys.service import Service
+from tests.receiver import running_receiver
+
+PASSWORD = "correct horse battery staple"
+TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+LONG_NAME = "Ọmọlará & Sons <Fine Furniture, Upholstery and Interior Works> of Abeokuta Ltd"
+NASTY_NAME = (
+    "<b>Ada</b> \u202eObi of Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+)
+
+PEOPLE = f"""
+import json
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP
+from merchants.models import Business, Member, User
+from tests.dashboard.people import passkey_of
+business = Business.objects.get(pk="{{business}}")
+def member(email, role, of=business):
+    return Member.objects.create(business=of, user=User.objects.create_user(email, "{PASSWORD}"), role=role)
+viewer = member("viewer@example.com", "viewer").pk
+careful = member("careful@example.com", "finance").user
+TOTP.activate(careful, "{TOTP_SECRET}")
+RecoveryCodes.activate(careful)
+passkey = passkey_of(careful)
+User.objects.create_superuser("staff@example.com", "{PASSWORD}")
+member("new@example.com", "owner", of=Business.objects.create(name="{LONG_NAME}"))
+print(json.dumps({{{{"viewer": viewer, "passkey": passkey.pk, "key": business.api_keys.first().pk}}}}))
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Who may come, and the ids of what there is to look at."""
+
+    service: Service
+    email: str  # of the owner
+    password: str
+    ids: dict[str, Any]
+
+
+@contextmanager
+def full_stage(service: Service) -> Iterator[Stage]:
+    """Open a business and let everything happen to it that a page shows."""
+    made = service.command("create_business", "--name", "Ada Books", "--email", "ada@example.com", "--json")
+    owner = json.loads(made.stdout)
+    client = HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
+    told = service.command("shell", "-v0", "-c", PEOPLE.format(business=owner["business"]))
+    assert told.returncode == 0, told.stderr
+    ids = json.loads(told.stdout.splitlines()[-1])
+    # After four it is out of order: what comes then waits for its next attempt.
+    with running_receiver(lambda count: 200 if count <= 4 else 500) as receiver:
+        service.command(
+            "configure_webhook", "--business", owner["business"], "--url", receiver.url,
+            "--events", "payment,payout",
+        )  # fmt: skip
+        ids |= transactions(client)
+        receiver.wait_for(5)
+        ids |= virtual_accounts(client)
+        settled = service.command(
+            "settle", "--date", business_day(datetime.now(tz=UTC)).isoformat(), "--json"
+        )
+        ids["batch"] = next(
+            one["id"] for one in json.loads(settled.stdout)["batches"] if one["business"] == owner["business"]
+        )
+        yield Stage(service=service, email="ada@example.com", password=owner["password"], ids=ids)
+
+
+def transactions(client: HttpClient) -> dict[str, Any]:
+    """Make payments and payouts of every kind; return the ids of those that have a page in the tour."""
+
+    def made(order: dict[str, Any]) -> dict[str, Any]:
+        answer = client.post("/api/payments", order)
+        assert answer.status_code == 201, answer.text
+        document: dict[str, Any] = answer.json()
+        return document
+
+    customer = {"name": NASTY_NAME, "email": f"{'long' * 12}@example.com"}
+    paid = made(orders.card_payment(amount=10**12, reference="x" * 100))
+    refunded = made(orders.card_payment(amount=7_500_000))
+    client.post(f"/api/payments/{refunded['reference']}/refunds", {"reference": "back-1", "amount": 200_000})
+    made(orders.card_payment(source=orders.card_source(pan=orders.DECLINED_CARD)))
+    made(orders.card_check())
+    made(orders.payout(amount=250_005, narration="Advance for books"))
+    return {
+        "paid": paid["id"],
+        "refunded": refunded["id"],
+        "authorised": made(orders.card_payment(capture=False))["id"],
+        "payout": made(
+            orders.payout(customer={**orders.payout()["customer"], "name": customer["name"][:60]})
+        )["id"],
+        "challenge": path_of(made(challenged(client, 12_345_600))["redirect_link"]),
+        "declined": path_of(made(challenged(client, 50_000))["redirect_link"]),
+    }
+
+
+def challenged(client: HttpClient, amount: int) -> dict[str, Any]:
+    """Return an order that asks its payer, and afterwards sends them to a shop that is there: our front page."""
+    card = orders.card_source(pan=orders.CHALLENGED_CARD)
+    return orders.card_payment(amount=amount, source=card, redirect_url=f"{client.base_url}/")
+
+
+def virtual_accounts(client: HttpClient) -> dict[str, Any]:
+    """Open an account and let a payer wait, pay, and pay the wrong amount."""
+    account = client.post("/api/virtual-accounts", orders.dynamic_account()).json()
+
+    def payment(received: int | None) -> dict[str, Any]:
+        made: dict[str, Any] = client.post("/api/payments", orders.transfer_payment(account["id"])).json()
+        if received is not None:
+            told = {"account_number": made["virtual_account_details"]["account_number"], "amount": received}
+            client.post("/api/virtual-accounts/simulate", told)
+        return made
+
+    return {
+        "account": account["id"],
+        "waiting": payment(None)["id"],
+        "transferred": payment(50_000)["id"],
+        "mismatched": payment(50_100)["id"],
+    }
+
+
+def path_of(address: str) -> str:
+    return re.sub(r"^https?://[^/]+", "", address)
+
+
+def mailed_link(log: Path) -> str:
+    """Return the path of the last link to a new password that the service has mailed."""
+    return path_of(re.findall(r"https?://\S+/dashboard/login/new-password/\S+", log.read_text())[-1])
