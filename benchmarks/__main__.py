@@ -1,6 +1,6 @@
 """Every benchmark, one after the other, and one table of all figures: `make bench`.
 
-    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; an hour)
+    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; two hours)
     .venv/bin/python -m benchmarks --quick           (small rounds: does it all still run?)
     .venv/bin/python -m benchmarks ledger settlement
 
@@ -25,6 +25,8 @@ QUICK = {  # the options of a small round
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
     "pages": "--transactions 5000 --views 5",
+    "retention": "--rows 20000 --rounds 1",
+    "soak": "--minutes 0.2 --measure 3",
 }
 
 

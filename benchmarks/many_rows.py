@@ -1,0 +1,85 @@
+"""Fills a table by copying one real row of it, spread over the time that rows are kept."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from statistics import median
+
+from psycopg import Connection
+
+from benchmarks.figures import Figure
+
+DAYS = 400
+# An id that begins with its moment, as ours do; the last digits are the row's number.
+ID_AT = """(lpad(to_hex((extract(epoch FROM {at}) * 1000)::bigint), 12, '0')
+            || '70008000' || lpad(to_hex({number}), 12, '0'))::uuid"""
+ID = ID_AT.format(at="at", number="n")
+
+
+def columns_of(connection: Connection, table: str) -> list[str]:
+    found = connection.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position",
+        [table],
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+def copy_row(connection: Connection, table: str, rows: int, changes: Mapping[str, str]) -> None:
+    """Copy the table's first row so often; `changes` are SQL, of the copy's number `n` and its moment `at`."""
+    columns = columns_of(connection, table)
+    values = ", ".join(changes.get(name, f"one.{name}") for name in columns)
+    connection.execute(
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} "
+        f"FROM (SELECT * FROM {table} LIMIT 1) one, generate_series(1, {rows}::bigint) n, "
+        f"LATERAL (SELECT now() - interval '{DAYS} days' * (1 - n::float / {rows}) AS at) moment"
+    )
+
+
+@contextmanager
+def filling(connection: Connection, table: str) -> Iterator[None]:
+    """Write without triggers and without waiting for the disk, and build the indexes afterwards."""
+    indexes = connection.execute(
+        "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass "
+        "AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)",
+        [table],
+    ).fetchall()
+    for name, _ in indexes:
+        connection.execute(f"DROP INDEX {name}")
+    for setting in ("session_replication_role = replica", "synchronous_commit = off"):
+        connection.execute(f"SET {setting}")
+    with timed(f"{table} filled"):
+        yield
+    for setting in ("session_replication_role", "synchronous_commit"):
+        connection.execute(f"RESET {setting}")
+    with timed(f"{len(indexes)} indexes of {table} built"):
+        for _, definition in indexes:
+            connection.execute(definition)
+    connection.execute(f"VACUUM ANALYZE {table}")
+
+
+@contextmanager
+def timed(what: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    print(f"    {what} in {time.perf_counter() - started:.1f} s", flush=True)
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def p50(name: str, work: Callable[[], object], *, times: int = 60) -> Figure:
+    """Return what something takes in the median, in milliseconds, once it has been done a few times."""
+    for _ in range(5):
+        work()
+    return Figure(name, median(seconds_of(work) for _ in range(times)) * 1000, "ms")
+
+
+def sizes(connection: Connection, table: str) -> Iterator[Figure]:
+    measured = connection.execute(
+        "SELECT pg_table_size(%s::regclass), pg_indexes_size(%s::regclass)", [table, table]
+    ).fetchone()
+    for what, number in zip(("table", "indexes"), measured or (), strict=True):
+        yield Figure(f"{table}: {what}", number / 2**30, "GiB")
