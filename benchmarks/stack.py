@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from tests.faults.supervisor import Process, Redis
+from tests.faults.processes import Process, Redis
 from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
 
 DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"

@@ -30,7 +30,7 @@ from benchmarks.parts import Part, run_parts  # noqa: E402
 from benchmarks.stack import Stack, running_sink  # noqa: E402
 from tests import orders  # noqa: E402
 from tests.clients import signed_headers  # noqa: E402
-from tests.faults.supervisor import Redis  # noqa: E402
+from tests.faults.processes import Redis  # noqa: E402
 from tests.journeys.service import Service, start_service  # noqa: E402
 from virtual_accounts import nuban  # noqa: E402
 

@@ -1,11 +1,14 @@
-"""A service under supervision; tests are skipped where no PostgreSQL and no Redis are named."""
+"""A service under supervision; skipped where the others do without PostgreSQL and Redis too."""
 
 import os
 
 import pytest
 
+from tests.faults.postgresql import running_postgresql
 from tests.faults.shop import listening
-from tests.faults.supervisor import running_postgresql, supervised
+from tests.faults.supervisor import supervised
+
+pytest.register_assert_rewrite("tests.faults.promises")
 
 
 def pytest_collection_modifyitems(items):
@@ -25,7 +28,10 @@ def _listener():
 @pytest.fixture(scope="session")
 def _stack(_listener, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stack")
-    with supervised(folder, server=os.environ["DATABASE_URL"], receiver_url=_listener.url) as running:
+    with (
+        running_postgresql() as server,
+        supervised(folder, server=server, receiver_url=_listener.url) as running,
+    ):
         yield running
 
 
@@ -42,9 +48,3 @@ def stack(_stack, listener):
     """The whole service: web, one worker, beat."""
     _stack.have()
     return _stack
-
-
-@pytest.fixture
-def postgresql():
-    with running_postgresql() as server:
-        yield server

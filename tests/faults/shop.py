@@ -16,7 +16,7 @@ import requests
 
 from tests import orders
 from tests.clients import HttpClient
-from tests.faults.supervisor import wait_until
+from tests.faults.processes import wait_until
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,9 @@
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,69 +13,19 @@ import psycopg
 import requests
 
 from tests.clients import Credentials, HttpClient
-from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
+from tests.faults.postgresql import PostgreSQL
+from tests.faults.processes import Process, Redis, wait_until
+from tests.journeys.service import PROJECT, free_port, postgresql_database
 
 SHOPS = 4
 TIMEOUT = 1  # seconds for one exchange, so that leases of killed workers end soon
 
 
-def wait_until(condition: Callable[[], Any], *, seconds: float, what: str = "it") -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited {seconds} seconds in vain for {what}"
-        time.sleep(0.005)
-
-
-class Process:
-    """A program with all its children, in a group of their own."""
-
-    def __init__(self, name: str, command: list[str], log: Path, **options: Any) -> None:
-        self.name, self.command, self.log, self.options = name, command, log, options
-        self.running: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self.log.open("ab") as log:
-            self.running = subprocess.Popen(
-                self.command, stdout=log, stderr=log, start_new_session=True, **self.options
-            )
-
-    def send(self, number: int) -> None:
-        assert self.running is not None
-        os.killpg(self.running.pid, number)
-
-    def kill(self) -> None:
-        """End it at once, with all its children."""
-        if self.running is not None and self.running.poll() is None:
-            self.send(signal.SIGKILL)
-            self.running.wait(timeout=10)
-
-    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 20) -> None:
-        """Ask it to end, and wait."""
-        assert self.running is not None
-        self.running.send_signal(number)
-        self.running.wait(timeout=seconds)
-
-
-class Redis(Process):
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
-        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
-        super().__init__("redis", ["redis-server", *options, "--dir", str(folder)], folder / "redis.log")
-
-    def start(self) -> None:
-        super().start()
-        assert self.running is not None
-        wait_until_open(self.port, self.running)
-
-    def flush(self) -> None:
-        command = ["redis-cli", "-p", str(self.port), "FLUSHALL"]
-        subprocess.run(command, check=True, capture_output=True, timeout=10)
-
-
 class Supervisor:
-    """Web, workers and beat over a database of their own and a Redis of their own."""
+    """Web, workers and beat over a PostgreSQL of their own and a Redis of their own."""
 
-    def __init__(self, folder: Path, *, database: str, receiver_url: str) -> None:
+    def __init__(self, folder: Path, *, server: PostgreSQL, database: str, receiver_url: str) -> None:
+        self.server = server
         self.database = database
         self.redis = Redis(folder)
         port = free_port()
@@ -105,9 +51,8 @@ class Supervisor:
             for one in json.loads(made.stdout)
         ]
         self.web = self._process(
-            "web", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}",
-            "--workers", "2", "--worker-class", "gthread", "--threads", "4", "--no-control-socket",
-        )  # fmt: skip
+            "web", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}"
+        )
         self.workers = [self._worker(number) for number in range(2)]
         self.beat = self._process(
             "beat", "celery", "-A", "config", "beat", "--schedule", str(folder / "beat"), "--pidfile", ""
@@ -167,9 +112,9 @@ class Supervisor:
         for process in (self.beat, *self.workers, self.web, self.redis):
             process.kill()
 
-    def query(self, statement: str, *values: Any) -> list[Any]:
+    def query(self, statement: str, *values: Any, **named: Any) -> list[Any]:
         with psycopg.connect(self.database, autocommit=True) as connection:
-            return connection.execute(statement, values).fetchall()
+            return connection.execute(statement, named or values).fetchall()
 
     @contextmanager
     def locked(self, statement: str, *values: Any) -> Iterator[None]:
@@ -191,67 +136,11 @@ class Supervisor:
         )
 
 
-class PostgreSQL(Process):
-    """A database server of its own, to be stopped."""
-
-    def __init__(self, folder: Path) -> None:
-        port = free_port()
-        found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        programs, data = Path(found).parent, folder / "data"
-        as_user: dict[str, Any] = {}
-        if os.getuid() == 0:  # PostgreSQL does not run as root
-            shutil.chown(folder, "postgres")
-            as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-        initdb = [
-            programs / "initdb",
-            "-D",
-            data,
-            "-U",
-            "postgres",
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--locale=C",
-        ]
-        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=60, **as_user)
-        self.url = f"postgres://postgres@127.0.0.1:{port}/postgres"
-        command = [str(programs / "postgres"), "-D", str(data), "-p", str(port), "-k", str(folder)]
-        super().__init__(
-            "postgres", [*command, "-h", "127.0.0.1"], folder / "postgres.log", cwd=folder, **as_user
-        )
-
-    def start(self) -> None:
-        super().start()
-        wait_until(self._answers, seconds=30, what="PostgreSQL")
-
-    def _answers(self) -> bool:
-        try:
-            psycopg.connect(self.url, connect_timeout=2).close()
-        except psycopg.OperationalError:
-            return False
-        return True
-
-
 @contextmanager
-def running_postgresql() -> Iterator[PostgreSQL]:
-    folder = Path(tempfile.mkdtemp(prefix="sluice-faults-"))
-    try:
-        server = PostgreSQL(folder)
-        server.start()
-        try:
-            yield server
-        finally:
-            server.kill()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def supervised(folder: Path, *, server: str, receiver_url: str) -> Iterator[Supervisor]:
+def supervised(folder: Path, *, server: PostgreSQL, receiver_url: str) -> Iterator[Supervisor]:
     """Own a whole service, on a database of its own at that server."""
-    with postgresql_database(server) as database:
-        supervisor = Supervisor(folder, database=database, receiver_url=receiver_url)
+    with postgresql_database(server.url) as database:
+        supervisor = Supervisor(folder, server=server, database=database, receiver_url=receiver_url)
         try:
             yield supervisor
         finally:

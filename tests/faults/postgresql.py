@@ -1,0 +1,79 @@
+"""A PostgreSQL of a test's own: to be killed, filled up and started again."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.faults.processes import Process, wait_until
+from tests.journeys.service import free_port
+
+
+class PostgreSQL(Process):
+    """A cluster and its postmaster. The backends have sessions of their own: a kill meets the postmaster alone."""
+
+    def __init__(self, folder: Path, *, data: Path, **settings: str) -> None:
+        port = free_port()
+        found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        programs = Path(found).parent
+        as_user: dict[str, Any] = {}
+        if os.getuid() == 0:  # PostgreSQL does not run as root
+            for place in (folder, data.parent):
+                shutil.chown(place, "postgres")
+            as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+        wal = ["--waldir", str(folder / "wal")] if data.parent != folder else []
+        make = [str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", *wal]
+        make += ["-E", "UTF8", "--locale=C"]
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=60, **as_user)
+        self.data = data
+        self.url = f"postgres://postgres@127.0.0.1:{port}/postgres"
+        command = [str(programs / "postgres"), "-D", str(data), "-p", str(port), "-k", str(folder)]
+        command += ["-h", "127.0.0.1"]
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        super().__init__("postgres", command, folder / "postgres.log", cwd=folder, **as_user)
+
+    def start(self) -> None:
+        """Start it, again and again while what the last postmaster left behind is still ending."""
+        super().start()
+        wait_until(self._has_started, seconds=30, what="PostgreSQL")
+
+    def _has_started(self) -> bool:
+        assert self.running is not None
+        if self.running.poll() is not None:
+            super().start()
+        return self._answers()
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.url, connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def end(self) -> None:
+        """Stop it at once, with all its backends."""
+        if self.running is not None and self.running.poll() is None:
+            self.stop(signal.SIGQUIT)
+
+
+@contextmanager
+def running_postgresql(data: Path | None = None, **settings: str) -> Iterator[PostgreSQL]:
+    """Run a server; with `data` its tables are in that folder, and its write-ahead log is elsewhere."""
+    folder = Path(tempfile.mkdtemp(prefix="sluice-faults-"))
+    try:
+        server = PostgreSQL(folder, data=data or folder / "data", **settings)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.end()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,64 @@
+"""Programs that a test may kill, stop and start again."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.journeys.service import free_port, wait_until_open
+
+
+def wait_until(condition: Callable[[], Any], *, seconds: float, what: str = "it") -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds} seconds in vain for {what}"
+        time.sleep(0.005)
+
+
+class Process:
+    """A program with all its children, in a group of their own."""
+
+    def __init__(self, name: str, command: list[str], log: Path, **options: Any) -> None:
+        self.name, self.command, self.log, self.options = name, command, log, options
+        self.running: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.running = subprocess.Popen(
+                self.command, stdout=log, stderr=log, start_new_session=True, **self.options
+            )
+
+    def send(self, number: int) -> None:
+        assert self.running is not None
+        os.killpg(self.running.pid, number)
+
+    def kill(self) -> None:
+        """End it at once, with all its children."""
+        if self.running is not None and self.running.poll() is None:
+            self.send(signal.SIGKILL)
+            self.running.wait(timeout=10)
+
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 20) -> None:
+        """Ask it to end, and wait."""
+        assert self.running is not None
+        self.running.send_signal(number)
+        self.running.wait(timeout=seconds)
+
+
+class Redis(Process):
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
+        super().__init__("redis", ["redis-server", *options, "--dir", str(folder)], folder / "redis.log")
+
+    def start(self) -> None:
+        super().start()
+        assert self.running is not None
+        wait_until_open(self.port, self.running)
+
+    def flush(self) -> None:
+        command = ["redis-cli", "-p", str(self.port), "FLUSHALL"]
+        subprocess.run(command, check=True, capture_output=True, timeout=10)

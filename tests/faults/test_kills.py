@@ -1,0 +1,87 @@
+"""Under mixed requests everything is killed at random moments, again and again."""
+
+import random
+import time
+from bisect import bisect
+from collections import defaultdict
+
+import pytest
+
+from tests.faults.promises import check_all
+from tests.faults.trade import trading
+
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(900)]
+
+SEED = 20261121
+ANSWERING = {"web", "postgres"}  # without them nobody is answered
+TELLING = {"web", "postgres", "worker"}  # without them nobody hears of anything
+RECOVERY = 10  # seconds
+
+
+def parts_of(stack):
+    (worker, _) = stack.workers
+    return {
+        "web": stack.web,
+        "worker": worker,
+        "beat": stack.beat,
+        "redis": stack.redis,
+        "postgres": stack.server,
+    }
+
+
+def kill_at_random(stack, *, times):
+    """Kill each part so many times, and start what was killed, as a supervisor does, and nothing else."""
+    moments = random.Random(SEED)
+    names = list(parts_of(stack)) * times
+    moments.shuffle(names)
+    parts, kills = parts_of(stack), []
+    for name in names:
+        time.sleep(moments.uniform(0.5, 3))
+        ended = [other for other, part in parts.items() if part.running.poll() is not None]
+        assert ended == [], "ended by itself"
+        kills.append((time.time(), name))
+        parts[name].kill()
+        time.sleep(moments.uniform(0, 0.5))
+        parts[name].start()
+    return kills
+
+
+def recoveries(kills, signs, *, of):
+    """Return, by part, the seconds from each kill to the next sign of life, unless another kill came before it."""
+    relevant = [(at, name) for at, name in kills if name in of]
+    ends = [at for at, _ in relevant[1:]] + [float("inf")]
+    found = defaultdict(list)
+    for (at, name), next_kill in zip(relevant, ends, strict=True):
+        sign = signs[bisect(signs, at + 0.1)]  # what was on its way is no sign
+        if sign < next_kill:
+            found[name].append(sign - at)
+    return found
+
+
+def kill_under_load(stack, listener, *, times):
+    with trading(stack.shops, seed=SEED) as trade:
+        kills = kill_at_random(stack, times=times)
+        stack.wait_until_ready()
+        time.sleep(1)
+    sent = check_all(stack, listener, trade)
+    print(f"{len(kills)} kills; {trade.summary()}")
+    print(f"{len(trade.orders)} orders, {len(trade.refunds)} refunds, events by arrivals {dict(sent)}")
+    return kills, trade
+
+
+class TestKills:
+    @pytest.mark.telling
+    def test_of_every_part_lose_and_double_nothing(self, stack, listener):
+        kill_under_load(stack, listener, times=1)
+
+    def test_twenty_of_every_part_are_recovered_from_in_seconds(self, stack, listener):
+        kills, trade = kill_under_load(stack, listener, times=20)
+
+        arrivals = sorted(arrival.at for arrival in listener.arrivals)
+        for what, signs, of in (
+            ("answered", trade.acknowledged_at(), ANSWERING),
+            ("told", arrivals, TELLING),
+        ):
+            for name, seconds in recoveries(kills, signs, of=of).items():
+                print(f"{what} again {max(seconds):.1f} s after {name} at most ({len(seconds)} kills)")
+                assert max(seconds) < RECOVERY
