@@ -20,6 +20,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from config import patience
 from config.metrics import PROBLEMS_TOLD
 from merchants.errors import Problem
 from merchants.masking import mask_card_numbers
@@ -175,6 +176,7 @@ def _as_api_exception(exception: Exception) -> exceptions.APIException:
     for kind, answer in FORESEEN:
         if isinstance(exception, kind):
             return answer()
+    patience.note(exception)
     _log_surprise(exception)
     is_database_away = isinstance(exception, OperationalError | InterfaceError)
     return TemporarilyUnavailable() if is_database_away else InternalError()

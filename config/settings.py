@@ -207,7 +207,7 @@ else:
             f"-c {name}={milliseconds}"
             for name, milliseconds in {
                 "statement_timeout": env.number("DATABASE_STATEMENT_TIMEOUT", default=30_000),
-                "lock_timeout": env.number("DATABASE_LOCK_TIMEOUT", default=4_000),
+                "lock_timeout": env.number("DATABASE_LOCK_TIMEOUT", default=3_000),
                 "idle_in_transaction_session_timeout": 60_000,
             }.items()
         ),

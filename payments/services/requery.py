@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 import structlog
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 from django.db.models import Q
 
@@ -32,6 +32,8 @@ INTERVALS = (
     timedelta(hours=4),
     timedelta(hours=12),
 )
+# So many that could not be written down are the database's trouble and not a row's: the rest waits for the next run.
+MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,21 @@ def unanswered(*, due_at: datetime | None = None) -> list[Unanswered]:
 
 
 def requery(subjects: list[Unanswered], *, now: datetime) -> Iterator[Asked]:
-    """Ask the rail about each, and apply what it says. One at a time, outside every database transaction."""
+    """Ask the rail about each, and apply what it says. One at a time, outside every database transaction.
+
+    What the database cannot take now stays due: only a rail that says nothing is asked more seldom.
+    """
+    misses = 0
     for subject in subjects:
-        yield Asked(subject, is_answered=_ask_again(subject, now=now))
+        try:
+            is_answered = _ask_again(subject, now=now)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("the database is away", id=str(subject.pk), error=type(error).__name__)
+            is_answered = False
+            misses += 1
+        yield Asked(subject, is_answered=is_answered)
+        if misses == MISSES:
+            return
 
 
 def _ask_again(subject: Unanswered, *, now: datetime) -> bool:
@@ -66,6 +80,8 @@ def _ask_again(subject: Unanswered, *, now: datetime) -> bool:
         is_answered = True  # somebody else was first
     except (AnswerLost, RailUnavailable):
         is_answered = False
+    except (OperationalError, InterfaceError):
+        raise
     except Exception as error:
         # Whatever is wrong with this one, the others must be asked too. What a database error says stays
         # out of the log: it may quote a row's values.

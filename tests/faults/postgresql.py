@@ -19,7 +19,7 @@ from tests.journeys.service import free_port
 class PostgreSQL(Process):
     """A cluster and its postmaster. The backends have sessions of their own: a kill meets the postmaster alone."""
 
-    def __init__(self, folder: Path, *, data: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, *, data: Path, wal: Path | None = None) -> None:
         port = free_port()
         found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
         programs = Path(found).parent
@@ -28,16 +28,12 @@ class PostgreSQL(Process):
             for place in (folder, data.parent):
                 shutil.chown(place, "postgres")
             as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-        wal = ["--waldir", str(folder / "wal")] if data.parent != folder else []
-        make = [str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", *wal]
-        make += ["-E", "UTF8", "--locale=C"]
+        make = [str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
+        make += ["-E", "UTF8", "--locale=C", *(["--waldir", str(wal)] if wal else [])]
         subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=folder, timeout=60, **as_user)
-        self.data = data
         self.url = f"postgres://postgres@127.0.0.1:{port}/postgres"
         command = [str(programs / "postgres"), "-D", str(data), "-p", str(port), "-k", str(folder)]
         command += ["-h", "127.0.0.1"]
-        for name, value in settings.items():
-            command += ["-c", f"{name}={value}"]
         super().__init__("postgres", command, folder / "postgres.log", cwd=folder, **as_user)
 
     def start(self) -> None:
@@ -65,11 +61,12 @@ class PostgreSQL(Process):
 
 
 @contextmanager
-def running_postgresql(data: Path | None = None, **settings: str) -> Iterator[PostgreSQL]:
-    """Run a server; with `data` its tables are in that folder, and its write-ahead log is elsewhere."""
+def running_postgresql(data: Path | None = None, *, has_log_elsewhere: bool = False) -> Iterator[PostgreSQL]:
+    """Run a server, in that folder or in one of its own, with its write-ahead log beside the tables or elsewhere."""
     folder = Path(tempfile.mkdtemp(prefix="sluice-faults-"))
     try:
-        server = PostgreSQL(folder, data=data or folder / "data", **settings)
+        wal = folder / "wal" if has_log_elsewhere else None
+        server = PostgreSQL(folder, data=data or folder / "data", wal=wal)
         server.start()
         try:
             yield server

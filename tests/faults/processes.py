@@ -41,6 +41,12 @@ class Process:
             self.send(signal.SIGKILL)
             self.running.wait(timeout=10)
 
+    def children(self) -> set[int]:
+        """Return the processes that it has started."""
+        assert self.running is not None
+        found = Path(f"/proc/{self.running.pid}/task/{self.running.pid}/children").read_text()
+        return {int(one) for one in found.split()}
+
     def stop(self, number: int = signal.SIGTERM, *, seconds: float = 20) -> None:
         """Ask it to end, and wait."""
         assert self.running is not None

@@ -71,6 +71,12 @@ class Supervisor:
             "--hostname", "patient@localhost", WEBHOOK_TIMEOUT="10",
         )  # fmt: skip
 
+    def another_web(self) -> tuple[Process, str]:
+        """Return a second host's web processes, and where they answer."""
+        address = f"127.0.0.1:{free_port()}"
+        command = ("gunicorn", "-c", "config/gunicorn.py", "config.wsgi")
+        return self._process("web2", *command, WEB_BIND=address), f"http://{address}"
+
     def _process(self, name: str, *module: str, **environment: str) -> Process:
         command = [sys.executable, "-m", *module]
         log = self._folder / f"{name}.log"
@@ -89,7 +95,7 @@ class Supervisor:
         self.wait_until_ready(workers)
 
     def wait_until_ready(self, workers: int = 1) -> None:
-        wait_until(self._answers, seconds=30, what="web")
+        wait_until(lambda: self.answers(self.base_url), seconds=30, what="web")
         self.wait_for_workers(workers)
 
     def wait_for_workers(self, count: int) -> None:
@@ -102,9 +108,9 @@ class Supervisor:
 
         wait_until(lambda: listening() >= count, seconds=30, what="workers")
 
-    def _answers(self) -> bool:
+    def answers(self, base_url: str) -> bool:
         try:
-            return bool(requests.get(f"{self.base_url}/readyz", timeout=2).ok)
+            return bool(requests.get(f"{base_url}/readyz", timeout=2).ok)
         except requests.RequestException:
             return False
 

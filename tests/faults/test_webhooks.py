@@ -297,22 +297,3 @@ class TestTwoWorkers:
         assert set(Counter(arrival.event_id for arrival in listener.arrivals).values()) == {1}
         assert {arrival.number for arrival in listener.arrivals} == {1}
         print(f"{len(listener.arrivals)} sent once each")
-
-
-class TestTermination:
-    def test_of_a_worker_finishes_what_is_in_flight_and_sends_nothing_twice(self, stack, listener):
-        with under_load(stack.shops) as load:
-            for _ in range(2):
-                time.sleep(1)
-                listener.silent_until_told()
-                wait_until(lambda: len(listener.unanswered) >= 3, seconds=10, what="requests")
-                (worker, _) = stack.workers
-                worker.running.send_signal(signal.SIGTERM)
-                time.sleep(0.3)
-                listener.hear_all()
-                worker.running.wait(timeout=20)
-                worker.start()
-                stack.wait_for_workers(1)
-
-        check(stack, listener, load)
-        assert set(Counter(arrival.event_id for arrival in listener.arrivals).values()) == {1}

@@ -1,8 +1,10 @@
 from datetime import timedelta
 from io import StringIO
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError
 
 from payments.models import CardOperation, Challenge, Transaction
 from payments.services import challenges, expiry, requery
@@ -126,6 +128,22 @@ class TestRequery:
         assert wrong.next_query_at > clock.now
         assert right.status == "success"
         assert "requery failed" in caplog.text
+
+    def test_that_the_database_does_not_take_is_made_again_and_not_more_seldom(
+        self, ada, clock, settings, monkeypatch
+    ):
+        lost = [captured_payment(business=ada.business, now=clock.now, amount=LOST) for _ in range(5)]
+        clock.advance(seconds=10)
+        with monkeypatch.context() as patch:
+            patch.setattr(requery.finishing, "apply_answer", Mock(side_effect=OperationalError))
+            due = requery.unanswered(due_at=clock.now)
+            asked = list(requery.requery(due, now=clock.now))
+        assert [one.is_answered for one in asked] == [False] * requery.MISSES
+        assert len(requery.unanswered(due_at=clock.now)) == len(lost)
+
+        requery_due()
+
+        assert {*Transaction.objects.values_list("status", "queries_made")} == {("success", 0)}
 
     def test_waits_where_no_connector_is_configured_any_more(self, ada, clock, settings):
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
