@@ -34,7 +34,7 @@ from benchmarks.parts import Part, run_parts  # noqa: E402
 from benchmarks.stack import Stack, stack, wait_until  # noqa: E402
 from tests import orders  # noqa: E402
 from tests.clients import Credentials, signed_headers  # noqa: E402
-from tests.faults.supervisor import Process  # noqa: E402
+from tests.faults.processes import Process  # noqa: E402
 from tests.journeys.service import free_port, wait_until_open  # noqa: E402
 
 SHOPS = 8
