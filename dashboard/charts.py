@@ -1,17 +1,17 @@
-"""Charts as plain geometry in a box of 100 by 100: templates draw it, and the box is stretched to its place.
+"""Charts as plain geometry, in a box that templates stretch to its place.
 
->>> chart = columns([Column("1 Jan", (3, 1)), Column("2 Jan", (0, 0))])
->>> [(bar.height, bar.y, bar.series) for bar in chart.bars], chart.top
-([(60.0, 40.0, 1), (20.0, 20.0, 2)], 5)
+>>> chart = columns([Column("1 Jan", (3, 1)), Column("2 Jan", (2, 0))])
+>>> chart.series, chart.top
+(['M0.5 100V40M1.5 100V60', 'M0.5 40V20'], 5)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 BOX = 100.0
-GAP = 0.28  # of a column's width, left free
 STEPS = (1, 2, 5)
 
 
@@ -25,55 +25,36 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    x: float
-    y: float
-    width: float
-    height: float
-    series: int  # from 1
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """The whole height of a column: what is pointed at."""
-
-    x: float
-    width: float
-    told: str
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnChart:
-    bars: Sequence[Bar]
-    slots: Sequence[Slot]
+    """Its box is one wide for each column, and 100 high. A chart of 90 days is to be small as a page, too."""
+
+    series: Sequence[str]  # one path each, from the bottom up: a stroke for each bar
+    told: Sequence[str]  # of each column
     top: int  # the value at the upper edge
     first: str
     last: str
 
     @property
     def is_empty(self) -> bool:
-        return not self.bars
+        return not any(self.series)
 
 
 def columns(given: Sequence[Column]) -> ColumnChart:
     """Stack each column's values; the tallest nearly fills the box."""
     top = round_up(max((sum(column.values) for column in given), default=0))
-    step = BOX / max(len(given), 1)
-    bars = [bar for place, column in enumerate(given) for bar in _stack(column, place * step, step, top)]
-    slots = [Slot(_rounded(place * step), _rounded(step), each.told) for place, each in enumerate(given)]
+    bars = [_stack(column, place + 0.5, top) for place, column in enumerate(given)]
+    series = ["".join(each) for each in zip(*bars, strict=True)]
     labels = [column.label for column in given] or [""]
-    return ColumnChart(bars, slots, top, labels[0], labels[-1])
+    return ColumnChart(series, [each.told for each in given], top, labels[0], labels[-1])
 
 
-def _stack(column: Column, left: float, step: float, top: int) -> list[Bar]:
-    bars, base = [], BOX
-    for series, value in enumerate(column.values, start=1):
-        if value > 0:
-            height = value / top * BOX
-            base -= height
-            x, width = left + step * GAP / 2, step * (1 - GAP)
-            bars.append(Bar(_rounded(x), _rounded(base), _rounded(width), _rounded(height), series))
-    return bars
+def _stack(column: Column, x: float, top: int) -> list[str]:
+    """Return the stroke of each value; of nothing there is none."""
+    heights = [BOX - total / top * BOX for total in accumulate(column.values, initial=0)]
+    return [
+        f"M{x:g} {base:.3g}V{end:.3g}" if value > 0 else ""
+        for value, base, end in zip(column.values, heights[:-1], heights[1:], strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
