@@ -9,12 +9,10 @@ makes, tests/dashboard/test_page_cost.py counts.
 """
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urljoin
@@ -31,12 +29,12 @@ from benchmarks.parts import Part, run_parts  # noqa: E402
 from benchmarks.stack import running_sink  # noqa: E402
 from tests import orders  # noqa: E402
 from tests.journeys.service import Service, start_service  # noqa: E402
+from tests.weighing import weigh  # noqa: E402
 
 P95 = 150  # ms
 PAGE = 60  # KB, before compression
 SCRIPTS = 15  # KB, beyond htmx
 KB = 1000
-ICON = re.compile(r'<svg [^>]*viewBox="0 0 (?:16 16|20 20|24 24)".*?</svg>', re.DOTALL)
 
 
 PATHS = {
@@ -79,23 +77,6 @@ class Owner:
         return (time.perf_counter() - started) * 1000
 
 
-class Linked(HTMLParser):
-    """The styles and scripts that a document names."""
-
-    def __init__(self, document: str) -> None:
-        super().__init__()
-        self.styles: list[str] = []
-        self.scripts: list[str] = []
-        self.feed(document)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "link" and given.get("rel") == "stylesheet":
-            self.styles.append(given["href"] or "")
-        if tag == "script" and given.get("src"):
-            self.scripts.append(given["src"] or "")
-
-
 def pages(options: argparse.Namespace) -> Iterator[Figure]:
     """Fill a database, and look at every page."""
     with ExitStack() as stack:
@@ -124,15 +105,10 @@ def times_of(name: str, took: Sequence[float]) -> Iterator[Figure]:
 
 
 def sizes_of(name: str, owner: Owner, path: str) -> Iterator[Figure]:
-    document = owner.get(path).text
-    linked = Linked(document)
-    styles = sum(len(owner.get(each).content) for each in linked.styles)
-    scripts = sum(len(owner.get(each).content) for each in linked.scripts if "htmx" not in each)
-    htmx = sum(len(owner.get(each).content) for each in linked.scripts if "htmx" in each)
-    page = len(ICON.sub("", document).encode())
-    note = f"HTML {page / KB:.1f}, CSS {styles / KB:.1f}, htmx {htmx / KB:.1f}"
-    yield Figure(f"{name}: size", (page + styles + scripts + htmx) / KB, "KB", PAGE, note=note)
-    yield Figure(f"{name}: scripts", scripts / KB, "KB", SCRIPTS)
+    weight = weigh(owner.get(path).text, lambda address: owner.get(address).content)
+    note = f"HTML {weight.document / KB:.1f}, CSS {weight.styles / KB:.1f}, htmx {weight.htmx / KB:.1f}"
+    yield Figure(f"{name}: size", weight.page / KB, "KB", PAGE, note=note)
+    yield Figure(f"{name}: scripts", weight.scripts / KB, "KB", SCRIPTS)
 
 
 def make_one_of_each(service: Service, sink: str) -> None:

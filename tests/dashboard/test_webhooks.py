@@ -155,12 +155,3 @@ class TestRange:
         assert not Delivery.objects.filter(state=Delivery.State.WAITING).exists()
         browser.post(f"{WEBHOOKS}replay/", form)
         assert Delivery.objects.filter(state=Delivery.State.WAITING).count() == 3
-
-
-class TestCost:
-    def test_is_a_few_queries(self, browser, ada, now, django_assert_max_num_queries):
-        delivery, *_ = make_deliveries(make_endpoint(business=ada.business), 30, at=now)
-
-        for address in (WEBHOOKS, f"{WEBHOOKS}deliveries/", f"{WEBHOOKS}deliveries/{delivery.pk}/"):
-            with django_assert_max_num_queries(12):
-                assert browser.get(address).status_code == 200
