@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from configparser import ConfigParser
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from celery.bin.celery import celery
 from django.core.management import get_commands, load_command_class
+from django.urls import resolve
 from prometheus_client import REGISTRY
 
 from config import guides, metrics, settings
@@ -21,6 +24,7 @@ OPERATIONS = PROJECT / "docs" / "operations"
 GUIDE = (PROJECT / "docs" / "operations.md").read_text()
 ALERTS = yaml.safe_load((OPERATIONS / "alerts.yml").read_text())
 DASHBOARD = json.loads((OPERATIONS / "grafana.json").read_text())
+DOCKERFILE = (PROJECT / "Dockerfile").read_text()
 COMPOSE = yaml.safe_load((PROJECT / "docker-compose.yml").read_text())
 
 RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
@@ -42,6 +46,20 @@ def metric_names():
     return counted | set(re.findall(r'GaugeMetricFamily\(\s*"(sluice_\w+)"', source))
 
 
+def labels_of(names):
+    """Return the labels of those metrics: of counters and histograms by asking, of the others from their making."""
+    known = {
+        name: set(made._labelnames)
+        for name, made in REGISTRY._names_to_collectors.items()
+        if hasattr(made, "_labelnames")
+    }
+    gauges = re.findall(
+        r'GaugeMetricFamily\(\s*"(\w+)",[^)]*?labels=[\[(]([^\])]*)', Path(metrics.__file__).read_text()
+    )
+    known |= {name: set(re.findall(r'"(\w+)"', labels)) for name, labels in gauges}
+    return set().union(*(known.get(name, set()) for name in names))
+
+
 class TestRulesAndDashboard:
     @pytest.mark.parametrize("query", [*(rule["expr"] for rule in RULES), *QUERIES])
     def test_ask_for_metrics_that_exist(self, query):
@@ -51,6 +69,14 @@ class TestRulesAndDashboard:
         assert names <= metric_names()
         assert query.count("(") == query.count(")")
         assert query.count("{") == query.count("}")
+
+    @pytest.mark.parametrize("query", [*(rule["expr"] for rule in RULES), *QUERIES])
+    def test_tell_apart_by_labels_that_exist(self, query):
+        asked = set(re.findall(r"(\w+)(?:=~|!~|!=|=)\"", query))
+        for group in re.findall(r"by \(([\w, ]+)\)", query):
+            asked |= set(group.split(", "))
+
+        assert asked <= labels_of(set(re.findall(r"sluice_\w+", query))) | {"instance", "job", "le"}
 
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
     def test_lead_to_a_section_of_the_guide(self, rule):
@@ -183,3 +209,67 @@ class TestProxy:
 
         assert int(kept) < int(application.group(1))
         assert settings.PROXIES_IN_FRONT == 0  # a sandbox has none; production has this one
+
+
+def _words(command):
+    return shlex.split(re.sub(r"/opt/sluice/current/(\.venv/bin/)?", "", command).replace("%", ""))
+
+
+def _commands():
+    """Return every command that image, services and units run, in words."""
+    named = {
+        name: one["command"]
+        for name, one in COMPOSE["services"].items()
+        if one.get("image") == "sluice" and "command" in one
+    }
+    for path in (OPERATIONS / "systemd").glob("*.service"):
+        [named[path.name]] = re.findall(r"^ExecStart=(.+)$", path.read_text(), re.MULTILINE)
+    [image] = re.findall(r"^CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
+    return {name: _words(command) for name, command in named.items()} | {"image": json.loads(image)}
+
+
+class TestNames:
+    """What the files for operators call things is what they are called."""
+
+    EXAMPLE = set(re.findall(r"^#? ?([A-Z_]+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
+
+    def test_of_settings_exist(self):
+        ours = [one for one in COMPOSE["services"].values() if one.get("image") == "sluice"]
+        named = {name for one in ours for name in one["environment"]}
+        named |= set(re.findall(r"\b([A-Z][A-Z_]+)=", DOCKERFILE.partition("\nENV PATH=")[2]))
+        named -= {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+
+        assert {"ENVIRONMENT", "DATABASE_URL", "REDIS_URL", "WEB_BIND", "WORKER_METRICS_ADDRESS"} <= named
+        assert named <= self.EXAMPLE
+
+    @pytest.mark.parametrize("words", _commands().values(), ids=_commands())
+    def test_of_commands_exist(self, words):
+        program, *rest = words
+        if program == "python":
+            assert rest[0] == "manage.py"
+            assert rest[1] in get_commands()
+        elif program == "gunicorn":
+            assert rest == ["-c", "config/gunicorn.py", "config.wsgi"]
+            assert (PROJECT / "config" / "gunicorn.py").exists()
+            assert (PROJECT / "config" / "wsgi.py").exists()
+        else:
+            assert (program, rest[:2]) == ("celery", ["-A", "config"])
+            command = celery.commands[rest[2]]
+            command.make_context(rest[2], rest[3:], resilient_parsing=True)  # refuses what it does not know
+
+    def test_of_addresses_answer(self):
+        asked = re.findall(r"http://(?:127\.0\.0\.1|localhost):(\d+)(/\w+)", DOCKERFILE)
+
+        assert asked == [("8000", "/readyz")]
+        assert resolve("/readyz")
+        assert "EXPOSE 8000" in DOCKERFILE
+        assert COMPOSE["services"]["web"]["environment"]["WEB_BIND"] == "0.0.0.0:8000"
+        assert "server web:8000;" in TestProxy.CONF
+        worker = COMPOSE["services"]["worker"]
+        address = worker["environment"]["WORKER_METRICS_ADDRESS"].rpartition(":")[2]
+        assert f":{address}/metrics" in worker["healthcheck"]["test"][-1]
+
+    def test_of_the_installer_have_one_version(self):
+        [pinned] = re.findall(r"^UV_VERSION := (\S+)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+
+        assert f"uv=={pinned}\n" in DOCKERFILE
