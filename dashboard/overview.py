@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from django.db.models import Count, Exists, QuerySet
+from django.db.models import Count, Exists, Min, Q, QuerySet, Subquery
 
 from dashboard.charts import Column, ColumnChart, columns
 from ledger.services import Balance, balances
@@ -19,6 +19,7 @@ from payments.templatetags.money import money
 from webhooks.models import Delivery, Endpoint
 
 PERIOD = timedelta(days=30)
+DAY = timedelta(days=1)
 RECENT = 10
 DECLINES_SHOWN = 6
 RANGES = (7, 30, 90)  # days
@@ -54,6 +55,9 @@ class WebhookHealth:
     """How a business hears of outcomes, and what became of its recent deliveries."""
 
     endpoint: Endpoint | None
+    delivered: int  # of the last day
+    failed: int  # of the last day: dead, or waiting for another attempt after one in vain
+    due_since: datetime | None  # of the delivery that has been due for longest
     waiting: int
     held: int
     dead: int
@@ -97,7 +101,8 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
     figures = _figures(rows)
     currency = figures.volume[0][0] if figures.volume else next(iter(business.currencies), "NGN")
     recent = list(_transactions(business).order_by("-id")[:RECENT])
-    webhook = _webhook_health(business, now=now)
+    happened = _what_happened(business, now=now)
+    webhook = _webhook_health(business, delivered=happened.delivered_lately, now=now)
     return Overview(
         figures=figures,
         volume_chart=_volume_chart(rows, currency=currency, days=days, now=now),
@@ -108,7 +113,12 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
         recent=recent,
         webhook=webhook,
         keys=_usable_keys(business, now=now),
-        first_steps=_first_steps(business, has_webhook=webhook.endpoint is not None),
+        first_steps=FirstSteps(
+            has_called=happened.has_called,
+            has_paid=happened.has_paid,
+            has_webhook=webhook.endpoint is not None,
+            has_delivered=happened.has_delivered,
+        ),
     )
 
 
@@ -201,34 +211,52 @@ def _alerts(webhook: WebhookHealth) -> list[str]:
     return found
 
 
-def _webhook_health(business: Business, *, now: datetime) -> WebhookHealth:
+def _webhook_health(business: Business, *, delivered: int, now: datetime) -> WebhookHealth:
     unheard = Delivery.objects.filter(
         business=business,
         state__in=[Delivery.State.WAITING, Delivery.State.HELD, Delivery.State.DEAD],
         created_at__gte=now - PERIOD,
     )
-    counts = dict(unheard.values_list("state").annotate(count=Count("id")))
+    in_vain = Q(created_at__gte=now - DAY) & (Q(attempts_made__gt=0) | Q(manual_attempts__gt=0))
+    found = unheard.values_list("state").annotate(
+        count=Count("id"), failed=Count("id", filter=in_vain), next=Min("next_attempt_at")
+    )
+    states = {state: (count, next_at) for state, count, _, next_at in found}
+    waiting, next_at = states.get(Delivery.State.WAITING, (0, None))
     return WebhookHealth(
         endpoint=Endpoint.objects.filter(business=business).defer("hash_key").first(),
-        waiting=counts.get(Delivery.State.WAITING, 0),
-        held=counts.get(Delivery.State.HELD, 0),
-        dead=counts.get(Delivery.State.DEAD, 0),
+        delivered=delivered,
+        failed=sum(failed for _, _, failed, _ in found),
+        due_since=next_at if next_at and next_at <= now else None,
+        waiting=waiting,
+        held=states.get(Delivery.State.HELD, (0, None))[0],
+        dead=states.get(Delivery.State.DEAD, (0, None))[0],
     )
 
 
-def _first_steps(business: Business, *, has_webhook: bool) -> FirstSteps:
+@dataclass(frozen=True, slots=True)
+class _Happened:
+    has_called: bool
+    has_paid: bool
+    has_delivered: bool
+    delivered_lately: int
+
+
+def _what_happened(business: Business, *, now: datetime) -> _Happened:
     """Look at what has happened, all in one query."""
     delivered = Delivery.objects.filter(business=business, state=Delivery.State.DELIVERED)
-    called, paid, heard = (
+    lately = delivered.filter(created_at__gte=now - DAY).order_by().values("business")
+    called, paid, heard, count = (
         Business.objects.filter(pk=business.pk)
         .values_list(
             Exists(_keys(business).filter(last_used_at__isnull=False)),
             Exists(_transactions(business).filter(request_type=PAYMENT)),
             Exists(delivered),
+            Subquery(lately.annotate(count=Count("id")).values("count")),
         )
         .get()
     )
-    return FirstSteps(has_called=called, has_paid=paid, has_webhook=has_webhook, has_delivered=heard)
+    return _Happened(called, paid, heard, count or 0)
 
 
 def _keys(business: Business) -> QuerySet[ApiKey]:

@@ -138,6 +138,20 @@ class TestWebhook:
         assert "3 deliveries are dead" in page(browser)
         assert 'href="/dashboard/webhooks/replay/"' in page(browser)
 
+    def test_says_how_the_last_day_went(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        delivered = {"state": Delivery.State.DELIVERED, "delivered_at": now, "next_attempt_at": None}
+        make_deliveries(endpoint, 4, at=now - timedelta(hours=1), **delivered)
+        make_deliveries(endpoint, 5, at=now - timedelta(hours=30), **delivered)
+        make_deliveries(endpoint, 2, at=now - timedelta(hours=2), attempts_made=1)
+        make_deliveries(endpoint, 1, at=now, next_attempt_at=now + timedelta(hours=1))
+
+        health = overview(browser).webhook
+
+        assert (health.delivered, health.failed) == (4, 2)
+        assert health.due_since == now - timedelta(hours=2)
+        assert 'href="/dashboard/webhooks/deliveries/"' in page(browser)
+
     def test_says_when_it_is_switched_off(self, browser, ada):
         make_endpoint(business=ada.business, enabled=False)
 
