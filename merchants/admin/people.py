@@ -1,9 +1,11 @@
 """People, keys and the audit trail as our own staff see them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.auth.models import Group
+from django.db.models import ManyToManyField
+from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest
 
 from merchants.admin.base import ReadOnlyAdmin
@@ -23,7 +25,7 @@ class UserAdmin(ReasonedAdmin):
     search_help_text = "E-mail address or name."
     ordering = ("email",)
     fields = ("email", "name", "is_active", *RIGHTS, "last_login", "date_joined")
-    autocomplete_fields = ("groups",)
+    formfield_overrides: ClassVar = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         return False
