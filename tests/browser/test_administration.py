@@ -1,0 +1,118 @@
+"""Our own people at work in a real browser: in by a second factor, a settlement, unapplied money, a delivery."""
+
+import json
+import secrets
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import expect
+
+from payments.business_days import business_day
+from tests import orders
+from tests.browser.chromium import visit
+from tests.browser.stage import TOTP_SECRET
+from tests.browser.tour import code_of, press, sign_in
+from tests.clients import Credentials, HttpClient
+from tests.receiver import running_receiver
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+PASSWORD = "correct horse battery staple"
+
+MAKE_STAFF = """
+from allauth.mfa.totp.internal.auth import TOTP
+from merchants.models import User
+TOTP.activate(User.objects.create_superuser("{email}", "{password}"), "{secret}")
+"""
+
+
+@pytest.fixture
+def business(service):
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    return json.loads(made.stdout)
+
+
+@pytest.fixture
+def client(service, business):
+    return HttpClient(service.base_url, Credentials(business["api_key"], business["secret_key"]))
+
+
+@pytest.fixture
+def seen(service, browser):
+    """Somebody of our staff, who has given password and code."""
+    email = f"{secrets.token_hex(6)}@staff.example"
+    making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
+    assert service.command("shell", "-c", making).returncode == 0
+    with visit(browser, viewport={"width": 1280, "height": 844}) as visited:
+        page = visited.page
+        page.goto(f"{service.base_url}/admin/")
+        sign_in(page, email, PASSWORD)
+        page.get_by_label("Code").fill(code_of(TOTP_SECRET))
+        press(page, "Continue")
+        expect(page.get_by_role("table", name="Queue and health")).to_be_visible()
+        yield visited
+        assert visited.complaints == []
+        assert visited.origins == {service.base_url}
+
+
+class TestStaff:
+    def test_look_at_the_glance_and_at_every_list(self, service, seen):
+        links = seen.page.locator("#content-main th[scope=row] a[href^='/admin/']")
+        for path in sorted({each.get_attribute("href") for each in links.all()}):
+            answer = seen.page.goto(service.base_url + path)
+
+            assert answer.status == 200, path
+
+    def test_approve_and_release_a_settlement(self, service, client, business, seen):
+        order = orders.card_payment(amount=52_000)
+        client.post("/api/payments", order)
+        day = business_day(datetime.now(tz=UTC)).isoformat()
+        batches = json.loads(service.command("settle", "--date", day, "--json").stdout)["batches"]
+        (batch,) = [one for one in batches if one["business"] == business["business"]]
+        page = seen.page
+        page.goto(f"{service.base_url}/admin/payments/settlementbatch/{batch['id']}/change/")
+
+        for decision, button in [("approved", "Approve"), ("released", "Release")]:
+            page.locator(f"#reason-{decision}").fill("The bank has the money.")
+            press(page, button)
+            expect(page.get_by_text(f"The batch is {decision}.")).to_be_visible()
+
+        expect(page.get_by_text("The bank has the money.").first).to_be_visible()
+        assert client.get(f"/api/payments/{order['reference']}").json()["settle_status"] == "released"
+
+    def test_give_unapplied_money_to_its_business(self, service, client, seen):
+        account = client.post("/api/virtual-accounts", orders.dynamic_account()).json()
+        payment = client.post("/api/payments", orders.transfer_payment(account["id"], amount=40_000)).json()
+        number = payment["virtual_account_details"]["account_number"]
+        client.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 40_100})
+        page = seen.page
+        page.goto(f"{service.base_url}/admin/virtual_accounts/unappliedmoney/")
+        with page.expect_navigation():
+            page.locator("#result_list tbody th a").first.click()
+
+        credit = page.locator("form", has=page.get_by_role("button", name="Credit the business"))
+        credit.get_by_label("Reason").fill("The customer pays the rest in cash")
+        press(page, "Credit the business")
+
+        expect(page.get_by_text("The customer pays the rest in cash").first).to_be_visible()
+        (naira,) = [one for one in client.get("/api/balance").json()["data"] if one["currency"] == "NGN"]
+        assert naira["available"] == 40_100
+
+    def test_send_a_delivery_again(self, service, client, business, seen):
+        with running_receiver() as receiver:
+            endpoint = ["--url", receiver.url, "--events", "payment"]
+            service.command("configure_webhook", "--business", business["business"], *endpoint)
+            order = orders.card_payment()
+            payment = client.post("/api/payments", order).json()
+            receiver.wait_for(1)
+            page = seen.page
+            page.goto(f"{service.base_url}/admin/webhooks/delivery/?q={payment['id']}")
+            with page.expect_navigation():
+                page.locator("#result_list tbody th a").first.click()
+
+            page.get_by_label("Reason").fill("They lost it")
+            press(page, "Replay")
+
+            first, second = receiver.wait_for(2)
+            assert first.body == second.body
