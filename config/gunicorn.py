@@ -19,7 +19,7 @@ _master = os.getpid()
 bind = env.text("WEB_BIND", default="127.0.0.1:8000")
 workers = env.number("WEB_WORKERS", default=2, minimum=1)
 threads = env.number("WEB_THREADS", default=4, minimum=1)
-worker_class = "gthread"
+worker_class = "config.web_worker.WebWorker"
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy in front keeps its own, so that it closes first
 timeout = 60  # seconds without a sign of life after which a process is replaced

@@ -39,6 +39,7 @@ class Call:
     status: int
     began_at: float
     seconds: float
+    failure: str = ""
 
 
 class Pace:
@@ -245,12 +246,13 @@ class Trade:
         """Make one call in its time; None where there is no answer."""
         self._pace.wait()
         began_at, began = time.time(), time.perf_counter()
+        answer, failure = None, ""
         try:
             answer = shop.get(target) if method == "GET" else shop.post(target, body)
-        except requests.RequestException:
-            answer = None
+        except requests.RequestException as error:
+            failure = repr(error)
         status = 0 if answer is None else answer.status_code
-        self.calls.append(Call(f"{method} {target}", status, began_at, time.perf_counter() - began))
+        self.calls.append(Call(f"{method} {target}", status, began_at, time.perf_counter() - began, failure))
         if answer is not None and status == 503 and not is_proper_refusal(answer):
             self.surprises.append((method, target, status, answer.text[:300]))
         return answer

@@ -1,0 +1,109 @@
+"""PostgreSQL's disk is full: whoever writes is told so, nothing is half done, and room is enough to go on."""
+
+import os
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.faults.postgresql import running_postgresql
+from tests.faults.processes import wait_until
+from tests.faults.promises import check_all
+from tests.faults.supervisor import supervised
+from tests.faults.trade import trading
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.xdist_group("faults"),
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(os.getuid() != 0, reason="mounts a disk of its own"),
+]
+
+SIZE = 256  # MiB
+
+
+@contextmanager
+def small_disk():
+    place = Path(tempfile.mkdtemp(prefix="sluice-disk-"))
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}m,mode=0755", "tmpfs", str(place)]
+    subprocess.run(mount, check=True, timeout=10)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True, timeout=10)
+        place.rmdir()
+
+
+def fill(disk: Path) -> Path:
+    """Leave no byte of room on a disk; return what takes it."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        piece = b"\0" * 1_048_576
+        for size in (len(piece), 4096):
+            try:
+                while file.write(piece[:size]):
+                    pass
+            except OSError:
+                continue
+    return ballast
+
+
+def use_up_the_log(stack):
+    """Have one segment of the write-ahead log after the other begun, until there is no room for the next."""
+    with suppress(psycopg.Error):
+        while True:
+            stack.query("SELECT pg_switch_wal()")
+            time.sleep(0.05)
+
+
+def refused(trade):
+    return sum(call.status == 503 for call in trade.calls)
+
+
+class TestDiskOfTheTables:
+    @pytest.mark.telling
+    def test_that_is_full_is_told_of_and_forgotten_when_there_is_room(self, listener, tmp_path):
+        with (
+            small_disk() as disk,
+            running_postgresql(disk / "data", has_log_elsewhere=True) as server,
+            supervised(tmp_path, server=server, receiver_url=listener.url) as stack,
+        ):
+            stack.have()
+            with trading(stack.shops) as trade:
+                ballast = fill(disk)
+                wait_until(lambda: refused(trade) >= 100, seconds=60, what="refusals")
+                ballast.unlink()
+                paid = len(trade.promises)
+                wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+
+            print(trade.summary())
+            assert server.running.poll() is None
+            assert "No space left on device" in server.log.read_text(errors="replace")
+            check_all(stack, listener, trade)
+
+
+class TestDiskOfTheWriteAheadLog:
+    def test_that_is_full_ends_the_server_and_costs_nothing_that_was_acknowledged(self, listener, tmp_path):
+        with (
+            small_disk() as disk,
+            running_postgresql(disk / "data") as server,
+            supervised(tmp_path, server=server, receiver_url=listener.url) as stack,
+        ):
+            stack.have()
+            with trading(stack.shops) as trade:
+                ballast = fill(disk)
+                use_up_the_log(stack)
+                wait_until(lambda: refused(trade) >= 100, seconds=60, what="refusals")
+                ballast.unlink()
+                if server.running.poll() is not None:  # it could not even recover: its supervisor starts it
+                    server.start()
+                paid = len(trade.promises)
+                wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+
+            print(trade.summary())
+            assert "PANIC" in server.log.read_text(errors="replace")
+            check_all(stack, listener, trade)

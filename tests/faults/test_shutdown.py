@@ -1,0 +1,108 @@
+"""Whoever is stopped or replaced under load finishes what he has begun: nobody is left without an answer."""
+
+import itertools
+import signal
+import time
+
+import pytest
+import requests
+
+from tests.clients import HttpClient
+from tests.faults.processes import wait_until
+from tests.faults.promises import check_all, check_events, wait_until_settled
+from tests.faults.shop import under_load
+from tests.faults.trade import trading
+
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
+
+HELD = "SELECT id FROM webhooks_delivery WHERE lease_token IS NOT NULL"
+
+
+def failed(trade):
+    """Return the calls that were not answered, or not served."""
+    return [call for call in trade.calls if call.status not in (200, 201)]
+
+
+class Balanced(HttpClient):
+    """Calls two hosts in turn, and the other one where the first takes no connection, as a proxy does."""
+
+    def __init__(self, base_urls, credentials):
+        super().__init__(base_urls[0], credentials)
+        self._hosts = [HttpClient(base_url, credentials) for base_url in base_urls]
+        self._turns = itertools.count()
+
+    def send(self, method, target, body=b"", *, headers=None):
+        first = next(self._turns) % 2
+        try:
+            return self._hosts[first].send(method, target, body, headers=headers)
+        except requests.ConnectionError as error:
+            if "Connection refused" not in str(error):
+                raise
+        return self._hosts[1 - first].send(method, target, body, headers=headers)
+
+
+class TestWeb:
+    @pytest.mark.telling
+    def test_that_is_reloaded_under_load_fails_no_request(self, stack, listener):
+        with trading(stack.shops) as trade:
+            for _ in range(3):
+                before = stack.web.children()
+                stack.web.running.send_signal(signal.SIGHUP)
+                wait_until(lambda: not before & stack.web.children(), seconds=40, what="new processes")  # noqa: B023
+                wait_until(lambda: len(stack.web.children()) == len(before), seconds=40, what="all of them")  # noqa: B023
+
+        assert failed(trade) == []
+        sent = check_all(stack, listener, trade)
+        print(f"{trade.summary()}; events by arrivals {dict(sent)}")
+
+
+class TestEverything:
+    def test_that_is_restarted_in_turn_under_load_fails_no_request_and_sends_nothing_twice(
+        self, stack, listener
+    ):
+        stack.have(workers=2)
+        other_web, other_url = stack.another_web()
+        shops = [Balanced((stack.base_url, other_url), shop.credentials) for shop in stack.shops]
+        try:
+            other_web.start()
+            wait_until(lambda: stack.answers(other_url), seconds=30, what="the other web")
+            with trading(shops) as trade:
+                for web, url in ((stack.web, stack.base_url), (other_web, other_url)) * 2:
+                    time.sleep(1)
+                    web.stop(seconds=40)
+                    web.start()
+                    wait_until(lambda: stack.answers(url), seconds=30, what="web")  # noqa: B023
+                for part in (*stack.workers, stack.beat):
+                    part.stop(seconds=40)
+                    part.start()
+                stack.wait_for_workers(2)
+        finally:
+            other_web.kill()
+
+        assert failed(trade) == []
+        sent = check_all(stack, listener, trade)
+        print(f"{trade.summary()}; events by arrivals {dict(sent)}")
+        assert sent.keys() == {1}
+
+
+class TestWorker:
+    @pytest.mark.telling
+    def test_finishes_what_is_in_flight_and_sends_nothing_twice(self, stack, listener):
+        (worker, _) = stack.workers
+        with under_load(stack.shops) as load:
+            for _ in range(2):
+                time.sleep(1)
+                listener.silent_until_told()
+                wait_until(lambda: len(listener.unanswered) >= 3, seconds=10, what="requests")
+                worker.running.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+                listener.hear_all()
+                worker.running.wait(timeout=20)
+                assert stack.query(HELD) == []  # no lease has to run out
+                worker.start()
+                stack.wait_for_workers(1)
+
+        assert load.given_up == []
+        wait_until_settled(stack)
+        listener.wait_for(set(load.acknowledged), seconds=1)
+        assert check_events(stack, listener).keys() == {1}
