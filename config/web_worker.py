@@ -5,7 +5,7 @@ from typing import Any
 from gunicorn.workers.gthread import ThreadWorker
 
 
-class WebWorker(ThreadWorker):  # type: ignore[misc]
+class WebWorker(ThreadWorker):
     """When it is stopped it takes what waits at the listener, and closes that at once.
 
     gunicorn's own takes nothing more and keeps the listener until its last request is finished: for seconds
