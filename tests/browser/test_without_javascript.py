@@ -1,0 +1,98 @@
+"""The core of the dashboard in a browser that runs no scripts."""
+
+import json
+import re
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chromium import visit
+from tests.browser.tour import press, sign_in
+from tests.receiver import running_receiver
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def page(service, browser):
+    """The owner of a new business, signed in."""
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    with visit(browser, java_script_enabled=False, viewport={"width": 390, "height": 844}) as seen:
+        seen.page.goto(f"{service.base_url}/dashboard/")
+        sign_in(seen.page, email, json.loads(made.stdout)["password"])
+        expect(seen.page).to_have_title("Overview · Ada Books")
+        yield seen.page
+        assert seen.complaints == []
+
+
+def follow(page, name):
+    with page.expect_navigation():
+        page.get_by_role("link", name=name, exact=True).first.click()
+
+
+def try_out(service, page, preset):
+    page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
+    press(page, "Sign and send")
+    expect(page.get_by_role("heading", level=2).filter(has_text=re.compile("Answer: 20"))).to_be_visible()
+
+
+class TestWithoutJavaScript:
+    def test_an_endpoint_is_set_and_a_delivery_sent_again(self, service, page):
+        with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
+            page.goto(f"{service.base_url}/dashboard/webhooks/")
+            page.get_by_label("Webhook URL").fill(receiver.url)
+            page.get_by_label("Enabled").check()
+            press(page, "Save")
+            expect(page.locator('[data-secret="hash-key"]')).to_be_visible()
+            try_out(service, page, "success")
+            receiver.wait_for(1)
+            page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
+            follow(page, "payment.success")
+
+            press(page, "Run the next attempt now")
+            receiver.wait_for(2)
+            until_shown(page, "Send again")
+            press(page, "Send again")
+
+            receiver.wait_for(3)
+
+    def test_a_payment_is_created_captured_and_refunded(self, service, page):
+        try_out(service, page, "authorise")
+        follow(page, "Open it")
+        follow(page, "Capture")
+        press(page, "Capture")
+        expect(page.get_by_text("Captured NGN 2,500.00.")).to_be_visible()
+        follow(page, "Refund")
+        page.get_by_label("Amount to refund").fill("200.00")
+        press(page, "Refund")
+
+        expect(page.get_by_text("Refunded NGN 200.00.")).to_be_visible()
+
+    def test_money_that_fits_no_payment_is_taken(self, service, page):
+        page.goto(f"{service.base_url}/dashboard/virtual-accounts/new/")
+        for label, text in {"First name": "Ada", "Last name": "Obi", "E-mail": "ada@shop.example",
+                            "Address": "12 Marina", "City": "Lagos", "State": "Lagos",
+                            "Postal code": "101241"}.items():  # fmt: skip
+            page.get_by_label(label, exact=True).fill(text)
+        press(page, "Create account")
+        try_out(service, page, "transfer")
+        try_out(service, page, "mismatch")
+        page.goto(f"{service.base_url}/dashboard/virtual-accounts/unapplied/")
+        follow(page, "NGN 2,501.00")
+
+        page.locator("#credit_reason").fill("The customer pays the rest in cash")
+        press(page, "Credit to the wallet")
+
+        expect(page.get_by_text("NGN 2,501.00 is in the wallet.")).to_be_visible()
+
+
+def until_shown(page, button):
+    """Load the page anew until what it waits for has happened: nothing here asks by itself."""
+    for _ in range(40):
+        if page.get_by_role("button", name=button).count():
+            return
+        page.wait_for_timeout(250)
+        page.reload()
+    pytest.fail(f"{button!r} never appeared")
