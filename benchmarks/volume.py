@@ -4,6 +4,8 @@ import psycopg
 
 DAYS = 90
 ATTEMPTS = 3  # of each delivery: two that fail, and the one that is heard
+HEARD = f"n = {ATTEMPTS} AND delivery.state = 'delivered'"
+DEAD = "copied.reference LIKE '%07'"  # one delivery in a hundred
 PAID, DECLINED, PAYOUT, WAITING = "bench-paid", "bench-declined", "bench-payout", "bench-waiting"
 COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position"
 
@@ -47,13 +49,14 @@ def fill(connection: psycopg.Connection, *, transactions: int) -> None:
         "payments_transaction copied JOIN payments_transaction kind ON kind.reference = CASE "
         f"WHEN copied.request_type = 'payout' THEN '{PAYOUT}' WHEN copied.status = 'failed' THEN '{DECLINED}' "
         f"ELSE '{PAID}' END JOIN webhooks_delivery one ON one.subject = kind.id "
-        "WHERE copied.status <> 'pending' AND copied.reference LIKE 'fill-%%' ORDER BY copied.id",
+        "WHERE copied.status <> 'pending' AND copied.reference LIKE 'fill-%' ORDER BY copied.id",
         {
             "id": "gen_random_uuid()",
             "subject": "copied.id",
+            "state": f"CASE WHEN {DEAD} THEN 'dead' ELSE one.state END",
             "created_at": "copied.finished_at",
             "attempts_made": f"{ATTEMPTS}",
-            "delivered_at": "copied.finished_at",
+            "delivered_at": f"CASE WHEN {DEAD} THEN NULL ELSE copied.finished_at END",
         },
     )
     _copy(
@@ -65,8 +68,9 @@ def fill(connection: psycopg.Connection, *, transactions: int) -> None:
             "delivery_id": "delivery.id",
             "number": "n",
             "started_at": "delivery.created_at + interval '30 seconds' * (n - 1)",
-            "status": f"CASE n WHEN {ATTEMPTS} THEN 200 ELSE 500 END",
-            "explanation": f"CASE n WHEN {ATTEMPTS} THEN '' ELSE 'It answered 500.' END",
+            "status": f"CASE WHEN {HEARD} THEN 200 ELSE 500 END",
+            "error": f"CASE WHEN {HEARD} THEN '' ELSE 'server_error' END",
+            "explanation": f"CASE WHEN {HEARD} THEN '' ELSE 'The endpoint answered 500.' END",
         },
         leave_out="id",
     )
