@@ -2,7 +2,7 @@
 
 >>> chart = columns([Column("1 Jan", (3, 1)), Column("2 Jan", (2, 0))])
 >>> chart.series, chart.top
-(['M0.5 100V40M1.5 100V60', 'M0.5 40V20'], 5)
+(['M0 100V40M1 100V60', 'M0 40V20'], 5)
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Column:
 class ColumnChart:
     """Its box is one wide for each column, and 100 high. A chart of 90 days is to be small as a page, too."""
 
-    series: Sequence[str]  # one path each, from the bottom up: a stroke for each bar
+    series: Sequence[
+        str
+    ]  # one path each, from the bottom up: a stroke for each bar, half a column too far left
     told: Sequence[str]  # of each column
     top: int  # the value at the upper edge
     first: str
@@ -42,17 +44,17 @@ class ColumnChart:
 def columns(given: Sequence[Column]) -> ColumnChart:
     """Stack each column's values; the tallest nearly fills the box."""
     top = round_up(max((sum(column.values) for column in given), default=0))
-    bars = [_stack(column, place + 0.5, top) for place, column in enumerate(given)]
+    bars = [_stack(column, place, top) for place, column in enumerate(given)]
     series = ["".join(each) for each in zip(*bars, strict=True)]
     labels = [column.label for column in given] or [""]
     return ColumnChart(series, [each.told for each in given], top, labels[0], labels[-1])
 
 
-def _stack(column: Column, x: float, top: int) -> list[str]:
+def _stack(column: Column, x: int, top: int) -> list[str]:
     """Return the stroke of each value; of nothing there is none."""
     heights = [BOX - total / top * BOX for total in accumulate(column.values, initial=0)]
     return [
-        f"M{x:g} {base:.3g}V{end:.3g}" if value > 0 else ""
+        f"M{x} {base:.3g}V{end:.3g}" if value > 0 else ""
         for value, base, end in zip(column.values, heights[:-1], heights[1:], strict=True)
     ]
 

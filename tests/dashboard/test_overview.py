@@ -241,6 +241,6 @@ class TestCharts:
         shown = overview(browser)
 
         assert shown.volume_chart.top == 100_000
-        assert shown.volume_chart.series == ["M29.5 100V30", ""]
+        assert shown.volume_chart.series == ["M29 100V30", ""]
         assert "NGN 700.00 by card" in shown.volume_chart.told[-1]
         assert [(each.code, each.count, each.share) for each in shown.declines] == [("20051", 2, 100)]
