@@ -48,7 +48,7 @@ test-long: install ## run what takes its time: whole stories, state machines, wh
 test-all: install ## run all tests that need no browser, and the faults that tell most
 	@$(PYTEST) -m "not e2e and (telling or not faults)" $(ARGS)
 
-test-faults: install ## kill, stop and restart everything under load (where DATABASE_URL and REDIS_URL point)
+test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest -m faults $(ARGS)
 
 test-browser: install ## run the browser tests (needs Chromium)

@@ -16,13 +16,19 @@ from tests.faults.processes import Process, wait_until
 from tests.journeys.service import free_port
 
 
+def find_programs() -> Path | None:
+    """Return the folder of PostgreSQL's programs, where it is installed."""
+    found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
+    return Path(found).parent if found else None
+
+
 class PostgreSQL(Process):
     """A cluster and its postmaster. The backends have sessions of their own: a kill meets the postmaster alone."""
 
     def __init__(self, folder: Path, *, data: Path, wal: Path | None = None) -> None:
         port = free_port()
-        found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        programs = Path(found).parent
+        programs = find_programs()
+        assert programs is not None, "PostgreSQL is not installed"
         as_user: dict[str, Any] = {}
         if os.getuid() == 0:  # PostgreSQL does not run as root
             for place in (folder, data.parent):
