@@ -88,7 +88,6 @@ class TestTableLockedByAnOperator:
 
 
 class TestRowLockedByAnOperator:
-    @pytest.mark.telling
     def test_stops_what_needs_it_and_nothing_else(self, stack, listener):
         trade = Trade(stack.shops, rate=50)
         shop = stack.shops[0]

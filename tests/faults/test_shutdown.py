@@ -45,7 +45,7 @@ class TestWeb:
     @pytest.mark.telling
     def test_that_is_reloaded_under_load_fails_no_request(self, stack, listener):
         with trading(stack.shops) as trade:
-            for _ in range(3):
+            for _ in range(2):
                 before = stack.web.children()
                 stack.web.running.send_signal(signal.SIGHUP)
                 wait_until(lambda: not before & stack.web.children(), seconds=40, what="new processes")  # noqa: B023
@@ -86,7 +86,6 @@ class TestEverything:
 
 
 class TestWorker:
-    @pytest.mark.telling
     def test_finishes_what_is_in_flight_and_sends_nothing_twice(self, stack, listener):
         (worker, _) = stack.workers
         with under_load(stack.shops) as load:
