@@ -39,15 +39,19 @@ def kill_at_random(stack, *, times):
         time.sleep(moments.uniform(0.5, 3))
         ended = [other for other, part in parts.items() if part.running.poll() is not None]
         assert ended == [], "ended by itself"
-        kills.append((time.time(), name))
         parts[name].kill()
         time.sleep(moments.uniform(0, 0.5))
         parts[name].start()
+        kills.append((time.time(), name))
     return kills
 
 
 def recoveries(kills, signs, *, of):
-    """Return, by part, the seconds from each kill to the next sign of life, unless another kill came before it."""
+    """Return, by part, the seconds from each start after a kill to the next sign of life.
+
+    Left out is where another kill came before it. A web process has to load the service within that time; of
+    PostgreSQL it begins when that takes connections again.
+    """
     relevant = [(at, name) for at, name in kills if name in of]
     ends = [at for at, _ in relevant[1:]] + [float("inf")]
     found = defaultdict(list)
