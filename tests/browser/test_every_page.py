@@ -60,6 +60,7 @@ def examine(page, width):
     }
 
 
+@pytest.mark.timeout(900)  # seconds: the longest leg has some sixty stops
 class TestEveryPage:
     @pytest.mark.parametrize("leg", LEGS)
     def test_fits_and_shuts_nobody_out(self, stage, browser, visited, leg):
