@@ -3,7 +3,10 @@ from django.db import OperationalError, connection
 
 from config import patience
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such limit."),
+]
 
 
 @pytest.fixture(autouse=True)

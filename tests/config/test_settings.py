@@ -143,7 +143,7 @@ class TestProduction:
 
         assert printed == (
             "__Host-session __Host-csrf True 31536000 "
-            "-c statement_timeout=30000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=60000\n"
+            "-c statement_timeout=30000 -c lock_timeout=3000 -c idle_in_transaction_session_timeout=60000\n"
         )
 
     def test_names_the_rails_without_a_connector(self):
