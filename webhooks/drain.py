@@ -51,9 +51,7 @@ IDLE_POLL = 0.5  # the same, while it lingers
 DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
 FINISH_PAUSE = 0.005  # seconds in which results gather
 LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
-LIFE = (
-    30.0  # seconds after which a task's drain makes room for the next: its worker can be stopped at any load
-)
+LIFE = 30.0  # seconds after which a task's drain makes room for the next: a worker can be stopped at any load
 
 
 class Drain:
@@ -86,6 +84,7 @@ class Drain:
         self._running: set[asyncio.Task[None]] = set()
         self._finishing: asyncio.Task[None] | None = None
         self._stopping = False
+        self._retired = False
         self.sent = 0
 
     def run(self) -> int:
@@ -99,9 +98,9 @@ class Drain:
         return self.sent
 
     @property
-    def is_leaving(self) -> bool:
-        """Tell whether it claims nothing more."""
-        return self._stopping
+    def has_retired(self) -> bool:
+        """Tell whether another one may begin beside it. One that was told to stop keeps its place to the end."""
+        return self._retired
 
     def stop(self) -> None:
         """Claim nothing more, and finish what is under way."""
@@ -129,13 +128,13 @@ class Drain:
                 if claimed or self._is_busy():
                     idle_until = time.monotonic() + self._linger
                 elif self._stopping or self._is_over(min(idle_until, ends_at)):
-                    self._stopping = True
+                    self._retired = True
                     return
                 self._finish_soon()
                 if not claimed:
                     await self._wait_for_news()
                 if time.monotonic() >= ends_at and not self._stopping:
-                    self._stopping = True
+                    self._stopping = self._retired = True
                     bell.ring()
 
     def _is_over(self, moment: float) -> bool:
@@ -296,7 +295,7 @@ def drain_once(*, linger: float = 0, life: float = math.inf, stopped: threading.
     """
     drain = Drain(linger=linger, life=life, silent=_silent)
     with _choosing:
-        running = next((one for one in _drains if not one.is_leaving), None)
+        running = next((one for one in _drains if not one.has_retired), None)
         if running is None:
             _drains.add(drain)
     if running is not None:
