@@ -10,8 +10,10 @@ from payments.identifiers import new_id
 from payments.models import (
     CardOperation,
     Challenge,
+    DayTotals,
     Reconciliation,
     ReconciliationLine,
+    RolledDay,
     SettlementBatch,
     SettlementItem,
     Tariff,
@@ -291,6 +293,18 @@ class TestConstraint:
                 reconciliation=made, result="matched", line=2, amount=1, day=today()
             )
 
+    def test_lets_a_business_s_day_have_one_total(self, ada):
+        total = {
+            "business": ada.business,
+            "day": RolledDay.objects.create(day=today()),
+            "tallies": [],
+            "unfinished": [],
+        }
+        DayTotals.objects.create(**total)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            DayTotals.objects.create(**total)
+
     def test_of_every_name_is_tried_above(self):
         names = {
             constraint.name
@@ -303,7 +317,7 @@ class TestConstraint:
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
             "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
             "one_batch_per_day_and_number", "refund_in_one_live_batch",
-            "lines_have_the_sides_they_compare",
+            "lines_have_the_sides_they_compare", "one_total_per_business_and_day",
         }  # fmt: skip
         assert names == tried
 
