@@ -159,7 +159,8 @@ def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
     payments = Transaction.objects.filter(pk__in=chosen)
     if chosen:
         item = {"batch": batch.pk, "transaction": F("id"), "gross": GROSS, "fee": F("fee")}
-        insert_selected(SettlementItem, payments, item | {"refunded": 0, "is_live": True})
+        in_order = payments.order_by("finished_at", "id")
+        insert_selected(SettlementItem, in_order, item | {"refunded": 0, "is_live": True})
         batch_moves.follow(payments, SettleStatus.INITIATED, now=now)
     return len(chosen)
 
@@ -168,7 +169,7 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
     """Net the refunds and what earlier batches could not cover, and hand the batch over to the bank."""
     insert_selected(
         SettlementItem,
-        _refunds_to_net(batch),
+        _refunds_to_net(batch).order_by("finished_at", "id"),
         {
             "batch": batch.pk,
             "transaction": F("transaction_id"),

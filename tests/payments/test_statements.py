@@ -38,6 +38,17 @@ class TestStatement:
             ("refund", "refund-1", "order-1", -10_000),
         ]
 
+    def test_lists_payments_in_the_order_they_succeeded(self, api):
+        api.post("/api/payments", orders.card_payment(reference="captured-last", capture=False))
+        pay(api, reference="paid-first")
+        pay(api, reference="paid-second")
+        assert api.post("/api/payments/captured-last/capture").json()["status"] == "success"
+        (batch,) = settle()
+
+        references = [one.reference for one in statement(batch).lines()]
+
+        assert references == ["paid-first", "paid-second", "captured-last"]
+
     def test_adds_up_to_what_goes_to_the_wallet(self, api):
         pay(api, reference="order-1", amount=50_000)
         decide(*settle(), "approve", "release")
