@@ -140,6 +140,7 @@ MFA_FORMS = {
     "login_webauthn": "dashboard.passkey_forms.SignIn",
     "reauthenticate_webauthn": "dashboard.passkey_forms.Confirmation",
 }
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth notes an address without that mark when a password is reset
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_TOTP_TOLERANCE = 1  # a code's neighbours: clocks differ
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -170,6 +170,18 @@ class TestForgottenPassword:
         assert sign_in(Client(), NEW).status_code == 302
         assert "no longer works" in Client().get(address).content.decode()
 
+    def test_keeps_nobody_from_setting_an_app_up(self, visitor, ada_member, settings):
+        visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
+        form = visitor.get(self.link(settings), follow=True).redirect_chain[-1][0]
+        visitor.post(form, {"password1": NEW, "password2": NEW})
+        browser = Client()
+        sign_in(browser, NEW)
+
+        page = browser.get("/dashboard/account/app/")
+
+        assert page.status_code == 200
+        assert 'name="code"' in page.content.decode()
+
     def test_sounds_the_same_for_an_address_that_nobody_has(self, visitor, ada_member):
         answers = [
             visitor.post("/dashboard/login/forgotten/", {"email": email})
