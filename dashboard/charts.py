@@ -28,9 +28,8 @@ class Column:
 class ColumnChart:
     """Its box is one wide for each column, and 100 high. A chart of 90 days is to be small as a page, too."""
 
-    series: Sequence[
-        str
-    ]  # one path each, from the bottom up: a stroke for each bar, half a column too far left
+    # A path each, from the bottom up: a stroke for each bar, half a column too far left.
+    series: Sequence[str]
     told: Sequence[str]  # of each column
     top: int  # the value at the upper edge
     first: str

@@ -85,15 +85,14 @@ class Overview:
     balances: Sequence[Balance]
     alerts: Sequence[str]
     currency: str  # of the chart
-
-    @property
-    def volume_top(self) -> str:
-        return money(self.volume_chart.top, self.currency)
-
     recent: Sequence[Transaction]
     webhook: WebhookHealth
     keys: Sequence[ApiKey]
     first_steps: FirstSteps
+
+    @property
+    def volume_top(self) -> str:
+        return money(self.volume_chart.top, self.currency)
 
 
 def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overview:

@@ -1,5 +1,6 @@
 """Settlement batches: looked at, downloaded, and approved, released or rejected by whoever may."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django import forms
@@ -19,12 +20,17 @@ from payments.services import batch_decisions, statements
 from payments.settle_moves import BATCH_MOVES
 
 MAY_DECIDE = "payments.decide_settlementbatch"
+DECISIONS: dict[str, Callable[..., object]] = {  # by the state that a batch gets
+    "approved": batch_decisions.approve,
+    "released": batch_decisions.release,
+    "rejected": batch_decisions.reject,
+}
 
 
 class DecisionForm(forms.Form):
     """What somebody decides about a batch: the state it gets."""
 
-    decision = forms.ChoiceField(choices=[(state, state) for state in ("approved", "released", "rejected")])
+    decision = forms.ChoiceField(choices=[(state, state) for state in DECISIONS])
     reason = forms.CharField(max_length=255)
 
 
@@ -89,14 +95,8 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         return redirect("admin:payments_settlementbatch_change", batch_id)
 
     def _decide(self, request: HttpRequest, batch_id: UUID, *, decision: str, reason: str) -> None:
-        actor, now = person_acting(request), timezone.now()
         try:
-            if decision == "approved":
-                batch_decisions.approve(batch_id, reason=reason, actor=actor, now=now)
-            elif decision == "released":
-                batch_decisions.release(batch_id, reason=reason, actor=actor, now=now)
-            else:
-                batch_decisions.reject(batch_id, reason=reason, actor=actor, now=now)
+            DECISIONS[decision](batch_id, reason=reason, actor=person_acting(request), now=timezone.now())
         except InvalidState as refused:
             messages.error(request, str(refused.detail))
         else:
