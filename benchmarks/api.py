@@ -24,8 +24,8 @@ import psycopg
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
+from benchmarks.copies import others_of_a_transaction  # noqa: E402
 from benchmarks.figures import Figure  # noqa: E402
-from benchmarks.in_process import columns_to_copy  # noqa: E402
 from benchmarks.load import Measured, drive, http_request  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
 from benchmarks.pgbench import pgbench_rate  # noqa: E402
@@ -138,7 +138,7 @@ class Bench:
         """Bring the table to this many rows by copying one of them."""
         with self._connect() as connection:
             (present,) = connection.execute("SELECT count(*) FROM payments_transaction").fetchone() or (0,)
-            others = columns_to_copy(connection)
+            others = others_of_a_transaction(connection)
             started = time.monotonic()
             connection.execute(
                 f"INSERT INTO payments_transaction (id, reference, {others}) "

@@ -5,8 +5,9 @@ They are written as publishing writes them, and nobody is told.
 
 import sys
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import cycle, islice
+from typing import Any
 
 import django
 from django.utils import timezone
@@ -36,30 +37,34 @@ DATA = {
 }
 
 
+def delivery_to(business: Any, *, now: datetime) -> Any:
+    """Return the row that tells a business of one more success, not yet inserted."""
+    from webhooks.models import Event  # noqa: PLC0415
+    from webhooks.services import prepare  # noqa: PLC0415
+
+    (delivery,) = prepare(
+        event=Event.PAYMENT_SUCCESS,
+        business=business,
+        endpoint=business.webhook_endpoint,
+        subject=uuid.uuid4(),
+        data=lambda: DATA,
+        now=now,
+    )
+    return delivery
+
+
 def main() -> None:
     django.setup()
     from django.db import connection  # noqa: PLC0415  (models need the settings)
 
     from merchants.models import Business  # noqa: PLC0415
-    from webhooks.models import Delivery, Event  # noqa: PLC0415
-    from webhooks.services import prepare  # noqa: PLC0415
+    from webhooks.models import Delivery  # noqa: PLC0415
 
     count, first, shops = (int(word) for word in (*sys.argv[1:], "0", "1000000")[:3])
     listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
     businesses = list(listening.order_by("name")[first : first + shops])
     now = timezone.now() - timedelta(seconds=1)
-    rows = [
-        row
-        for business in islice(cycle(businesses), count)
-        for row in prepare(
-            event=Event.PAYMENT_SUCCESS,
-            business=business,
-            endpoint=business.webhook_endpoint,
-            subject=uuid.uuid4(),
-            data=lambda: DATA,
-            now=now,
-        )
-    ]
+    rows = [delivery_to(business, now=now) for business in islice(cycle(businesses), count)]
     Delivery.objects.bulk_create(rows, batch_size=500)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
-from psycopg import Connection
-
 from tests.journeys.service import postgresql_database
 
 
@@ -38,11 +36,3 @@ def own_database() -> Iterator[str]:
             yield url
         finally:
             connections.close_all()
-
-
-def columns_to_copy(connection: Connection) -> str:
-    """Return the names of a transaction's columns that a copy of it shares."""
-    names = connection.execute(
-        "SELECT column_name FROM information_schema.columns WHERE table_name = 'payments_transaction'"
-    )
-    return ", ".join(name for (name,) in names.fetchall() if name not in {"id", "reference"})

@@ -25,8 +25,9 @@ from psycopg import Connection
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
+from benchmarks.copies import others_of_a_transaction  # noqa: E402
 from benchmarks.figures import Figure  # noqa: E402
-from benchmarks.in_process import columns_to_copy, own_database  # noqa: E402
+from benchmarks.in_process import own_database  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
 from benchmarks.pgbench import pgbench_rate  # noqa: E402
 
@@ -174,7 +175,7 @@ def fill(connection: Connection, transactions: int, *, businesses: int = 100) ->
     now = timezone.now()
     for business in BusinessFactory.create_batch(businesses):
         captured_payment(business=business, now=now)
-    others = columns_to_copy(connection)
+    others = others_of_a_transaction(connection)
     connection.execute(
         f"INSERT INTO payments_transaction (id, reference, {others}) "
         f"SELECT gen_random_uuid(), 'fill-' || gen_random_uuid(), {others} "

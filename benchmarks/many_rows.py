@@ -7,7 +7,8 @@ from statistics import median
 
 from psycopg import Connection
 
-from benchmarks.figures import Figure
+from benchmarks.copies import copy_of
+from benchmarks.figures import Figure, seconds_of
 
 DAYS = 400
 # An id that begins with its moment, as ours do; the last digits are the row's number.
@@ -16,23 +17,13 @@ ID_AT = """(lpad(to_hex((extract(epoch FROM {at}) * 1000)::bigint), 12, '0')
 ID = ID_AT.format(at="at", number="n")
 
 
-def columns_of(connection: Connection, table: str) -> list[str]:
-    found = connection.execute(
-        "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position",
-        [table],
-    )
-    return [name for (name,) in found.fetchall()]
-
-
 def copy_row(connection: Connection, table: str, rows: int, changes: Mapping[str, str]) -> None:
     """Copy the table's first row so often; `changes` are SQL, of the copy's number `n` and its moment `at`."""
-    columns = columns_of(connection, table)
-    values = ", ".join(changes.get(name, f"one.{name}") for name in columns)
-    connection.execute(
-        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} "
-        f"FROM (SELECT * FROM {table} LIMIT 1) one, generate_series(1, {rows}::bigint) n, "
+    source = (
+        f"(SELECT * FROM {table} LIMIT 1) one, generate_series(1, {rows}::bigint) n, "
         f"LATERAL (SELECT now() - interval '{DAYS} days' * (1 - n::float / {rows}) AS at) moment"
     )
+    connection.execute(copy_of(connection, table, source, changes))
 
 
 @contextmanager
@@ -62,12 +53,6 @@ def timed(what: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
     print(f"    {what} in {time.perf_counter() - started:.1f} s", flush=True)
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def p50(name: str, work: Callable[[], object], *, times: int = 60) -> Figure:

@@ -8,13 +8,12 @@ import json
 import random
 import sys
 import time
-import uuid
 from itertools import cycle
 
 import django
 from django.utils import timezone
 
-from benchmarks.backlog import DATA
+from benchmarks.backlog import delivery_to
 
 
 def main() -> None:
@@ -22,8 +21,6 @@ def main() -> None:
     from merchants import rows  # noqa: PLC0415  (models need the settings)
     from merchants.models import Business  # noqa: PLC0415
     from webhooks import bell  # noqa: PLC0415
-    from webhooks.models import Event  # noqa: PLC0415
-    from webhooks.services import prepare  # noqa: PLC0415
 
     rate, seconds, first = (float(word) for word in (*sys.argv[1:], "0")[:3])
     listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
@@ -34,14 +31,7 @@ def main() -> None:
     started = time.monotonic()
     for number in range(int(rate * seconds)):
         business = next(turns)
-        (delivery,) = prepare(
-            event=Event.PAYMENT_SUCCESS,
-            business=business,
-            endpoint=business.webhook_endpoint,
-            subject=uuid.uuid4(),
-            data=lambda: DATA,
-            now=timezone.now(),
-        )
+        delivery = delivery_to(business, now=timezone.now())
         rows.insert(delivery)
         if "/hang/" not in business.webhook_endpoint.url:
             committed[str(delivery.pk)] = time.time()

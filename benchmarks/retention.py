@@ -20,17 +20,17 @@ from psycopg import Connection
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks.figures import Figure  # noqa: E402
+from benchmarks.backlog import delivery_to  # noqa: E402
+from benchmarks.copies import columns_of, copy_of, others_of_a_transaction  # noqa: E402
+from benchmarks.figures import Figure, seconds_of  # noqa: E402
 from benchmarks.in_process import own_database  # noqa: E402
 from benchmarks.many_rows import (  # noqa: E402
     DAYS,
     ID,
     ID_AT,
-    columns_of,
     copy_row,
     filling,
     p50,
-    seconds_of,
     sizes,
     timed,
 )
@@ -107,20 +107,10 @@ def fill_attempts(connection: Connection, businesses: list[Any], rows: int) -> N
     """Four deliveries to five attempts; bodies and answers of the last 90 days only, as `purge` leaves them."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from benchmarks.backlog import DATA  # noqa: PLC0415
-    from webhooks.models import Attempt, Event  # noqa: PLC0415
-    from webhooks.services import prepare  # noqa: PLC0415
+    from webhooks.models import Attempt  # noqa: PLC0415
 
     now = timezone.now()
-    [business] = businesses[:1]
-    [row] = prepare(
-        event=Event.PAYMENT_SUCCESS,
-        business=business,
-        endpoint=business.webhook_endpoint,
-        subject=uuid4(),
-        data=lambda: DATA,
-        now=now,
-    )
+    row = delivery_to(businesses[0], now=now)
     row.state, row.delivered_at, row.attempts_made, row.next_attempt_at = "delivered", now, 1, None
     row.save(force_insert=True)
     Attempt.objects.create(
@@ -143,18 +133,21 @@ def fill_attempts(connection: Connection, businesses: list[Any], rows: int) -> N
             },
         )
     with filling(connection, "webhooks_attempt"):
-        others = [
-            name
-            for name in columns_of(connection, "webhooks_attempt")
-            if name not in {"id", "delivery_id", "number", "started_at", "excerpt"}
-        ]
         connection.execute(
-            f"INSERT INTO webhooks_attempt (delivery_id, number, started_at, excerpt, {', '.join(others)}) "
-            "SELECT delivery.id, n, delivery.created_at, CASE WHEN delivery.body = '' THEN '' ELSE one.excerpt END, "
-            f"{', '.join(f'one.{name}' for name in others)} "
-            "FROM webhooks_delivery delivery, (SELECT * FROM webhooks_attempt LIMIT 1) one, LATERAL "
-            "generate_series(1, CASE WHEN get_byte(uuid_send(delivery.id), 15) % 4 = 0 THEN 2 ELSE 1 END) n "
-            "WHERE delivery.id <> one.delivery_id"
+            copy_of(
+                connection,
+                "webhooks_attempt",
+                "webhooks_delivery delivery, (SELECT * FROM webhooks_attempt LIMIT 1) one, LATERAL "
+                "generate_series(1, CASE WHEN get_byte(uuid_send(delivery.id), 15) % 4 = 0 THEN 2 ELSE 1 END) n "
+                "WHERE delivery.id <> one.delivery_id",
+                {
+                    "delivery_id": "delivery.id",
+                    "number": "n",
+                    "started_at": "delivery.created_at",
+                    "excerpt": "CASE WHEN delivery.body = '' THEN '' ELSE one.excerpt END",
+                },
+                but=frozenset({"id"}),
+            )
         )
 
 
@@ -165,12 +158,10 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
     from django.http import QueryDict  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from benchmarks.backlog import DATA  # noqa: PLC0415
     from dashboard.pages import BY_MOMENT, page_of  # noqa: PLC0415
     from dashboard.webhooks.forms import DeliveryFilter  # noqa: PLC0415
     from webhooks import claiming  # noqa: PLC0415
-    from webhooks.models import Delivery, Event  # noqa: PLC0415
-    from webhooks.services import prepare  # noqa: PLC0415
+    from webhooks.models import Delivery  # noqa: PLC0415
 
     def page(query: str) -> None:
         form = DeliveryFilter(QueryDict(query))
@@ -181,16 +172,7 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
     yield p50("the same, of those that are dead", lambda: page("state=dead"))
     now = timezone.now()
     Delivery.objects.bulk_create(
-        row
-        for number in range(70 * AT_ONCE)
-        for row in prepare(
-            event=Event.PAYMENT_SUCCESS,
-            business=businesses[number % BUSINESSES],
-            endpoint=businesses[number % BUSINESSES].webhook_endpoint,
-            subject=uuid4(),
-            data=lambda: DATA,
-            now=now,
-        )
+        delivery_to(businesses[number % BUSINESSES], now=now) for number in range(70 * AT_ONCE)
     )
 
     def claim() -> None:
@@ -254,11 +236,9 @@ def compare_attempts(connection: Connection, rounds: int) -> Iterator[Figure]:
 
 def insert_rate(connection: Connection, table: str, deliveries: list[UUID], number: int) -> float:
     """Write attempts as results are written: a hundred in a statement, committed."""
-    others = [
-        name
-        for name in columns_of(connection, "webhooks_attempt")
-        if name not in {"id", "delivery_id", "number", "started_at"}
-    ]
+    others = columns_of(
+        connection, "webhooks_attempt", but=frozenset({"id", "delivery_id", "number", "started_at"})
+    )
     connection.execute("DROP TABLE IF EXISTS one")
     connection.execute(
         "CREATE TEMPORARY TABLE one AS SELECT * FROM webhooks_attempt ORDER BY id DESC LIMIT 1"
@@ -369,9 +349,7 @@ def copy_transactions_by_month(connection: Connection) -> None:
 
 def compare_transactions(connection: Connection, businesses: list[Any], rounds: int) -> Iterator[Figure]:
     """Creating a transaction, and a page of the newest, in turns."""
-    others = ", ".join(
-        name for name in columns_of(connection, "payments_transaction") if name not in {"id", "reference"}
-    )
+    others = others_of_a_transaction(connection)
     connection.execute("DROP TABLE IF EXISTS one")
     connection.execute(
         "CREATE TEMPORARY TABLE one AS SELECT * FROM payments_transaction ORDER BY id DESC LIMIT 1"

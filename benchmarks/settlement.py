@@ -6,15 +6,15 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks.figures import Figure  # noqa: E402
-from benchmarks.in_process import columns_to_copy, own_database  # noqa: E402
+from benchmarks.copies import others_of_a_transaction  # noqa: E402
+from benchmarks.figures import Figure, seconds_of  # noqa: E402
+from benchmarks.in_process import own_database  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
 
 
@@ -34,7 +34,7 @@ def fill(url: str, payments: int, businesses: int) -> None:
     from tests.transactions import captured_payment  # noqa: PLC0415
 
     with psycopg.connect(url, autocommit=True) as connection:
-        others = columns_to_copy(connection)
+        others = others_of_a_transaction(connection)
         for number in range(businesses):
             business = Business.objects.create(name=f"Business {number}")
             paid = captured_payment(business=business, now=timezone.now())
@@ -73,12 +73,6 @@ def settle(payments: int) -> Iterator[Figure]:
     left = Transaction.objects.exclude(settle_status="released").count()
     if left:
         raise SystemExit(f"{left} payments were not released")
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 PARTS: dict[str, Part] = {"settlement": settlement}

@@ -31,10 +31,9 @@ sys.path.insert(0, str(PROJECT))
 
 from benchmarks.figures import Figure, percentile  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.stack import Stack, stack, wait_until  # noqa: E402
+from benchmarks.stack import Process, Stack, child_of, memory, stack, wait_until  # noqa: E402
 from tests import orders  # noqa: E402
 from tests.clients import Credentials, signed_headers  # noqa: E402
-from tests.faults.processes import Process  # noqa: E402
 from tests.journeys.service import free_port, wait_until_open  # noqa: E402
 
 SHOPS = 8
@@ -82,8 +81,7 @@ def start(running: Stack, port: int, exits: ExitStack) -> dict[str, Process]:
     [web] = exits.enter_context(
         running.running("gunicorn", "-c", "config/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}")
     )
-    assert web.running is not None  # noqa: S101  (it was started)
-    wait_until_open(port, web.running)
+    wait_until_open(port, child_of(web))
     wait_until(lambda: is_ready(port), seconds=60, what="web")
     return {"web": web, "worker": worker, "beat": beat}
 
@@ -199,7 +197,7 @@ class Watch:
             self._due += self._every
             for name, process in self._processes.items():
                 for place, pid in enumerate(pids_of(process)):
-                    self._memory[f"{name} {place}" if place else name].append(resident(pid))
+                    self._memory[f"{name} {place}" if place else name].append(memory(pid, "VmRSS"))
 
     def figures(self) -> Iterator[Figure]:
         for name, taken in self._memory.items():
@@ -212,8 +210,7 @@ class Watch:
 
 def pids_of(process: Process) -> list[int]:
     """Return the process and its children, which share its group, the eldest first."""
-    assert process.running is not None  # noqa: S101  (it was started)
-    group, found = process.running.pid, []
+    group, found = child_of(process).pid, []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
@@ -222,11 +219,6 @@ def pids_of(process: Process) -> list[int]:
         if int(fields[2]) == group:
             found.append(int(stat.parent.name))
     return sorted(found)
-
-
-def resident(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
 def events(running: Stack, database: Connection) -> Iterator[Figure]:

@@ -158,8 +158,13 @@ def child_of(process: Process) -> "subprocess.Popen[bytes]":
 
 def peak_memory(process: Process) -> float:
     """Return the most memory that a process has held at once, in MB."""
-    lines = Path(f"/proc/{child_of(process).pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+    return memory(child_of(process).pid, "VmHWM")
+
+
+def memory(pid: int, what: str) -> float:
+    """Return what the kernel says of a process's memory, in MB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(what)).split()[1]) / 1024
 
 
 def cpu_share(processes: list[Process], *, seconds: float) -> float:

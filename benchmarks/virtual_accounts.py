@@ -24,6 +24,7 @@ import psycopg
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
+from benchmarks.copies import copy_of  # noqa: E402
 from benchmarks.figures import Figure, percentile  # noqa: E402
 from benchmarks.load import drive, http_request  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
@@ -38,7 +39,6 @@ CONNECTIONS = 16
 SMALL_POOL = 10_000
 SERIALS_OF_OUR_OWN = 500_000_000  # far from those that the service gives out
 PACE = 25  # requests a second where it is latency that counts: the machine is not to be busy with them
-COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position"
 
 
 class Bank:
@@ -241,9 +241,12 @@ def fall_due(running: Bank, count: int) -> None:
             copy_of(
                 connection,
                 "virtual_accounts_session",
-                source="virtual_accounts_accountnumber number WHERE number.number >= %s AND number.holder_id IS NOT NULL",
-                like="id = %s",
-                changes={
+                like_one(
+                    "virtual_accounts_session",
+                    "id = %s",
+                    "virtual_accounts_accountnumber WHERE number >= %s AND holder_id IS NOT NULL",
+                ),
+                {
                     "id": "gen_random_uuid()",
                     "number_id": "source.number",
                     "opened_at": "now() - interval '1 hour'",
@@ -256,9 +259,12 @@ def fall_due(running: Bank, count: int) -> None:
             copy_of(
                 connection,
                 "payments_transaction",
-                source="virtual_accounts_session session WHERE session.number_id >= %s AND session.status = 'pending'",
-                like="session_id = %s",
-                changes={
+                like_one(
+                    "payments_transaction",
+                    "session_id = %s",
+                    "virtual_accounts_session WHERE number_id >= %s AND status = 'pending'",
+                ),
+                {
                     "id": "gen_random_uuid()",
                     "reference": "'due-' || gen_random_uuid()",
                     "session_id": "source.id",
@@ -270,16 +276,9 @@ def fall_due(running: Bank, count: int) -> None:
         connection.execute("CHECKPOINT")
 
 
-def copy_of(
-    connection: psycopg.Connection, table: str, *, source: str, like: str, changes: dict[str, str]
-) -> str:
-    """Return the statement that copies one row of a table for each row of a source, with changes."""
-    names = [name for (name,) in connection.execute(COLUMNS, [table])]
-    values = ", ".join(changes.get(name, f"one.{name}") for name in names)
-    return (
-        f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} "
-        f"FROM (SELECT * FROM {table} WHERE {like}) one, (SELECT * FROM {source}) source"
-    )
+def like_one(table: str, which: str, source: str) -> str:
+    """Return what is copied from: one row of a table, beside each row of a source."""
+    return f"(SELECT * FROM {table} WHERE {which}) one, (SELECT * FROM {source}) source"
 
 
 PARTS: dict[str, Part] = {

@@ -1,0 +1,33 @@
+"""Fills tables by copying rows that the service itself has written."""
+
+from collections.abc import Mapping
+
+from psycopg import Connection
+
+
+def columns_of(connection: Connection, table: str, *, but: frozenset[str] = frozenset()) -> list[str]:
+    """Return the names of a table's columns, in their order."""
+    found = connection.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position",
+        [table],
+    )
+    return [name for (name,) in found.fetchall() if name not in but]
+
+
+def others_of_a_transaction(connection: Connection) -> str:
+    """Return the columns that a copy of a transaction shares with it, as SQL."""
+    return ", ".join(columns_of(connection, "payments_transaction", but=frozenset({"id", "reference"})))
+
+
+def copy_of(
+    connection: Connection,
+    table: str,
+    source: str,
+    changes: Mapping[str, str],
+    *,
+    but: frozenset[str] = frozenset(),
+) -> str:
+    """Return the statement that copies the row `one` of a source, for each of the source's rows, with changes in SQL."""
+    columns = columns_of(connection, table, but=but)
+    values = ", ".join(changes.get(name, f"one.{name}") for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {source}"
