@@ -10,13 +10,14 @@ import time
 from typing import Any
 
 import structlog
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, connection
+
+from merchants import locks
 
 log = structlog.get_logger("sluice.database")
 
 BRIEF = "100ms"
 CALM_AFTER = 2.0  # seconds after the last wait in vain
-LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code
 
 _impatient_until = 0.0
 
@@ -24,7 +25,7 @@ _impatient_until = 0.0
 def note(error: Exception) -> None:
     """Take note of a database error that a request ended with."""
     global _impatient_until  # noqa: PLW0603  (a fact about the process)
-    if isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
+    if locks.is_waiting_in_vain(error):
         _impatient_until = time.monotonic() + CALM_AFTER
 
 

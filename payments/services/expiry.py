@@ -8,6 +8,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 
+from merchants import locks
 from merchants.clock import database_now
 from payments.models import Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
@@ -37,14 +38,11 @@ def expire(transaction_ids: list[UUID], *, now: datetime) -> Iterator[bool]:
     for transaction_id in transaction_ids:
         try:
             yield expire_one(transaction_id, now=now)
-        except (OperationalError, InterfaceError):
-            raise  # the database is away: for all of them
         except Exception as error:
-            # Whatever is wrong with this one, the others must end too. What a database error says stays out
-            # of the log: it may quote a row's values.
-            log.exception(
-                "expiry failed", id=str(transaction_id), exc_info=not isinstance(error, DatabaseError)
-            )
+            # Whatever is wrong with this one, the others must end too.
+            if _is_database_away(error):
+                raise
+            _log_failure(error, id=str(transaction_id))
             yield False
 
 
@@ -87,10 +85,14 @@ def expire_session_of(account_id: UUID, *, now: datetime) -> bool:
     """End the session of a static account if its time is over, should the schedule be behind.
 
     Over by the caller's clock and by the database's, which decides about transfers.
+
+    :raises OperationalError: somebody keeps its payment locked
     """
     try:
         return _expire_batch(now=min(now, database_now()), limit=1, without=set(), account_id=account_id) > 0
-    except SessionsNotExpired:
+    except SessionsNotExpired as refused:
+        if isinstance(refused.__cause__, OperationalError):
+            raise refused.__cause__ from None
         return False
 
 
@@ -100,17 +102,23 @@ def _expire_batch(*, now: datetime, limit: int, without: set[UUID], account_id: 
     try:
         payments = lock_of_sessions(expired)
         finishing.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
-    except (OperationalError, InterfaceError):
-        raise  # the database is away
     except Exception as error:
-        session_ids = [session.pk for session in expired]
-        log.exception(
-            "expiry failed",
-            sessions=[str(session_id) for session_id in session_ids[:1]],
-            exc_info=not isinstance(error, DatabaseError),
-        )
-        raise SessionsNotExpired(session_ids) from None
+        if _is_database_away(error):
+            raise
+        _log_failure(error, sessions=[str(session.pk) for session in expired[:1]])
+        raise SessionsNotExpired([session.pk for session in expired]) from error
     return len(expired)
+
+
+def _is_database_away(error: Exception) -> bool:
+    """Return whether an error concerns all that is due; a row that somebody keeps locked is one row's matter."""
+    return isinstance(error, OperationalError | InterfaceError) and not locks.is_about_a_lock(error)
+
+
+def _log_failure(error: Exception, **which: object) -> None:
+    """Log what happened. What a database error says stays out of the log: it may quote a row's values."""
+    told = None if isinstance(error, DatabaseError) else error
+    log.error("expiry failed", error=type(error).__name__, exc_info=told, **which)
 
 
 @database.atomic

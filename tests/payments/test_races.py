@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from django.db import connection
 
 from payments.identifiers import TraceNumbers
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
@@ -12,7 +13,7 @@ from payments.services import captures, challenges, expiry, refunds, requery
 from payments.services.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory
-from tests.racing import racers
+from tests.racing import kept_locked, racers
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -150,6 +151,20 @@ class TestTheEndOfAnAuthorisation:
                 assert payment.response_code == codes[done.kind if done else None]
                 assert len(finishes(payment)) == 1
                 assert not payment.operations.exclude(status="success").exists()
+
+
+class TestExpiry:
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
+    def test_goes_past_a_payment_that_an_operator_keeps_locked(self, business):
+        locked, other = [authorised_payment(business=business, now=NOON) for _ in range(2)]
+        end = max(locked.expires_at, other.expires_at)
+
+        with kept_locked(locked):
+            assert list(expiry.expire([locked.pk, other.pk], now=end)) == [False, True]
+
+        assert finishes(locked) == []
+        assert finishes(other) == [("failed", "expiry")]
+        assert expire(locked, now=end) == [True]
 
 
 class TestRequery:

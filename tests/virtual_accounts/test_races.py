@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from payments.models import Transaction
@@ -14,7 +15,7 @@ from payments.services.transfers import Notice
 from payments.services.virtual_account_payments import SessionOpen
 from tests import orders
 from tests.factories import BusinessFactory
-from tests.racing import racers
+from tests.racing import kept_locked, racers
 from tests.transactions import start
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
@@ -277,3 +278,17 @@ class TestExpiry:
         assert Delivery.objects.count() == 300
         assert Session.objects.filter(status="expired").count() == 300
         assert {finishes(payment)[0] for payment in payments} == {("failed", "expiry")}
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
+    def test_goes_past_a_payment_that_an_operator_keeps_locked(self, dynamic):
+        locked, *others = [pay_into(dynamic) for _ in range(4)]
+        end = timezone.now() + timedelta(days=400)
+
+        with kept_locked(locked):
+            assert expire(at=end) == 3
+        assert {finishes(payment)[0] for payment in others} == {("failed", "expiry")}
+        assert finishes(locked) == []
+        assert Session.objects.get(payment=locked).status == "pending"
+
+        assert expire(at=end) == 1
+        assert finishes(locked) == [("failed", "expiry")]
