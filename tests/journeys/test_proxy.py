@@ -1,0 +1,167 @@
+"""The proxy that operators are given, docs/operations/nginx.conf, in front of a running service."""
+
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPSConnection
+from pathlib import Path
+
+import pytest
+import requests
+
+from config import production
+from tests import orders
+from tests.clients import signed_headers
+from tests.journeys.service import PROJECT, free_port, start_service, wait_until_open
+
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+CONF = PROJECT / "docs" / "operations" / "nginx.conf"
+
+pytestmark = [
+    pytest.mark.journey,
+    pytest.mark.long,
+    pytest.mark.xdist_group("proxy"),
+    pytest.mark.skipif(not NGINX and not os.environ.get("CI"), reason="nginx is not installed"),
+]
+
+
+@dataclass
+class Front:
+    """What the world sees of a service."""
+
+    plain: int
+    tls: int
+    certificate: Path
+    service: object
+
+    def call(self, method, target, body=b"", **headers):
+        """Make a signed call; the target is sent as it is, where a library would tidy it up."""
+        signed = signed_headers(self.service.credentials, method, target, body)
+        if body:
+            signed["Content-Type"] = "application/json"
+        context = ssl.create_default_context(cafile=self.certificate)
+        with closing(HTTPSConnection("127.0.0.1", self.tls, timeout=30, context=context)) as connection:
+            connection.request(method, target, body, signed | headers)
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: object
+    body: bytes
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("service")
+    with (
+        start_service(folder, PROXIES_IN_FRONT="1") as service,
+        nginx(tmp_path_factory.mktemp("nginx"), service) as front,
+    ):
+        yield front
+
+
+@contextmanager
+def nginx(folder, service):
+    """Run nginx with our file, in which only ports and places are others."""
+    certificate, _ = production._certificate(folder)
+    plain, tls = free_port(), free_port()
+    text = CONF.read_text()
+    for ours, here in (
+        ("/etc/nginx/certificates/", f"{folder}/"),
+        ("server web:8000;", f"server {service.base_url.removeprefix('http://')};"),
+        ("listen 80 ", f"listen 127.0.0.1:{plain} "),
+        ("listen 443 ", f"listen 127.0.0.1:{tls} "),
+    ):
+        assert text.count(ours) >= 1, ours
+        text = text.replace(ours, here)
+    (folder / "sluice.conf").write_text(text)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; user {folder.owner()};\n"
+        f"events {{}}\nhttp {{ include {folder}/sluice.conf; }}\n"
+    )
+    process = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-e", folder / "error.log"])
+    try:
+        wait_until_open(tls, process)
+        yield Front(plain, tls, certificate, service)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+class TestProxy:
+    def test_sends_plain_http_to_tls(self, front):
+        answer = requests.get(
+            f"http://127.0.0.1:{front.plain}/dashboard/?a=b", allow_redirects=False, timeout=10
+        )
+
+        assert answer.status_code == 308
+        assert answer.headers["Location"] == "https://127.0.0.1/dashboard/?a=b"
+
+    def test_speaks_http_2(self, front):
+        context = ssl.create_default_context(cafile=front.certificate)
+        context.set_alpn_protocols(["h2"])
+
+        with (
+            socket.create_connection(("127.0.0.1", front.tls)) as raw,
+            context.wrap_socket(raw, server_hostname="localhost") as connection,
+        ):
+            assert connection.selected_alpn_protocol() == "h2"
+
+    def test_lets_a_signed_payment_through(self, front):
+        order = orders.card_payment()
+
+        created = front.call("POST", "/api/payments", json.dumps(order).encode())
+        found = front.call("GET", f"/api/payments/{order['reference']}")
+
+        assert created.status == 201
+        assert json.loads(found.body) == json.loads(created.body)
+
+    @pytest.mark.parametrize(
+        "target",
+        [
+            "/api/payments/a%2Db",
+            "/api/payments/a%2db",
+            "/api/payments/%41?b=%2F&c=%20&d=+&b=",
+            "/api/payments/a-b?",
+            "/api/payments/../payments/a-b",
+        ],
+    )
+    def test_leaves_the_target_as_it_was_signed(self, front, target):
+        assert front.call("GET", target).status == 404  # and not 401
+
+    def test_leaves_what_is_too_large_to_the_service(self, front):
+        answer = front.call("POST", "/api/payments", b" " * 70_000)
+
+        assert answer.status == 413
+        assert answer.headers["Content-Type"] == "application/problem+json"
+
+    def test_shows_metrics_to_nobody(self, front):
+        assert requests.get(f"{front.service.base_url}/metrics", timeout=10).status_code == 200
+        assert front.call("GET", "/metrics").status == 404
+
+    def test_tells_whom_it_saw_and_not_whom_a_caller_claims_to_be(self, front):
+        front.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
+
+        assert wait_for_callers(front.service, "/api/payments/whose") == ["127.0.0.1"]
+
+
+def wait_for_callers(service, target):
+    """Return from where the target was asked for; what was asked is written down a second later."""
+    ask = f"""
+from merchants.models import ApiRequest
+print(*ApiRequest.objects.filter(target="{target}").values_list("address", flat=True))
+"""
+    for _ in range(20):
+        if found := service.command("shell", "--no-imports", "-c", ask).stdout.split():
+            return found
+        time.sleep(0.2)
+    return []
