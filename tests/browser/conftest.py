@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.journeys.service import Service
+
 PAGE = b"<!doctype html><html lang=en><title>Shop</title><link rel=icon href=data:,><h1>Thank you</h1>"
 
 
@@ -27,6 +29,14 @@ def browser() -> Iterator[Any]:
 
     with chromium() as running:
         yield running
+
+
+@pytest.fixture
+def owner(service: Service) -> Any:
+    """Somebody with a business of their own for each test: endpoints, keys and second factors are not shared."""
+    from tests.browser.people import open_business  # noqa: PLC0415  (Playwright may be missing)
+
+    return open_business(service)
 
 
 @pytest.fixture(params=["desk", "phone in the dark", "without JavaScript"])

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from payments.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
+from tests.browser.people import code_of, press, sign_in
 from tests.browser.stage import TOTP_SECRET
-from tests.browser.tour import code_of, press, sign_in
 from tests.clients import Credentials, HttpClient
 from tests.receiver import running_receiver
 

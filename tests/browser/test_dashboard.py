@@ -2,54 +2,37 @@
 
 import json
 import secrets
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.chromium import visit
-from tests.clients import Credentials, HttpClient
+from tests.browser.people import open_business, press, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")
 def owner(service):
-    """E-mail and password: the sandbox's own, or those of a business made for it where there is no sandbox."""
-    credentials = service.folder / "credentials.json"
-    if credentials.exists():
-        return json.loads(credentials.read_text())
-    email = f"{secrets.token_hex(6)}@example.com"
-    made = service.command("create_business", "--name", "Demo Business", "--email", email, "--json")
-    return json.loads(made.stdout)
-
-
-def sign_in(service, page, email, password):
-    page.goto(f"{service.base_url}/dashboard/")
-    page.get_by_label("Email").fill(email)
-    page.get_by_label("Password").fill(password)
-    press(page, "Sign in")
-
-
-def press(page, name):
-    """Press a button and wait until the next page is there with all its styles and pictures."""
-    with page.expect_navigation():
-        page.get_by_role("button", name=name).click()
+    """Somebody whom all of these tests may look at."""
+    return open_business(service, "Demo Business")
 
 
 class TestOwner:
     def test_signs_in_looks_and_leaves(self, service, owner, seen):
         page = seen.page
 
-        sign_in(service, page, owner["email"].upper(), owner["password"])
+        replace(owner, email=owner.email.upper()).sign_in(page)
 
         expect(page).to_have_title("Overview · Demo Business")
         expect(page.get_by_role("heading", level=1)).to_have_text("Demo Business")
         expect(page.get_by_role("link", name="Overview", exact=True)).to_have_attribute(
             "aria-current", "page"
         )
-        expect(page.get_by_text(owner["api_key"], exact=True)).to_be_visible()
-        assert owner["secret_key"] not in page.content()
+        expect(page.get_by_text(owner.credentials.api_key, exact=True)).to_be_visible()
+        assert owner.credentials.secret_key not in page.content()
         page.locator("summary.person__button").click()
         press(page, "Sign out")
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
@@ -60,10 +43,9 @@ class TestOwner:
 
     def test_sees_a_payment_that_was_just_made(self, service, owner, seen):
         order = orders.card_payment(amount=12_345_600, reference=orders.new_reference("a" * 60))
-        credentials = Credentials(owner["api_key"], owner["secret_key"])
-        HttpClient(service.base_url, credentials).post("/api/payments", order)
+        owner.client.post("/api/payments", order)
 
-        sign_in(service, seen.page, owner["email"], owner["password"])
+        owner.sign_in(seen.page)
 
         row = seen.page.get_by_role("row").filter(has_text=order["reference"])
         expect(row).to_contain_text("NGN 123,456.00")
@@ -77,7 +59,8 @@ class TestOwner:
 class TestStranger:
     def test_is_told_in_one_sentence(self, service, browser):
         with visit(browser) as seen:
-            sign_in(service, seen.page, f"{secrets.token_hex(6)}@example.com", "wrong")
+            seen.page.goto(f"{service.base_url}/dashboard/")
+            sign_in(seen.page, f"{secrets.token_hex(6)}@example.com", "wrong")
 
             expect(seen.page.get_by_role("alert")).to_contain_text("do not go together")
             expect(seen.page.get_by_label("Password")).to_be_focused()
@@ -92,9 +75,9 @@ class TestKeyboard:
             page.goto(f"{service.base_url}/dashboard/")
             expect(page.get_by_label("Email")).to_be_focused()
 
-            page.keyboard.type(owner["email"])
+            page.keyboard.type(owner.email)
             page.keyboard.press("Tab")
-            page.keyboard.type(owner["password"])
+            page.keyboard.type(owner.password)
             page.keyboard.press("Enter")
 
             expect(page).to_have_title("Overview · Demo Business")
@@ -105,20 +88,22 @@ class TestKeyboard:
 class TestPhone:
     def test_never_scrolls_sideways(self, service, owner, browser):
         with visit(browser, viewport={"width": 390, "height": 844}) as seen:
-            sign_in(service, seen.page, owner["email"], owner["password"])
+            owner.sign_in(seen.page)
 
             assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 class TestAdministration:
-    def test_lets_browsers_sign_in_too(self, service, owner, browser):
-        if not owner.get("admin_email"):
-            pytest.skip("the administrator of the sandbox's credentials.json; PostgreSQL has no sandbox")
+    def test_lets_browsers_sign_in_too(self, service, browser):
+        credentials = service.folder / "credentials.json"
+        if not credentials.exists():
+            pytest.skip("the administrator is a sandbox's; PostgreSQL has no sandbox")
+        told = json.loads(credentials.read_text())
         with visit(browser) as seen:
             page = seen.page
             page.goto(f"{service.base_url}/admin/")
-            page.get_by_label("Email").fill(owner["admin_email"])
-            page.get_by_label("Password").fill(owner["admin_password"])
+            page.get_by_label("Email").fill(told["admin_email"])
+            page.get_by_label("Password").fill(told["admin_password"])
             page.get_by_role("button", name="Sign in").click()
 
             expect(page.get_by_role("table", name="Queue and health")).to_be_visible()

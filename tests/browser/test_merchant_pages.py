@@ -1,8 +1,6 @@
 """The merchant's pages in a real browser: a key seen once, a test event, a replay, a capture and a refund."""
 
-import json
 import re
-import secrets
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -10,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.chromium import visit
-from tests.clients import Credentials, HttpClient
+from tests.browser.people import press
 from tests.receiver import running_receiver
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
@@ -19,35 +17,11 @@ AREAS = ["payments", "payouts", "virtual-accounts", "webhooks", "settlements", "
 
 
 @pytest.fixture
-def owner(service):
-    """A business of its own for each test: endpoints and keys are not shared."""
-    email = f"{secrets.token_hex(6)}@example.com"
-    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
-    return json.loads(made.stdout)
-
-
-@pytest.fixture
 def page(service, owner, seen):
-    sign_in(service, seen.page, owner)
+    owner.sign_in(seen.page)
     yield seen.page
     assert seen.complaints == []
     assert seen.origins == {service.base_url}
-
-
-def sign_in(service, page, owner):
-    page.goto(f"{service.base_url}/dashboard/")
-    page.get_by_label("Email").fill(owner["email"])
-    page.get_by_label("Password", exact=True).fill(owner["password"])
-    press(page, "Sign in")
-
-
-def press(page, name):
-    with page.expect_navigation():
-        page.get_by_role("button", name=name, exact=True).click()
-
-
-def client_of(service, owner):
-    return HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
 
 
 def save_endpoint(service, page, url):
@@ -85,7 +59,7 @@ class TestWebhooks:
     def test_send_a_failed_delivery_again(self, service, page, owner):
         with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
             save_endpoint(service, page, receiver.url)
-            client_of(service, owner).post("/api/payments", orders.card_payment())
+            owner.client.post("/api/payments", orders.card_payment())
             receiver.wait_for(1)
             page.wait_for_timeout(500)
             page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
@@ -103,7 +77,7 @@ class TestWebhooks:
 class TestPayment:
     def test_is_captured_and_refunded(self, service, page, owner):
         order = orders.card_payment(capture=False)
-        client_of(service, owner).post("/api/payments", order)
+        owner.client.post("/api/payments", order)
         page.goto(f"{service.base_url}/dashboard/payments/?q={order['reference']}")
         page.get_by_role("link", name="NGN 500.00").click()
 
@@ -122,11 +96,11 @@ class TestEveryArea:
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("width", [1280, 390])
     def test_fits_and_has_no_serious_findings(self, service, owner, browser, width, scheme):
-        client = client_of(service, owner)
+        client = owner.client
         client.post("/api/payments", orders.card_payment(reference="x" * 100, amount=10**12))
         client.post("/api/payments", orders.payout())
         with visit(browser, viewport={"width": width, "height": 844}, color_scheme=scheme) as seen:
-            sign_in(service, seen.page, owner)
+            owner.sign_in(seen.page)
             for area in ["", *(f"{area}/" for area in AREAS)]:
                 seen.page.goto(f"{service.base_url}/dashboard/{area}")
                 assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, area

@@ -1,15 +1,11 @@
 """Parts of a page that ask by themselves, and meet somebody who must sign in or say again who they are."""
 
-import json
-import secrets
-
 import pytest
 from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.chromium import visit
-from tests.browser.tour import press, sign_in
-from tests.clients import Credentials, HttpClient
+from tests.browser.people import press, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
 
@@ -31,22 +27,14 @@ htmx.ajax("POST", "/dashboard/webhooks/", { target: "#story", values });
 
 
 @pytest.fixture
-def owner(service):
-    email = f"{secrets.token_hex(6)}@example.com"
-    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
-    return json.loads(made.stdout)
-
-
-@pytest.fixture
 def live_delivery(service, owner, browser):
     """The page of a delivery that waits for its next attempt, and so asks for news of itself."""
     endpoint = ["--url", "http://127.0.0.1:9/hooks", "--events", "payment"]
-    service.command("configure_webhook", "--business", owner["business"], *endpoint)
-    client = HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
-    client.post("/api/payments", orders.card_payment())
+    service.command("configure_webhook", "--business", owner.business, *endpoint)
+    owner.client.post("/api/payments", orders.card_payment())
     with visit(browser) as seen:
         seen.page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
-        sign_in(seen.page, owner["email"], owner["password"])
+        sign_in(seen.page, owner.email, owner.password)
         seen.page.get_by_role("link", name="payment.success").click()
         expect(seen.page.locator("#story[data-poll]")).to_be_visible()
         yield seen
@@ -61,7 +49,7 @@ class TestPart:
         with page.expect_navigation():
             page.context.clear_cookies()
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
-        sign_in(page, owner["email"], owner["password"])
+        sign_in(page, owner.email, owner.password)
 
         assert page.url == address
         expect(page.get_by_role("heading", level=1)).to_have_text("payment.success")
@@ -75,7 +63,7 @@ class TestPart:
         with page.expect_navigation():
             page.evaluate(POST_AS_A_PART)
         expect(page.get_by_role("heading", level=1)).to_have_text("Is it still you?")
-        page.get_by_label("Password").fill(owner["password"])
+        page.get_by_label("Password").fill(owner.password)
         press(page, "Confirm")
 
         expect(page.get_by_text("Saved.")).to_be_visible()

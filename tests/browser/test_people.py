@@ -1,16 +1,13 @@
 """People in a real browser: a code, a passkey, an invitation, a key, and what a viewer cannot do."""
 
-import json
 import re
 import secrets
-import time
-from dataclasses import dataclass
 
 import pytest
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
+from tests.browser.people import code_of, press
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
 
@@ -21,47 +18,11 @@ SIZES = {
 }
 
 
-@dataclass
-class Owner:
-    """Somebody with a business of their own: second factors change how one signs in."""
-
-    base_url: str
-    email: str
-    password: str
-    api_key: str
-    secret_key: str
-
-
-@pytest.fixture
-def owner(service):
-    email = f"{secrets.token_hex(6)}@example.com"
-    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
-    document = json.loads(made.stdout)
-    return Owner(service.base_url, email, document["password"], document["api_key"], document["secret_key"])
-
-
 @pytest.fixture(params=SIZES)
 def seen(request, browser):
     with visit(browser, **SIZES[request.param]) as visited:
         yield visited
         assert visited.complaints == []
-
-
-def press(page, name, role="button"):
-    """Press, and wait until the next page is there with all its styles and pictures."""
-    with page.expect_navigation():
-        page.get_by_role(role, name=name).first.click()
-
-
-def sign_in(page, owner, base_url=None):
-    page.goto(f"{base_url or owner.base_url}/dashboard/")
-    page.get_by_label("Email").fill(owner.email)
-    page.get_by_label("Password").fill(owner.password)
-    press(page, "Sign in")
-
-
-def code_of(secret, steps=0):
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
 
 
 def fits(page):
@@ -71,7 +32,7 @@ def fits(page):
 class TestAuthenticatorApp:
     def test_is_set_up_and_asked_for(self, owner, seen, browser):
         page = seen.page
-        sign_in(page, owner)
+        owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/account/")
         press(page, "Set up", "link")
         secret = page.locator("[data-secret=totp]").inner_text()
@@ -83,7 +44,7 @@ class TestAuthenticatorApp:
 
         for answer in (code_of(secret, steps=1), codes[0]):
             with visit(browser) as elsewhere:
-                sign_in(elsewhere.page, owner)
+                owner.sign_in(elsewhere.page)
                 expect(elsewhere.page.get_by_role("heading", level=1)).to_have_text("One more step")
                 elsewhere.page.get_by_label("Code").fill(answer)
                 press(elsewhere.page, "Continue")
@@ -108,7 +69,7 @@ class TestPasskey:
                 "automaticPresenceSimulation": True,
             }
             devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-            sign_in(page, owner, here)
+            owner.sign_in(page, here)
             page.goto(f"{here}/dashboard/account/passkeys/new/")
             page.get_by_label("Name").fill("Laptop")
             press(page, "Make the passkey")
@@ -134,7 +95,7 @@ class TestPasskey:
 class TestViewer:
     def test_is_invited_joins_and_changes_nothing(self, owner, seen, browser):
         page = seen.page
-        sign_in(page, owner)
+        owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/team/")
         press(page, "Invite somebody", "link")
         page.get_by_label("Email").fill(f"viewer-{secrets.token_hex(4)}@example.com")
@@ -164,7 +125,7 @@ class TestViewer:
 class TestKey:
     def test_is_made_shown_once_and_found_in_the_log(self, owner, seen):
         page = seen.page
-        sign_in(page, owner)
+        owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/developers/")
         press(page, "Create key", "link")
         page.get_by_label("Name").fill("Web shop")
@@ -175,7 +136,9 @@ class TestKey:
         expect(page.get_by_text("Web shop")).to_be_visible()
 
         page.goto(f"{owner.base_url}/dashboard/developers/signature/")
-        page.get_by_label("Headers").fill(f"X-Api-Key: {owner.api_key}\nX-Timestamp: 1\nX-Nonce: short")
+        page.get_by_label("Headers").fill(
+            f"X-Api-Key: {owner.credentials.api_key}\nX-Timestamp: 1\nX-Nonce: short"
+        )
         press(page, "Check")
         expect(page.get_by_role("heading", name="It goes wrong at: headers")).to_be_visible()
         assert fits(page)

@@ -1,41 +1,19 @@
 """Money that fits no payment, in a real browser: made in the sandbox, decided about in the inbox."""
 
-import json
-import secrets
-
 import pytest
 from playwright.sync_api import expect
 
 from tests import orders
-from tests.clients import Credentials, HttpClient
+from tests.browser.people import press
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture
-def owner(service):
+def owner(owner):
     """Somebody whose business has an account to pay into, and an empty inbox."""
-    email = f"{secrets.token_hex(6)}@example.com"
-    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
-    document = json.loads(made.stdout)
-    client = HttpClient(service.base_url, Credentials(document["api_key"], document["secret_key"]))
-    assert client.post("/api/virtual-accounts", orders.dynamic_account()).status_code == 201
-    return document | {"email": email}
-
-
-def press(page, name, role="button"):
-    """Press, and wait until the next page is there with all its styles and pictures."""
-    with page.expect_navigation():
-        page.get_by_role(role, name=name).first.click()
-
-
-def sign_in(service, page, owner):
-    page.goto(f"{service.base_url}/dashboard/")
-    page.wait_for_load_state("networkidle")  # the icon of the tab too, which loading does not wait for
-    page.get_by_label("Email").fill(owner["email"])
-    page.get_by_label("Password").fill(owner["password"])
-    press(page, "Sign in")
-    page.wait_for_load_state("networkidle")
+    assert owner.client.post("/api/virtual-accounts", orders.dynamic_account()).status_code == 201
+    return owner
 
 
 def try_out(service, page, preset):
@@ -48,7 +26,7 @@ def open_item(service, page):
     """Open the only thing in the inbox, as one gets there from the area's first page."""
     page.goto(f"{service.base_url}/dashboard/virtual-accounts/")
     press(page, "Unapplied money (1)", "link")
-    press(page, "NGN 2,501.00", "link")
+    press(page, "NGN 2,501.00", "link", exact=False)
     expect(page.get_by_text("A payment waited for another amount.")).to_be_visible()
 
 
@@ -59,7 +37,7 @@ def fits(page):
 class TestMismatch:
     def test_is_simulated_and_credited(self, service, owner, seen):
         page = seen.page
-        sign_in(service, page, owner)
+        owner.sign_in(page)
         try_out(service, page, "transfer")
         try_out(service, page, "mismatch")
         open_item(service, page)
@@ -79,7 +57,7 @@ class TestMismatch:
 
     def test_is_simulated_and_returned(self, service, owner, seen):
         page = seen.page
-        sign_in(service, page, owner)
+        owner.sign_in(page)
         try_out(service, page, "transfer")
         try_out(service, page, "mismatch")
         open_item(service, page)
@@ -90,7 +68,7 @@ class TestMismatch:
         press(page, "Return to the sender")
 
         expect(page.get_by_text("Returned NGN 2,501.00 to the sender.")).to_be_visible()
-        press(page, "return_", "link")
+        press(page, "return_", "link", exact=False)
         expect(page.get_by_text("Asked to send the right amount").first).to_be_visible()
         expect(page.get_by_text("Guaranty Trust Bank").first).to_be_visible()
         assert fits(page)

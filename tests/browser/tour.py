@@ -4,17 +4,15 @@ A stop is an address, and what is done there before it is looked at. An address 
 no stop visits fails `test_every_page`.
 """
 
-import base64
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cryptography.hazmat.primitives.hashes import SHA1
-from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from playwright.sync_api import Browser, Locator, Page
 
 from tests.browser.chromium import Visit, visit
+from tests.browser.people import code_of, press, sign_in
 from tests.browser.stage import LONG_NAME, PASSWORD, TOTP_SECRET, Stage, mailed_link
 
 Act = Callable[[Page], None]
@@ -54,11 +52,6 @@ def go(stage: Stage, page: Page, stop: Stop) -> None:
 # What is done ----------------------------------------------------------------------------------------
 
 
-def press(page: Page, name: str) -> None:
-    with page.expect_navigation():
-        page.get_by_role("button", name=name, exact=True).first.click()
-
-
 def pressing(name: str, **fields: str) -> Act:
     """Return the act of filling labelled fields (underscores are spaces) and pressing a button."""
 
@@ -68,12 +61,6 @@ def pressing(name: str, **fields: str) -> Act:
         press(page, name)
 
     return act
-
-
-def sign_in(page: Page, email: str, password: str) -> None:
-    page.get_by_label("Email").fill(email)
-    page.get_by_label("Password").fill(password)
-    press(page, "Sign in")
 
 
 def signing_in(email: str, password: str = PASSWORD) -> Act:
@@ -355,12 +342,6 @@ def arrive_with_a_code(stage: Stage, page: Page) -> None:
     arrive_as("careful@example.com")(stage, page)
     page.get_by_label("Code").fill(code_of(TOTP_SECRET))
     press(page, "Continue")
-
-
-def code_of(secret: str) -> str:
-    """Return what an authenticator app shows now."""
-    app = TOTP(base64.b32decode(secret), 6, SHA1(), 30)  # noqa: S303  (what apps reckon with)
-    return app.generate(int(time.time())).decode()
 
 
 def for_the_second_step(_stage: Stage, page: Page) -> list[Stop]:

@@ -1,0 +1,67 @@
+"""People at a browser: whose business it is, how they sign in, and what they press."""
+
+import base64
+import json
+import secrets
+import time
+from dataclasses import dataclass
+
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from playwright.sync_api import Page
+
+from tests.clients import Credentials, HttpClient
+from tests.journeys.service import Service
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Somebody with a business of their own."""
+
+    base_url: str
+    business: str
+    email: str
+    password: str
+    credentials: Credentials
+
+    @property
+    def client(self) -> HttpClient:
+        """Their shop, which calls the API."""
+        return HttpClient(self.base_url, self.credentials)
+
+    def sign_in(self, page: Page, base_url: str | None = None) -> None:
+        page.goto(f"{base_url or self.base_url}/dashboard/")
+        page.wait_for_load_state("networkidle")  # the icon of the tab too, which loading does not wait for
+        sign_in(page, self.email, self.password)
+
+
+def open_business(service: Service, name: str = "Ada Books") -> Owner:
+    email = f"{secrets.token_hex(6)}@example.com"
+    made = service.command("create_business", "--name", name, "--email", email, "--json")
+    document = json.loads(made.stdout)
+    return Owner(
+        base_url=service.base_url,
+        business=document["business"],
+        email=email,
+        password=document["password"],
+        credentials=Credentials(document["api_key"], document["secret_key"]),
+    )
+
+
+def sign_in(page: Page, email: str, password: str) -> None:
+    """Sign in at the form that is shown."""
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password", exact=True).fill(password)
+    press(page, "Sign in")
+
+
+def press(page: Page, name: str, role: str = "button", *, exact: bool = True) -> None:
+    """Press, and wait until the next page is there with all its styles and pictures."""
+    with page.expect_navigation():
+        page.get_by_role(role, name=name, exact=exact).first.click()  # type: ignore[arg-type]
+
+
+def code_of(secret: str, *, steps: int = 0) -> str:
+    """Return what an authenticator app shows now, or so many steps of 30 s later."""
+    app = TOTP(base64.b32decode(secret), 6, SHA1(), 30)  # noqa: S303  (what apps reckon with)
+    return app.generate(int(time.time()) + 30 * steps).decode()
