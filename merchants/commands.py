@@ -1,8 +1,10 @@
 """What management commands share: how they name a business, and how they answer."""
 
 import json
+import signal
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -26,6 +28,22 @@ class DocumentCommand(BaseCommand):
     def show(self, document: Document, *, as_json: bool) -> None:
         for line in [json.dumps(document, indent=2)] if as_json else self.lines(document):
             self.stdout.write(line)
+
+
+@contextmanager
+def until_told_to_stop() -> Iterator[None]:
+    """Run what follows until Ctrl-C or SIGTERM, which then is an end like any other.
+
+    Also where a shell started the command in the background: Python would leave Ctrl-C ignored there.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def add_business_argument(parser: ArgumentParser) -> None:

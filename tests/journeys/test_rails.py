@@ -24,7 +24,7 @@ PAYMENTS = "/api/payments"
 
 
 @contextmanager
-def simulator(port, *command, **environment):
+def simulator(port, *command, stop=signal.SIGTERM, **environment):
     process = subprocess.Popen(
         [sys.executable, "manage.py", *command], cwd=PROJECT, env=os.environ | environment
     )
@@ -32,7 +32,7 @@ def simulator(port, *command, **environment):
         wait_until_open(port, process)
         yield
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         assert process.wait(timeout=15) == 0
 
 
@@ -57,7 +57,7 @@ def rails(tmp_path_factory):
     key = secrets.token_hex(16)
     with ExitStack() as running:
         ports = ("--port", str(port), "--control-port", str(control_port))
-        running.enter_context(simulator(port, "acquirer_simulator", *ports))
+        running.enter_context(simulator(port, "acquirer_simulator", *ports, stop=signal.SIGINT))
         shared = {"BANK_CLIENT_ID": "sluice", "BANK_SECRET_KEY": key}
         running.enter_context(simulator(bank_port, "bank_simulator", "--port", str(bank_port), **shared))
         service = running.enter_context(

@@ -1,11 +1,11 @@
 import asyncio
-import contextlib
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from merchants.commands import until_told_to_stop
 from payments.simulators.acquirer import AcquirerSimulator
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             raise CommandError("ENVIRONMENT is production; simulators do not run there.", returncode=2)
         simulator = AcquirerSimulator(port=port, control_port=control_port)
         try:
-            with contextlib.suppress(KeyboardInterrupt):
+            with until_told_to_stop():
                 asyncio.run(simulator.serve(when_ready=lambda: self._say(simulator)))
         except OSError as problem:
             raise CommandError(f"The port cannot be used: {problem.strerror}.") from None

@@ -1,10 +1,10 @@
-import contextlib
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from merchants.commands import until_told_to_stop
 from payments.simulators.bank import BankSimulator
 
 
@@ -32,5 +32,5 @@ class Command(BaseCommand):
             raise CommandError(f"The port cannot be used: {problem.strerror}.") from None
         self.stdout.write(f"The bank listens on {simulator.url} (Ctrl-C stops it).")
         self.stdout.flush()
-        with contextlib.suppress(KeyboardInterrupt):
+        with until_told_to_stop():
             simulator.serve_forever()
