@@ -169,7 +169,8 @@ class TestDrain:
         assert (delivery.state, delivery.attempts_made) == (STATES.WAITING, 1)
         assert timedelta(seconds=15) < delivery.next_attempt_at - ended_at < timedelta(seconds=46)
 
-    def test_sends_each_once_where_two_run_at_once(self):
+    def test_sends_each_once_where_two_run_at_once(self, settings):
+        settings.WEBHOOK_TIMEOUT = 60  # both drains and all receivers are threads of this process
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             for _ in range(10):
                 make_deliveries(make_endpoint(url=door.url), 20, at=now())
