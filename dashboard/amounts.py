@@ -11,7 +11,7 @@ import re
 
 from iso4217 import Currency
 
-from payments.templatetags.money import money
+from merchants.money import money
 
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
 LARGEST = 10**12  # minor units, as in the API

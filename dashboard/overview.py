@@ -12,10 +12,10 @@ from django.db.models import Count, Exists, Min, Q, QuerySet, Subquery
 from dashboard.charts import Column, ColumnChart, columns
 from ledger.services import Balance, balances
 from merchants.models import ApiKey, Business
+from merchants.money import money
 from payments import outcomes
 from payments.models import Transaction
 from payments.services.days import Tally, tallies
-from payments.templatetags.money import money
 from webhooks.models import Delivery, Endpoint
 
 PERIOD = timedelta(days=30)

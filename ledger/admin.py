@@ -32,7 +32,8 @@ def by_cause_of_entry(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
-    list_display = ("business", "currency", "kind", "balance", "sequence")
+    list_display = ("business", "kind", "balance", "sequence")
+    amounts = ("balance",)
     list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
     looks = (by_id("business"), by_business_name())
@@ -43,6 +44,7 @@ class AccountAdmin(ReadOnlyAdmin):
 class PostingInline(ReadOnlyInline):
     model = Posting
     fields = ("account", "amount", "balance_after", "sequence")
+    amounts, currency = ("amount", "balance_after"), "account.currency"
 
 
 class TopUpForm(forms.ModelForm):
@@ -118,6 +120,7 @@ class EntryAdmin(ReadOnlyAdmin):
 @admin.register(Posting)
 class PostingAdmin(ReadOnlyAdmin):
     list_display = ("id", "account", "amount", "balance_after", "sequence", "entry")
+    amounts, currency = ("amount", "balance_after"), "account.currency"
     list_select_related = ("account", "entry")
     looks = (exactly("entry", shape="[0-9]{1,18}", read=int), by_cause_of_entry)
     search_help_text = "Number of the entry, or id of what caused it."

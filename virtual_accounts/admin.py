@@ -38,6 +38,7 @@ class AccountNumberAdmin(ReadOnlyAdmin):
 @admin.register(Session)
 class SessionAdmin(ReadOnlyAdmin):
     list_display = ("number", "account", "status", "expected_amount", "amount_received", "expires_at")
+    amounts = ("expected_amount", "amount_received")
     list_filter = ("status", CurrencyFilter)
     list_select_related = ("number", "account")
     looks = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER))
@@ -46,7 +47,8 @@ class SessionAdmin(ReadOnlyAdmin):
 
 @admin.register(Transfer)
 class TransferAdmin(ReadOnlyAdmin):
-    list_display = ("bank_reference", "number", "amount", "currency", "sender_name", "applied", "received_at")
+    list_display = ("bank_reference", "number", "amount", "sender_name", "applied", "received_at")
+    amounts = ("amount",)
     list_filter = ("applied", "reason", CurrencyFilter)
     list_select_related = ("number",)
     looks = (

@@ -25,10 +25,10 @@ from dashboard.transactions.pages import address_of, own
 from merchants import audit
 from merchants.callers import person_acting
 from merchants.errors import Problem
+from merchants.money import money
 from merchants.roles import Permission
 from payments.models import CardOperation, Transaction
 from payments.services import captures, refunds
-from payments.templatetags.money import money
 
 GET_OR_POST = ["GET", "HEAD", "POST"]
 

@@ -21,12 +21,12 @@ from merchants import audit
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.models import Business
+from merchants.money import money
 from merchants.roles import Permission
 from payments import banks, flows
 from payments.fees import Flow, fee
 from payments.models import Transaction
 from payments.services.tariffs import rule_now
-from payments.templatetags.money import money
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,8 +10,8 @@ from django.urls import reverse
 from dashboard.amounts import with_sign
 from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
 from ledger.models import Entry
+from merchants.money import money
 from payments.models import CardOperation, Challenge, Transaction, Transition
-from payments.templatetags.money import money
 from webhooks.models import Attempt, Delivery
 
 Status = Transaction.Status

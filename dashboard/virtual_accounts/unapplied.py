@@ -27,11 +27,11 @@ from dashboard.virtual_accounts.unapplied_forms import (
 )
 from merchants.callers import person_acting
 from merchants.errors import Problem
+from merchants.money import money as written
 from merchants.roles import Permission
 from payments import banks
 from payments.models import Transaction
 from payments.services import unapplied as decisions
-from payments.templatetags.money import money as written
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied
 

@@ -1,7 +1,9 @@
 """What every page of the administration keeps to: nothing is deleted, no list counts or sorts a whole table."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -10,6 +12,8 @@ from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+
+from merchants.money import money
 
 # What a search term may mean: querysets, each of which one index answers.
 Look = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
@@ -75,8 +79,46 @@ class HouseAdmin(admin.ModelAdmin):
         return queryset.filter(pk__in=found), False
 
 
+@dataclass(frozen=True)
+class Amount:
+    """A column of amounts, which are minor units, as people write them."""
+
+    field: str
+    currency: str
+
+    def __call__(self, row: Model) -> str | None:
+        minor_units = attrgetter(self.field)(row)
+        return None if minor_units is None else money(minor_units, attrgetter(self.currency)(row))
+
+    def __str__(self) -> str:
+        return self.field
+
+    @property
+    def __name__(self) -> str:
+        return self.field
+
+    @property
+    def short_description(self) -> str:
+        return self.field.replace("_", " ")
+
+
 class ReadOnly:
     """Rows to look at: nothing is added, changed or deleted here."""
+
+    amounts: ClassVar[tuple[str, ...]] = ()  # the fields that are shown as money
+    currency: ClassVar[str] = "currency"  # where a row has the currency of its amounts
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self._with_money(super().get_list_display(request))  # type: ignore[misc]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self._with_money(super().get_fields(request, obj))  # type: ignore[misc]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [*super().get_readonly_fields(request, obj), *self._with_money(self.amounts)]  # type: ignore[misc]
+
+    def _with_money(self, names: Iterable[Any]) -> list[Any]:
+        return [Amount(name, self.currency) if name in self.amounts else name for name in names]
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False

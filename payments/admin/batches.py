@@ -45,7 +45,6 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         "day",
         "number",
         "business",
-        "currency",
         "state",
         "payments_count",
         "gross",
@@ -54,6 +53,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         "net",
         "carried_forward",
     )
+    amounts = ("gross", "fees", "refunds", "brought_forward", "net", "carried_forward")
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business",)
     looks = (by_id(), by_id("business"), by_business_name())
@@ -117,6 +117,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
 @admin.register(SettlementItem)
 class SettlementItemAdmin(ReadOnlyAdmin):
     list_display = ("transaction", "batch", "gross", "fee", "refunded", "is_live")
+    amounts, currency = ("gross", "fee", "refunded"), "batch.currency"
     list_select_related = ("transaction", "batch")
     looks = (
         by_id("batch"),

@@ -33,12 +33,12 @@ class ReconciliationLineAdmin(ReadOnlyAdmin):
         "line",
         "reference",
         "amount",
-        "currency",
         "day",
         "direction",
         "kind",
         "differences",
     )
+    amounts = ("amount",)
     list_filter = ("result", "direction")
     list_select_related = ("reconciliation",)
     looks = (by_id("reconciliation"), by_id("entry_id"), exactly("reference"))

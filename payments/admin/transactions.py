@@ -28,6 +28,7 @@ class TransitionInline(ReadOnlyInline):
 class OperationInline(ReadOnlyInline):
     model = CardOperation
     fields = ("kind", "status", "amount", "reference", "reason", "response_summary", "created_at")
+    amounts, currency = ("amount",), "transaction.currency"
 
 
 class WaitsFilter(admin.SimpleListFilter):
@@ -59,9 +60,9 @@ class TransactionAdmin(ReadOnlyAdmin):
         "status",
         "response_code",
         "amount",
-        "currency",
         "created_at",
     )
+    amounts = ("amount", "fee", "amount_captured", "amount_refunded", "amount_being_refunded")
     list_filter = (WaitsFilter, "status", "request_type", CurrencyFilter)
     list_select_related = ("business",)
     looks = (
@@ -87,6 +88,7 @@ class TransactionAdmin(ReadOnlyAdmin):
 @admin.register(CardOperation)
 class CardOperationAdmin(ReadOnlyAdmin):
     list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
+    amounts, currency = ("amount",), "transaction.currency"
     list_filter = ("kind", "status")
     list_select_related = ("transaction",)
     looks = (

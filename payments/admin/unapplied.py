@@ -45,7 +45,8 @@ class ReturnForm(CreditForm):
 @admin.register(UnappliedMoney)
 class UnappliedMoneyAdmin(ReadOnlyAdmin):
     change_form_template = "admin/payments/unappliedmoney.html"
-    list_display = ("created_at", "business", "amount", "currency", "state", "why", "sender", "decided_at")
+    list_display = ("created_at", "business", "amount", "state", "why", "sender", "decided_at")
+    amounts = ("amount",)
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business", "transfer")
     looks = (

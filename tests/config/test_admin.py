@@ -9,6 +9,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
+from django.db.models import BigIntegerField
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
@@ -171,8 +172,24 @@ class TestEveryModel:
         assert shown.looks
         assert shown.search_help_text
 
+    @pytest.mark.parametrize("label", MODELS)
+    def test_shows_amounts_as_money(self, label):
+        model, shown = registered()[label]
+        amounts = {field.name for field in model._meta.fields if type(field) is BigIntegerField} - {
+            "sequence"
+        }
+
+        assert amounts == set(getattr(shown, "amounts", ()))
+
 
 class TestPages:
+    def test_write_amounts_as_people_do(self, staff, api):
+        api.post("/api/payments", orders.card_payment(amount=1_234_500))
+        payment = Transaction.objects.get()
+
+        for address in (page(Transaction), page(Transaction, "change", payment.pk), page(Account)):
+            assert "NGN 12,345.00" in words(staff.get(address))
+
     def test_open_with_whatever_is_stored(self, staff, everything, django_assert_max_num_queries):
         for label in MODELS:
             model = apps.get_model(label)
