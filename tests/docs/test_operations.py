@@ -177,6 +177,14 @@ class TestUnits:
         complaints = [line for line in checked.stderr.splitlines() if "sluice" in line]
         assert complaints == []
 
+    def test_listen_where_the_guide_says(self):
+        [place] = re.findall(
+            r"^ListenStream=(.+)$", (OPERATIONS / "systemd" / "sluice-web.socket").read_text(), re.MULTILINE
+        )
+
+        assert f"`sluice-web.socket`, {place}" in GUIDE
+        assert f"name `{place}` as the upstream" in GUIDE
+
     def test_of_services_have_no_rights(self):
         for path in (OPERATIONS / "systemd").glob("*.service"):
             unit = ConfigParser(strict=False, interpolation=None)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,6 +77,13 @@ class Supervisor:
         address = f"127.0.0.1:{free_port()}"
         command = ("gunicorn", "-c", "config/gunicorn.py", "config.wsgi")
         return self._process("web2", *command, WEB_BIND=address), f"http://{address}"
+
+    def web_behind(self, door: socket.socket) -> Process:
+        """Return web processes that are handed a listening socket, as by systemd."""
+        handed = ("tests.faults.socket_activation", str(door.fileno()))
+        web = self._process("web3", *handed, "gunicorn", "-c", "config/gunicorn.py", "config.wsgi")
+        web.options["pass_fds"] = (door.fileno(),)
+        return web
 
     def _process(self, name: str, *module: str, **environment: str) -> Process:
         command = [sys.executable, "-m", *module]

@@ -2,7 +2,9 @@
 
 import itertools
 import signal
+import socket
 import time
+from contextlib import ExitStack
 
 import pytest
 import requests
@@ -12,6 +14,7 @@ from tests.faults.processes import wait_until
 from tests.faults.promises import check_all, check_events, wait_until_settled
 from tests.faults.shop import under_load
 from tests.faults.trade import trading
+from tests.journeys.nginx import needs_nginx, nginx
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
 
@@ -50,6 +53,32 @@ class TestWeb:
                 stack.web.running.send_signal(signal.SIGHUP)
                 wait_until(lambda: not before & stack.web.children(), seconds=40, what="new processes")  # noqa: B023
                 wait_until(lambda: len(stack.web.children()) == len(before), seconds=40, what="all of them")  # noqa: B023
+
+        assert failed(trade) == []
+        sent = check_all(stack, listener, trade)
+        print(f"{trade.summary()}; events by arrivals {dict(sent)}")
+
+    @pytest.mark.telling
+    @needs_nginx
+    def test_that_is_restarted_behind_proxy_and_socket_fails_no_request(
+        self, stack, listener, tmp_path, monkeypatch
+    ):
+        """One host as the guide has it: nginx in front, and the socket that systemd keeps open."""
+        with ExitStack() as host:
+            door = host.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2048))
+            place = f"127.0.0.1:{door.getsockname()[1]}"
+            front = host.enter_context(nginx(tmp_path, upstream=place))
+            monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(front.certificate))
+            web = stack.web_behind(door)
+            host.callback(web.kill)
+            web.start()
+            wait_until(lambda: stack.answers(f"http://{place}"), seconds=30, what="web behind its socket")
+            with trading([HttpClient(front.base_url, shop.credentials) for shop in stack.shops]) as trade:
+                for _ in range(2):
+                    time.sleep(1)
+                    web.stop(seconds=40)
+                    web.start()
+                    wait_until(lambda: stack.answers(f"http://{place}"), seconds=30, what="new processes")
 
         assert failed(trade) == []
         sent = check_all(stack, listener, trade)

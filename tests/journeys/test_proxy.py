@@ -1,52 +1,39 @@
 """The proxy that operators are given, docs/operations/nginx.conf, in front of a running service."""
 
 import json
-import os
-import shutil
 import socket
 import ssl
-import subprocess
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPSConnection
-from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 
-from config import production
 from tests import orders
 from tests.clients import signed_headers
-from tests.journeys.service import PROJECT, free_port, start_service, wait_until_open
+from tests.journeys.nginx import Front, needs_nginx, nginx
+from tests.journeys.service import Service, start_service
 
-NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-CONF = PROJECT / "docs" / "operations" / "nginx.conf"
-
-pytestmark = [
-    pytest.mark.journey,
-    pytest.mark.long,
-    pytest.mark.xdist_group("proxy"),
-    pytest.mark.skipif(not NGINX and not os.environ.get("CI"), reason="nginx is not installed"),
-]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("proxy"), needs_nginx]
 
 
 @dataclass
-class Front:
-    """What the world sees of a service."""
+class World:
+    """Who calls a service through its proxy."""
 
-    plain: int
-    tls: int
-    certificate: Path
-    service: object
+    front: Front
+    service: Service
 
     def call(self, method, target, body=b"", **headers):
         """Make a signed call; the target is sent as it is, where a library would tidy it up."""
         signed = signed_headers(self.service.credentials, method, target, body)
         if body:
             signed["Content-Type"] = "application/json"
-        context = ssl.create_default_context(cafile=self.certificate)
-        with closing(HTTPSConnection("127.0.0.1", self.tls, timeout=30, context=context)) as connection:
+        context = ssl.create_default_context(cafile=self.front.certificate)
+        with closing(HTTPSConnection("127.0.0.1", self.front.tls, timeout=30, context=context)) as connection:
             connection.request(method, target, body, signed | headers)
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
@@ -60,67 +47,39 @@ class Answer:
 
 
 @pytest.fixture(scope="module")
-def front(tmp_path_factory):
+def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
     with (
         start_service(folder, PROXIES_IN_FRONT="1") as service,
-        nginx(tmp_path_factory.mktemp("nginx"), service) as front,
+        nginx(tmp_path_factory.mktemp("nginx"), upstream=urlsplit(service.base_url).netloc) as front,
     ):
-        yield front
-
-
-@contextmanager
-def nginx(folder, service):
-    """Run nginx with our file, in which only ports and places are others."""
-    certificate, _ = production._certificate(folder)
-    plain, tls = free_port(), free_port()
-    text = CONF.read_text()
-    for ours, here in (
-        ("/etc/nginx/certificates/", f"{folder}/"),
-        ("server web:8000;", f"server {service.base_url.removeprefix('http://')};"),
-        ("listen 80 ", f"listen 127.0.0.1:{plain} "),
-        ("listen 443 ", f"listen 127.0.0.1:{tls} "),
-    ):
-        assert text.count(ours) >= 1, ours
-        text = text.replace(ours, here)
-    (folder / "sluice.conf").write_text(text)
-    (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; user {folder.owner()};\n"
-        f"events {{}}\nhttp {{ include {folder}/sluice.conf; }}\n"
-    )
-    process = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-e", folder / "error.log"])
-    try:
-        wait_until_open(tls, process)
-        yield Front(plain, tls, certificate, service)
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
+        yield World(front, service)
 
 
 class TestProxy:
-    def test_sends_plain_http_to_tls(self, front):
+    def test_sends_plain_http_to_tls(self, world):
         answer = requests.get(
-            f"http://127.0.0.1:{front.plain}/dashboard/?a=b", allow_redirects=False, timeout=10
+            f"http://127.0.0.1:{world.front.plain}/dashboard/?a=b", allow_redirects=False, timeout=10
         )
 
         assert answer.status_code == 308
         assert answer.headers["Location"] == "https://127.0.0.1/dashboard/?a=b"
 
-    def test_speaks_http_2(self, front):
-        context = ssl.create_default_context(cafile=front.certificate)
+    def test_speaks_http_2(self, world):
+        context = ssl.create_default_context(cafile=world.front.certificate)
         context.set_alpn_protocols(["h2"])
 
         with (
-            socket.create_connection(("127.0.0.1", front.tls)) as raw,
+            socket.create_connection(("127.0.0.1", world.front.tls)) as raw,
             context.wrap_socket(raw, server_hostname="localhost") as connection,
         ):
             assert connection.selected_alpn_protocol() == "h2"
 
-    def test_lets_a_signed_payment_through(self, front):
+    def test_lets_a_signed_payment_through(self, world):
         order = orders.card_payment()
 
-        created = front.call("POST", "/api/payments", json.dumps(order).encode())
-        found = front.call("GET", f"/api/payments/{order['reference']}")
+        created = world.call("POST", "/api/payments", json.dumps(order).encode())
+        found = world.call("GET", f"/api/payments/{order['reference']}")
 
         assert created.status == 201
         assert json.loads(found.body) == json.loads(created.body)
@@ -135,23 +94,23 @@ class TestProxy:
             "/api/payments/../payments/a-b",
         ],
     )
-    def test_leaves_the_target_as_it_was_signed(self, front, target):
-        assert front.call("GET", target).status == 404  # and not 401
+    def test_leaves_the_target_as_it_was_signed(self, world, target):
+        assert world.call("GET", target).status == 404  # and not 401
 
-    def test_leaves_what_is_too_large_to_the_service(self, front):
-        answer = front.call("POST", "/api/payments", b" " * 70_000)
+    def test_leaves_what_is_too_large_to_the_service(self, world):
+        answer = world.call("POST", "/api/payments", b" " * 70_000)
 
         assert answer.status == 413
         assert answer.headers["Content-Type"] == "application/problem+json"
 
-    def test_shows_metrics_to_nobody(self, front):
-        assert requests.get(f"{front.service.base_url}/metrics", timeout=10).status_code == 200
-        assert front.call("GET", "/metrics").status == 404
+    def test_shows_metrics_to_nobody(self, world):
+        assert requests.get(f"{world.service.base_url}/metrics", timeout=10).status_code == 200
+        assert world.call("GET", "/metrics").status == 404
 
-    def test_tells_whom_it_saw_and_not_whom_a_caller_claims_to_be(self, front):
-        front.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
+    def test_tells_whom_it_saw_and_not_whom_a_caller_claims_to_be(self, world):
+        world.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
 
-        assert wait_for_callers(front.service, "/api/payments/whose") == ["127.0.0.1"]
+        assert wait_for_callers(world.service, "/api/payments/whose") == ["127.0.0.1"]
 
 
 def wait_for_callers(service, target):

@@ -1,0 +1,43 @@
+"""A connection to the broker that is lost at the worst of moments."""
+
+import pytest
+from kombu import Connection, Consumer, Exchange, Producer, Queue
+
+from config.broker import Transport
+from tests.faults.processes import Redis
+
+pytestmark = [pytest.mark.faults, pytest.mark.telling]
+
+WORK = Queue("work")
+REPLIES = Queue("replies", Exchange("replies", "fanout"), auto_delete=True)
+
+
+@pytest.fixture
+def redis(tmp_path):
+    running = Redis(tmp_path)
+    running.start()
+    yield running
+    running.kill()
+
+
+class TestConnection:
+    def test_that_is_lost_with_a_message_in_hand_can_be_closed(self, redis):
+        """What a worker does when Redis is killed: as with the transport that kombu has, an error would end it."""
+        connection = Connection(f"redis://127.0.0.1:{redis.port}/0", transport=Transport)
+        taken = []
+        Producer(connection.default_channel).publish({}, routing_key="work", declare=[WORK])
+        consumer = Consumer(
+            connection.default_channel, [WORK], callbacks=[lambda _, message: taken.append(message)]
+        )
+        consumer.consume()
+        connection.drain_events(timeout=5)
+        connection.default_channel._brpop_start()  # it waits for the next message
+        remote_control = connection.channel()
+        Consumer(remote_control, [REPLIES], callbacks=[print]).consume()
+        remote_control.client.ping()
+
+        redis.kill()
+        connection.collect(socket_timeout=1)
+        connection.close()
+
+        assert len(taken) == 1

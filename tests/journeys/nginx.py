@@ -1,0 +1,65 @@
+"""The proxy that operators are given, docs/operations/nginx.conf, as a process."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config import production
+from tests.journeys.service import PROJECT, free_port, wait_until_open
+
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+needs_nginx: Any = pytest.mark.skipif(not NGINX and not os.environ.get("CI"), reason="nginx is not installed")
+
+
+@dataclass(frozen=True)
+class Front:
+    """Where the proxy answers, and the certificate by which it is known."""
+
+    plain: int
+    tls: int
+    certificate: Path
+
+    @property
+    def base_url(self) -> str:
+        return f"https://127.0.0.1:{self.tls}"
+
+
+@contextmanager
+def nginx(folder: Path, *, upstream: str) -> Iterator[Front]:
+    """Run nginx with our file, in which only ports and places are others."""
+    certificate, _ = production._certificate(folder)
+    front = Front(free_port(), free_port(), certificate)
+    (folder / "sluice.conf").write_text(_here(folder, front, upstream))
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; user {folder.owner()};\n"
+        f"events {{}}\nhttp {{ include {folder}/sluice.conf; }}\n"
+    )
+    assert NGINX is not None, "nginx is not installed; on Debian: apt-get install nginx-light"
+    process = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-e", folder / "error.log"])
+    try:
+        wait_until_open(front.tls, process)
+        yield front
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _here(folder: Path, front: Front, upstream: str) -> str:
+    text = (PROJECT / "docs" / "operations" / "nginx.conf").read_text()
+    for theirs, ours in (
+        ("/etc/nginx/certificates/", f"{folder}/"),
+        ("server web:8000;", f"server {upstream};"),
+        ("listen 80 ", f"listen 127.0.0.1:{front.plain} "),
+        ("listen 443 ", f"listen 127.0.0.1:{front.tls} "),
+    ):
+        assert theirs in text
+        text = text.replace(theirs, ours)
+    return text
