@@ -109,7 +109,8 @@ def database_proxy(stack):
         yield proxy
 
 
-TIMES = pytest.mark.parametrize("times", [pytest.param(12, marks=pytest.mark.telling), 100])
+IN_SHORT = (pytest.mark.telling, pytest.mark.in_short)
+TIMES = pytest.mark.parametrize("times", [pytest.param(12, marks=IN_SHORT), 100])
 
 
 class TestAnswerThatTheMerchantNeverHears:

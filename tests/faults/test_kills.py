@@ -75,6 +75,7 @@ def kill_under_load(stack, listener, *, times):
 
 class TestKills:
     @pytest.mark.telling
+    @pytest.mark.in_short
     def test_of_every_part_lose_and_double_nothing(self, stack, listener):
         kill_under_load(stack, listener, times=1)
 

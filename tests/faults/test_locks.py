@@ -110,15 +110,18 @@ def take_all_connections(stack, held):
     """Take every connection that the server has, also those that the service has now."""
     others = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> ALL(%s)"
     ours = [held.enter_context(psycopg.connect(stack.database, autocommit=True))]
-    while True:
+    refused = 0
+    while refused < 5:  # a connection that has ended is seen no more, and is free a moment later
         try:
             ours.append(held.enter_context(psycopg.connect(stack.database, autocommit=True)))
         except psycopg.OperationalError:
             pids = [one.info.backend_pid for one in ours]
             theirs = [pid for (pid,) in ours[0].execute(others, [pids])]
-            if not theirs:
-                return
-            ours[0].execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [theirs])
+            ours[0].execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", [theirs])
+            refused = 0 if theirs else refused + 1
+            time.sleep(0.05)
+        else:
+            refused = 0
 
 
 class TestConnectionsTakenByOthers:

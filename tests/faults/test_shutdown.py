@@ -80,8 +80,8 @@ class TestWeb:
                     web.start()
                     wait_until(lambda: stack.answers(f"http://{place}"), seconds=30, what="new processes")
 
-        assert failed(trade) == []
-        sent = check_all(stack, listener, trade)
+            assert failed(trade) == []
+            sent = check_all(stack, listener, trade)
         print(f"{trade.summary()}; events by arrivals {dict(sent)}")
 
 

@@ -101,6 +101,7 @@ MOMENTS = (
 
 class TestKill:
     @pytest.mark.telling
+    @pytest.mark.in_short
     def test_at_every_moment_of_a_delivery_loses_and_doubles_nothing(self, stack, listener):
         with under_load(stack.shops) as load:
             for kill in MOMENTS:
