@@ -49,7 +49,7 @@ test-all: install ## run all tests that need no browser, and the faults that tel
 	@$(PYTEST) -m "not e2e and (telling or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
-	@$(RUN) -m pytest -m "faults and not in_short and not e2e" $(ARGS)
+	@$(PYTEST) -m "faults and not in_short and not e2e" $(ARGS)
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.clients import HttpClient
 from tests.faults.processes import wait_until
@@ -120,4 +121,5 @@ def everything(shop: HttpClient, target: str) -> Iterator[dict[str, Any]]:
     while target:
         page = shop.get(target).json()
         yield from page["data"]
-        target = (page["next"] or "").removeprefix(shop.base_url)
+        following = urlsplit(page["next"] or "")
+        target = f"{following.path}?{following.query}" if following.path else ""

@@ -16,7 +16,7 @@ from tests.faults.shop import under_load
 from tests.faults.trade import trading
 from tests.journeys.nginx import needs_nginx, nginx
 
-pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults of delivery"), pytest.mark.timeout(240)]
 
 HELD = "SELECT id FROM webhooks_delivery WHERE lease_token IS NOT NULL"
 

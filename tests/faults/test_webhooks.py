@@ -15,7 +15,7 @@ from tests.faults.shop import Load, under_load
 from tests.faults.supervisor import TIMEOUT
 from webhooks import drain
 
-pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults of delivery"), pytest.mark.timeout(240)]
 
 LEASE = TIMEOUT + LEASE_MARGIN
 ASLEEP = drain.LINGER + 1  # seconds after which a drain that had nothing more to send has ended

@@ -97,6 +97,14 @@ class TestProxy:
     def test_leaves_the_target_as_it_was_signed(self, world, target):
         assert world.call("GET", target).status == 404  # and not 401
 
+    def test_leaves_the_port_in_the_addresses_of_pages(self, world):
+        for _ in range(2):
+            world.call("POST", "/api/payments", json.dumps(orders.card_payment()).encode())
+
+        page = json.loads(world.call("GET", "/api/payments?limit=1").body)
+
+        assert urlsplit(page["next"]).netloc == f"127.0.0.1:{world.front.tls}"
+
     def test_leaves_what_is_too_large_to_the_service(self, world):
         answer = world.call("POST", "/api/payments", b" " * 70_000)
 
