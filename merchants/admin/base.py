@@ -118,7 +118,8 @@ class ReadOnly:
         return [*super().get_readonly_fields(request, obj), *self._with_money(self.amounts)]  # type: ignore[misc]
 
     def _with_money(self, names: Iterable[Any]) -> list[Any]:
-        return [Amount(name, self.currency) if name in self.amounts else name for name in names]
+        shown = [Amount(name, self.currency) if name in self.amounts else name for name in names]
+        return list(dict.fromkeys(shown))  # Django names the read-only fields a second time, at the end
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False

@@ -189,6 +189,7 @@ class TestPages:
 
         for address in (page(Transaction), page(Transaction, "change", payment.pk), page(Account)):
             assert "NGN 12,345.00" in words(staff.get(address))
+        assert words(staff.get(page(Transaction, "change", payment.pk))).count("Amount captured:") == 1
 
     def test_open_with_whatever_is_stored(self, staff, everything, django_assert_max_num_queries):
         for label in MODELS:
