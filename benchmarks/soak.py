@@ -68,6 +68,7 @@ def soak(options: argparse.Namespace) -> Iterator[Figure]:
         yield from load.figures()
         yield from watch.figures()
         yield from events(running, database)
+        database.execute("ANALYZE")  # where nobody does it by himself
         running.run("manage", "check_ledger")  # ends with 1 where something is wrong, and so does this
         yield Figure("check_ledger: rules broken", 0, "", 0)
 

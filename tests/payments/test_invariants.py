@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
+from ledger import invariants
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from merchants.audit import Actor
@@ -228,6 +230,18 @@ class TestCheckLedger:
         assert "BROKEN balances_are_sums: An account's balance is the sum" in told
         assert f"  account {wallet.pk}: " in told
         assert told.endswith(f"2 of {len(INVARIANTS)} invariants are broken.\n")
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no such statistics")
+    def test_says_so_where_it_would_take_hours(self, monkeypatch, capsys):
+        monkeypatch.setattr(invariants, "LARGE", 0)
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE pg_class SET reltuples = -1 WHERE relname = 'ledger_posting'")
+            self.run()
+            assert "run ANALYZE" in capsys.readouterr().err
+
+            cursor.execute("ANALYZE ledger_posting")
+            self.run()
+            assert capsys.readouterr().err == ""
 
     def test_explains_what_the_guide_says(self):
         guide = DOC.read_text()

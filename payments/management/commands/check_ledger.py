@@ -3,7 +3,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
-from ledger.invariants import Invariant, check
+from ledger.invariants import Invariant, check, is_planned_blindly
 from merchants.commands import Document, DocumentCommand
 from payments.invariants import INVARIANTS
 
@@ -25,6 +25,11 @@ class Command(DocumentCommand):
         if explain:
             self.stdout.write("\n".join(explained(invariant) for invariant in INVARIANTS), ending="")
             return
+        if is_planned_blindly():
+            self.stderr.write(
+                "PostgreSQL has no statistics of these tables, as after a restore, so this may take very long: "
+                "stop it, run ANALYZE, and start it again."
+            )
         self.with_timings = timings
         checked = list(check(INVARIANTS))
         document = {
