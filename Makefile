@@ -49,7 +49,7 @@ test-all: install ## run all tests that need no browser, and the faults that tel
 	@$(PYTEST) -m "not e2e and (telling or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
-	@$(PYTEST) -m "faults and not in_short and not e2e" $(ARGS)
+	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
