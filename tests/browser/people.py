@@ -29,10 +29,14 @@ class Owner:
         """Their shop, which calls the API."""
         return HttpClient(self.base_url, self.credentials)
 
-    def sign_in(self, page: Page, base_url: str | None = None) -> None:
+    def sign_in(self, page: Page, base_url: str | None = None, *, is_patient: bool = False) -> None:
+        """Sign in at a base URL; who is patient waits for the icon of the tab too, which loading does not."""
         page.goto(f"{base_url or self.base_url}/dashboard/")
-        page.wait_for_load_state("networkidle")  # the icon of the tab too, which loading does not wait for
+        if is_patient:
+            page.wait_for_load_state("networkidle")
         sign_in(page, self.email, self.password)
+        if is_patient:
+            page.wait_for_load_state("networkidle")
 
 
 def open_business(service: Service, name: str = "Ada Books") -> Owner:

@@ -37,7 +37,7 @@ def fits(page):
 class TestMismatch:
     def test_is_simulated_and_credited(self, service, owner, seen):
         page = seen.page
-        owner.sign_in(page)
+        owner.sign_in(page, is_patient=True)
         try_out(service, page, "transfer")
         try_out(service, page, "mismatch")
         open_item(service, page)
@@ -57,7 +57,7 @@ class TestMismatch:
 
     def test_is_simulated_and_returned(self, service, owner, seen):
         page = seen.page
-        owner.sign_in(page)
+        owner.sign_in(page, is_patient=True)
         try_out(service, page, "transfer")
         try_out(service, page, "mismatch")
         open_item(service, page)
