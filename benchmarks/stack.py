@@ -94,8 +94,8 @@ class Stack:
     def workers(self, count: int = 1) -> Iterator[list[Process]]:
         """Run our own Celery workers, and wait until they listen."""
         with self.running(
-            "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "2", "--hostname",
-            "ours-%n@localhost", count=count,
+            "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "2",
+            "--without-mingle", "--without-gossip", "--hostname", "ours-%n@localhost", count=count,
         ) as processes:  # fmt: skip
             self.wait_for_workers(count)
             yield processes

@@ -117,7 +117,7 @@ def _own_commands(folder: Path) -> dict[str, list[str]]:
             sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py",
             "--certfile", str(certificate), "--keyfile", str(key), "config.wsgi",
         ],
-        "worker": [*celery, "worker", "--pool", "threads", "--concurrency", "4"],
+        "worker": [*celery, "worker", "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"],
         "beat": [*celery, "beat", "--schedule", str(folder / "beat"), "--pidfile", ""],
     }  # fmt: skip
 

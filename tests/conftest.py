@@ -19,6 +19,9 @@ from tests.journeys.service import Service, start_service
 
 # Slow on purpose everywhere else.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# Each client of a test has middleware of its own: it looks for a static file when it is asked for it, and not for all
+# of them at its beginning.
+settings.WHITENOISE_AUTOREFRESH = True
 
 _database = settings.DATABASES["default"]["TEST"].get("NAME")
 if _database:  # SQLite makes the file, and not the folder of a fresh clone

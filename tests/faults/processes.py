@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import redis
+
 from tests.journeys.service import free_port, wait_until_open
 
 
@@ -15,7 +17,7 @@ def wait_until(condition: Callable[[], Any], *, seconds: float, what: str = "it"
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"waited {seconds} seconds in vain for {what}"
-        time.sleep(0.005)
+        time.sleep(0.02)  # what is waited for needs the processor more
 
 
 class Process:
@@ -57,6 +59,7 @@ class Process:
 class Redis(Process):
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
+        self._client = redis.Redis(port=self.port, socket_timeout=10)
         options = ["--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
         super().__init__("redis", ["redis-server", *options, "--dir", str(folder)], folder / "redis.log")
 
@@ -66,5 +69,11 @@ class Redis(Process):
         wait_until_open(self.port, self.running)
 
     def flush(self) -> None:
-        command = ["redis-cli", "-p", str(self.port), "FLUSHALL"]
-        subprocess.run(command, check=True, capture_output=True, timeout=10)
+        self._client.flushall()
+
+    def commands(self) -> list[str]:
+        """Return what each connection has asked for last; nothing while there is no server."""
+        try:
+            return [one["cmd"] for one in self._client.client_list()]
+        except redis.RedisError:
+            return []

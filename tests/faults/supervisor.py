@@ -54,22 +54,22 @@ class Supervisor:
         self.web = self._process(
             "web", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}"
         )
-        self.workers = [self._worker(number) for number in range(2)]
+        self.workers = [self._impatient_worker(number) for number in range(2)]
         self.beat = self._process(
             "beat", "celery", "-A", "config", "beat", "--schedule", str(folder / "beat"), "--pidfile", ""
         )
 
-    def _worker(self, number: int) -> Process:
-        return self._process(
-            f"worker{number}", "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4",
-            "--hostname", f"worker{number}@localhost", "--include", "tests.faults.impatience",
-        )  # fmt: skip
+    def _impatient_worker(self, number: int) -> Process:
+        return self._worker_named(f"worker{number}", "--include", "tests.faults.impatience")
 
     def patient_worker(self) -> Process:
         """Return a worker with the time limit and the leases of production."""
+        return self._worker_named("patient", WEBHOOK_TIMEOUT="10")
+
+    def _worker_named(self, name: str, *options: str, **environment: str) -> Process:
         return self._process(
-            "patient", "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4",
-            "--hostname", "patient@localhost", WEBHOOK_TIMEOUT="10",
+            name, "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4",
+            "--without-mingle", "--without-gossip", "--hostname", f"{name}@localhost", *options, **environment,
         )  # fmt: skip
 
     def another_web(self) -> tuple[Process, str]:
@@ -108,13 +108,7 @@ class Supervisor:
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until workers listen to the queue: each has a connection that waits for a message."""
-        ask = ["redis-cli", "-p", str(self.redis.port), "CLIENT", "LIST"]
-
-        def listening() -> int:
-            found = subprocess.run(ask, check=False, capture_output=True, text=True, timeout=10).stdout
-            return sum("cmd=brpop" in line for line in found.splitlines())
-
-        wait_until(lambda: listening() >= count, seconds=30, what="workers")
+        wait_until(lambda: self.redis.commands().count("brpop") >= count, seconds=30, what="workers")
 
     def answers(self, base_url: str) -> bool:
         try:

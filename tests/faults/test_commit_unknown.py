@@ -182,7 +182,7 @@ class TestConnectionsToTheDatabase:
         database_proxy.latency = 0.005
         with trading(stack.shops) as trade:
             for _ in range(20):
-                time.sleep(moments.uniform(0.1, 0.6))
+                time.sleep(moments.uniform(0.2, 1))
                 database_proxy.cut()
 
         sent = check_all(stack, listener, trade)

@@ -36,7 +36,7 @@ def kill_at_random(stack, *, times):
     moments.shuffle(names)
     parts, kills = parts_of(stack), []
     for name in names:
-        time.sleep(moments.uniform(0.2, 1.2))
+        time.sleep(moments.uniform(0.5, 2))
         ended = [other for other, part in parts.items() if part.running.poll() is not None]
         assert ended == [], "ended by itself"
         parts[name].kill()
