@@ -106,4 +106,4 @@ class Posting(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.amount:+} on {self.account_id}"
+        return f"no. {self.sequence} of account {self.account_id}"

@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+from django.utils.html import format_html
 
 from merchants.money import money
 
@@ -88,7 +89,11 @@ class Amount:
 
     def __call__(self, row: Model) -> str | None:
         minor_units = attrgetter(self.field)(row)
-        return None if minor_units is None else money(minor_units, attrgetter(self.currency)(row))
+        if minor_units is None:
+            return None
+        return format_html(
+            '<span class="amount">{}</span>', money(minor_units, attrgetter(self.currency)(row))
+        )
 
     def __str__(self) -> str:
         return self.field

@@ -55,11 +55,11 @@ def by_refund(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 class TransactionAdmin(ReadOnlyAdmin):
     list_display = (
         "reference",
+        "amount",
         "business",
         "request_type",
         "status",
         "response_code",
-        "amount",
         "created_at",
     )
     amounts = ("amount", "fee", "amount_captured", "amount_refunded", "amount_being_refunded")

@@ -152,7 +152,7 @@ class SettlementItem(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.net:+} of {self.transaction_id}"
+        return f"{'refund' if self.operation_id else 'payment'} {self.transaction_id}"
 
     @property
     def net(self) -> int:

@@ -191,6 +191,12 @@ class TestPages:
             assert "NGN 12,345.00" in words(staff.get(address))
         assert words(staff.get(page(Transaction, "change", payment.pk))).count("Amount captured:") == 1
 
+    def test_name_what_is_an_amount_as_people_do(self, late_money):
+        session = Session.objects.get()
+
+        assert str(late_money) == f"NGN {late_money.amount / 100:,.2f} (open)"
+        assert str(session) == f"{session.number_id}: NGN {session.expected_amount / 100:,.2f}"
+
     def test_open_with_whatever_is_stored(self, staff, everything, django_assert_max_num_queries):
         for label in MODELS:
             model = apps.get_model(label)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.money import money
 from merchants.rows import move
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
@@ -84,7 +85,7 @@ class Session(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.number_id}: {self.expected_amount} {self.currency}"
+        return f"{self.number_id}: {money(self.expected_amount, self.currency)}"
 
     def receive(self, amount: int, *, now: datetime) -> None:
         """End with the amount that arrived: success if it is the expected one, else mismatch.

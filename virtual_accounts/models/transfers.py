@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from merchants.models import Business
+from merchants.money import money
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 from virtual_accounts.models.sessions import Session
@@ -112,7 +113,7 @@ class UnappliedMoney(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.amount} {self.currency} ({self.state})"
+        return f"{money(self.amount, self.currency)} ({self.state})"
 
     @property
     def is_open(self) -> bool:
