@@ -4,7 +4,8 @@
     .venv/bin/python benchmarks/api.py --rounds 3 --requests 2000 --rows 10000
 
 The service and the echo run under gunicorn with 2 workers of 4 threads; one client with 16 connections
-takes turns with them in a closed loop. Machines are shared and noisy: read the ratios, not the rates.
+takes turns with them in a closed loop. Payments of one merchant are booked on the same three accounts, one after the
+other; so they are measured for one merchant and for several. Machines are shared and noisy: read the ratios, not the rates.
 """
 
 import argparse
@@ -14,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,13 +30,15 @@ from benchmarks.copies import others_of_a_transaction  # noqa: E402
 from benchmarks.figures import Figure  # noqa: E402
 from benchmarks.load import Measured, drive, http_request  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.pgbench import pgbench_rate  # noqa: E402
+from benchmarks.pgbench import BOOKING, choosing, pgbench_rate  # noqa: E402
 from tests import orders  # noqa: E402
-from tests.clients import signed_headers  # noqa: E402
+from tests.clients import Credentials, signed_headers  # noqa: E402
 from tests.journeys.service import Service, free_port, start_service, wait_until_open  # noqa: E402
 
 CONNECTIONS = 16
-SHARES_OF_THE_ECHO = {"POST": 0.3, "GET": 0.5}  # that are aimed at
+MERCHANTS = 8
+POST_OF_ALL = f"POST of {MERCHANTS} merchants"
+SHARES_OF_THE_ECHO = {"POST": 0.3, POST_OF_ALL: 0.3, "GET": 0.5}  # that are aimed at
 TAIL = 4  # a p99, of its p50, at the most
 
 
@@ -78,19 +82,24 @@ class Bench:
         self.port = urlsplit(service.base_url).port or 0
         self.echo_port = echo_port
         self.requests = requests
-        self.references: list[str] = []
+        self.merchants = [
+            service.credentials,
+            *(open_business(service, number) for number in range(1, MERCHANTS)),
+        ]
+        self.made: list[tuple[Credentials, str]] = []  # by whom, under which reference
 
     def warm_up(self) -> None:
-        for requests in (self.creates(400), self.lookups(400)):
+        for requests in (self.creates(400, of=self.merchants), self.lookups(400)):
             drive(self.port, requests, connections=CONNECTIONS)
         drive(self.echo_port, self.echoes(400), connections=CONNECTIONS)
 
     def compare(self, rounds: int, rows: int) -> Iterator[Figure]:
         """Take turns with the echo."""
-        measured: dict[str, list[Measured]] = {"echo": [], "POST": [], "GET": []}
+        measured: dict[str, list[Measured]] = {"echo": [], "POST": [], POST_OF_ALL: [], "GET": []}
         for _ in range(rounds):
             measured["echo"].append(drive(self.echo_port, self.echoes(self.requests)))
             measured["POST"].append(drive(self.port, self.creates(self.requests)))
+            measured[POST_OF_ALL].append(drive(self.port, self.creates(self.requests, of=self.merchants)))
             measured["GET"].append(drive(self.port, self.lookups(self.requests)))
         for kind, taken in measured.items():
             unexpected = {status for one in taken for status in one.statuses if status >= 300}
@@ -105,17 +114,18 @@ class Bench:
             ours, bare = ([one.rate for one in measured[which]] for which in (kind, "echo"))
             yield Figure.of_ratios(f"{kind}, {rows:,} rows, of the echo", ours, bare, target)
 
-    def creates(self, count: int) -> list[bytes]:
-        made = []
-        for _ in range(count):
+    def creates(self, count: int, *, of: Sequence[Credentials] = ()) -> list[bytes]:
+        """Return payments of these merchants in turns, or of one."""
+        asked = []
+        for merchant in islice(cycle(of or self.merchants[:1]), count):
             order = orders.card_payment()
-            self.references.append(order["reference"])
-            made.append(self._signed("POST", "/api/payments", json.dumps(order).encode()))
-        return made
+            self.made.append((merchant, order["reference"]))
+            asked.append(signed(merchant, "POST", "/api/payments", json.dumps(order).encode()))
+        return asked
 
     def lookups(self, count: int) -> list[bytes]:
-        chosen = [secrets.choice(self.references) for _ in range(count)]
-        return [self._signed("GET", f"/api/payments/{reference}") for reference in chosen]
+        chosen = [secrets.choice(self.made) for _ in range(count)]
+        return [signed(merchant, "GET", f"/api/payments/{reference}") for merchant, reference in chosen]
 
     def echoes(self, count: int) -> list[bytes]:
         return [
@@ -127,12 +137,6 @@ class Bench:
             )
             for _ in range(count)
         ]
-
-    def _signed(self, method: str, target: str, body: bytes = b"") -> bytes:
-        headers = signed_headers(self.service.credentials, method, target, body)
-        if body:
-            headers["Content-Type"] = "application/json"
-        return http_request(method, target, body, headers)
 
     def fill(self, rows: int) -> None:
         """Bring the table to this many rows by copying one of them."""
@@ -155,43 +159,69 @@ class Bench:
         with self._connect() as connection:
             script = pgbench_script(connection)
         url = self.service.environment["DATABASE_URL"]
-        with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
-            file.write(script)
-            file.flush()
-            rates, posts = [], []
-            for _ in range(rounds):
-                rates.append(pgbench_rate(url, file.name, clients=8, seconds=5))
-                posts.append(drive(self.port, self.creates(self.requests)).rate)
-        yield Figure.of_rounds("the rows of a POST, by pgbench", rates, "/s")
-        yield Figure.of_ratios("POST, of pgbench", posts, rates)
+        rates, posts = [], []
+        for _ in range(rounds):
+            rates.append(pgbench_rate(url, script, clients=8, seconds=5))
+            posts.append(drive(self.port, self.creates(self.requests, of=self.merchants)).rate)
+        yield Figure.of_rounds(f"the rows of a {POST_OF_ALL}, by pgbench", rates, "/s")
+        yield Figure.of_ratios(f"{POST_OF_ALL}, of pgbench", posts, rates)
 
     def _connect(self) -> psycopg.Connection:
         return psycopg.connect(self.service.environment["DATABASE_URL"], autocommit=True)
 
 
+def open_business(service: Service, number: int) -> Credentials:
+    """Open another business; return its key pair."""
+    command = [sys.executable, "manage.py", "create_business", "--name", f"Shop {number}", "--json",
+               "--email", f"{number}@example.com"]  # fmt: skip
+    made = subprocess.run(
+        command, cwd=PROJECT, env=service.environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+    pair = json.loads(made.stdout)
+    return Credentials(pair["api_key"], pair["secret_key"])
+
+
+def signed(merchant: Credentials, method: str, target: str, body: bytes = b"") -> bytes:
+    headers = signed_headers(merchant, method, target, body)
+    if body:
+        headers["Content-Type"] = "application/json"
+    return http_request(method, target, body, headers)
+
+
 def pgbench_script(connection: psycopg.Connection) -> str:
-    """Return what one POST writes: a nonce, a transaction, its update, its transition; three commits."""
+    """Return what one POST writes: a nonce, a transaction, its move with transition and booking; three commits."""
     (key_id,) = connection.execute("SELECT id FROM merchants_apikey LIMIT 1").fetchone() or (0,)
     columns = [
         name
         for (name,) in connection.execute(
             "SELECT column_name FROM information_schema.columns WHERE table_name = 'payments_transaction'"
         )
-        if name not in {"id", "reference", "status", "awaiting", "finished_at", "amount_captured", "fee"}
+        if name
+        not in {
+            "id",
+            "business_id",
+            "reference",
+            "status",
+            "awaiting",
+            "finished_at",
+            "amount_captured",
+            "fee",
+        }
     ]
     others = ", ".join(columns)
-    return f"""
+    businesses = [one for (one,) in connection.execute("SELECT DISTINCT business_id FROM ledger_account")]
+    return f"""{choosing(connection, businesses)}
 SELECT gen_random_uuid() AS id \\gset
 INSERT INTO merchants_nonce (api_key_id, nonce, used_at) VALUES ({key_id}, ':id', now());
-INSERT INTO payments_transaction (id, reference, status, awaiting, amount_captured, fee, {others})
-  SELECT ':id', ':id', 'pending', 'rail', 0, 0, {others} FROM (SELECT * FROM payments_transaction LIMIT 1) one;
+INSERT INTO payments_transaction (id, business_id, reference, status, awaiting, amount_captured, fee, {others})
+  SELECT ':id', ':business', ':id', 'pending', 'rail', 0, 0, {others} FROM (SELECT * FROM payments_transaction LIMIT 1) one;
 BEGIN;
 SELECT * FROM payments_transaction WHERE id = ':id' FOR UPDATE;
 UPDATE payments_transaction SET status = 'success', awaiting = '', finished_at = now(),
   amount_captured = amount WHERE id = ':id';
 INSERT INTO payments_transition (transaction_id, attribute, before, after, cause, at)
   VALUES (':id', 'status', 'pending', 'success', 'rail', now());
-COMMIT;
+{BOOKING}COMMIT;
 """
 
 

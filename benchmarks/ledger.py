@@ -10,7 +10,6 @@ chains no hashes. Machines are shared and noisy: read the ratios, not the rates.
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -29,10 +28,9 @@ from benchmarks.copies import others_of_a_transaction  # noqa: E402
 from benchmarks.figures import Figure  # noqa: E402
 from benchmarks.in_process import own_database  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.pgbench import pgbench_rate  # noqa: E402
+from benchmarks.pgbench import BOOKING, choosing, pgbench_rate  # noqa: E402
 
 CONNECTIONS = 8
-HASH = "'\\x" + "ab" * 32 + "'::bytea"  # pgbench makes none
 
 
 def ledger(options: argparse.Namespace) -> Iterator[Figure]:
@@ -71,7 +69,8 @@ def bookings(connection: Connection, url: str, options: argparse.Namespace) -> I
         ours, theirs = [], []
         for _ in range(options.rounds):
             ours.append(book_for(options.seconds, businesses[:count]))
-            theirs.append(run_pgbench(url, script(connection, businesses[:count]), options.seconds))
+            commands = script(connection, businesses[:count])
+            theirs.append(pgbench_rate(url, commands, clients=CONNECTIONS, seconds=options.seconds))
             connection.execute("CHECKPOINT")
         yield Figure.of_rounds(f"bookings on {name}", ours, "/s")
         yield Figure.of_rounds("the same rows by pgbench", theirs, "/s")
@@ -122,45 +121,8 @@ def book_until(deadline: float, businesses: list[UUID], seed: int) -> int:
 
 
 def script(connection: Connection, businesses: list[UUID]) -> str:
-    """Return what one booking writes: three accounts moved, an entry and three postings; one commit."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS bench (id int PRIMARY KEY, business uuid, receivable int, pending int, fees int)"
-    )
-    connection.execute("TRUNCATE bench")
-    connection.execute(
-        "INSERT INTO bench SELECT row_number() OVER (), business_id, min(id) FILTER (WHERE kind = "
-        "'acquirer_receivable'), min(id) FILTER (WHERE kind = 'pending_settlement'), min(id) FILTER (WHERE kind "
-        "= 'fees') FROM ledger_account WHERE business_id = ANY(%s) GROUP BY business_id",
-        [businesses],
-    )
-    connection.execute("ANALYZE bench")
-    moved = "\n".join(
-        f"UPDATE ledger_account SET balance = balance + {amount}, sequence = sequence + 1, hash = {HASH} "
-        f"WHERE id = :{account} RETURNING sequence AS {account}_sequence, balance AS {account}_balance \\gset"
-        for account, amount in (("pending", 985), ("receivable", -1000), ("fees", 15))
-    )
-    rows = ", ".join(
-        f"(:entry, :{account}, {amount}, :{account}_sequence, :{account}_balance, {HASH}, {HASH})"
-        for account, amount in (("pending", 985), ("receivable", -1000), ("fees", 15))
-    )
-    return f"""
-\\set one random(1, {len(businesses)})
-SELECT business, receivable, pending, fees FROM bench WHERE id = :one \\gset
-BEGIN;
-INSERT INTO ledger_entry (kind, cause, business_id, currency, note, at)
-  VALUES ('card', gen_random_uuid(), ':business', 'NGN', '', now()) RETURNING id AS entry \\gset
-{moved}
-INSERT INTO ledger_posting (entry_id, account_id, amount, sequence, balance_after, previous_hash, hash)
-  VALUES {rows};
-COMMIT;
-"""
-
-
-def run_pgbench(url: str, commands: str, seconds: int) -> float:
-    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
-        file.write(commands)
-        file.flush()
-        return pgbench_rate(url, file.name, clients=CONNECTIONS, seconds=seconds)
+    """Return what one booking writes, in one commit."""
+    return f"{choosing(connection, businesses)}BEGIN;{BOOKING}COMMIT;\n"
 
 
 def fill(connection: Connection, transactions: int, *, businesses: int = 100) -> None:
