@@ -14,6 +14,8 @@ RUN := .venv/bin/python
 PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
 
 export UV_PYTHON_DOWNLOADS := never
+# Compiled once, here: a machine may forbid its processes to write bytecode, and each would compile again as it starts.
+export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
 .PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi clean
@@ -53,7 +55,7 @@ test-faults: install ## kill, stop, fill and lock everything under load (needs P
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
-	@$(RUN) -m pytest -m e2e $(ARGS)
+	@$(RUN) -m pytest -n 2 --dist loadfile -m e2e $(ARGS)
 
 screenshots: install ## photograph every page into screenshots/ (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e

@@ -15,7 +15,7 @@ from tests.browser.stage import TOTP_SECRET
 from tests.clients import Credentials, HttpClient
 from tests.receiver import running_receiver
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 PASSWORD = "correct horse battery staple"
 

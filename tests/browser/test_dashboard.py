@@ -11,7 +11,7 @@ from tests import orders
 from tests.browser.chromium import visit
 from tests.browser.people import open_business, press, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 PATHS = [
     "/docs/",

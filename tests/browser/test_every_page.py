@@ -9,7 +9,7 @@ from tests.browser.stage import full_stage
 from tests.browser.tour import LEGS, go, on
 from tests.journeys.service import start_service
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 SEEN_AS = [(1280, "light"), (390, "dark")]
 

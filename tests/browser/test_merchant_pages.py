@@ -11,7 +11,7 @@ from tests.browser.chromium import visit
 from tests.browser.people import press
 from tests.receiver import running_receiver
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 AREAS = ["payments", "payouts", "virtual-accounts", "webhooks", "settlements", "sandbox"]
 

@@ -7,7 +7,7 @@ from tests import orders
 from tests.browser.chromium import visit
 from tests.browser.people import press, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 AN_HOUR_LATER = """
 from django.contrib.sessions.models import Session

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import visit
 from tests.browser.people import code_of, press
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.e2e
 
 PASSWORD = "correct horse battery"
 SIZES = {
