@@ -1,6 +1,6 @@
 """Taking due deliveries under a lease, in batches, and a fair share of each business's.
 
-PostgreSQL does each batch in one or two statements; SQLite, which serves a sandbox, goes row by row.
+PostgreSQL does each batch in one or two statements. SQLite, which serves a sandbox, looks first and takes then.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ class Look:
     limit: int
     per_business: int
     held: Mapping[UUID, int]  # by business: the places of its share that are in use already
-
-    def room(self, business_id: UUID) -> int:
-        return self.per_business - self.held.get(business_id, 0)
 
 
 class Row(NamedTuple):
@@ -123,12 +120,28 @@ def _stragglers() -> DeliveryQuerySet:
 
 def _take(look: Look, *, token: UUID, until: datetime) -> list[Row]:
     """Claim where the transaction holds the only write lock of the database."""
-    place = Window(RowNumber(), partition_by="business", order_by=["next_attempt_at", "id"])
-    due = Delivery.objects.due(at=look.at).annotate(place=place).filter(place__lte=look.per_business)
-    found = due.order_by("next_attempt_at", "id").values_list(*COLUMNS, "place", named=False)
-    rows = [Row(*values) for *values, place in found if place <= look.room(values[1])][: look.limit]
-    Delivery.objects.filter(pk__in=[row.id for row in rows]).update(lease_token=token, next_attempt_at=until)
+    due = Delivery.objects.due(at=look.at).order_by("next_attempt_at", "id")
+    oldest = list(due.values_list("id", "business_id")[: look.limit])
+    chosen = _shares(oldest, look)
+    if len(chosen) < len(oldest) == look.limit:
+        place = Window(RowNumber(), partition_by="business", order_by=["next_attempt_at", "id"])
+        of_each = due.annotate(place=place).filter(place__lte=look.per_business)
+        chosen = _shares(of_each.values_list("id", "business_id"), look)
+    taken = Delivery.objects.filter(pk__in=chosen)
+    rows = [Row(*values) for values in taken.order_by("next_attempt_at", "id").values_list(*COLUMNS)]
+    taken.update(lease_token=token, next_attempt_at=until)
     return rows
+
+
+def _shares(oldest: Iterable[tuple[UUID, UUID]], look: Look) -> list[UUID]:
+    """Choose of deliveries, each with its business and oldest first, what the businesses' shares have room for."""
+    places = Counter(look.held)
+    chosen: list[UUID] = []
+    for delivery_id, business_id in oldest:
+        if places[business_id] < look.per_business and len(chosen) < look.limit:
+            places[business_id] += 1
+            chosen.append(delivery_id)
+    return chosen
 
 
 def _take_in_batches(look: Look, *, token: UUID, until: datetime) -> list[Row]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import DateTimeField, F, Value
-from django.db.models.functions import Coalesce
 
 from webhooks.claiming import Claimed
 from webhooks.models import Attempt, Delivery
@@ -53,26 +51,45 @@ def finish(results: Sequence[Finished]) -> int:
 
 @transaction.atomic
 def _write(outcomes: Sequence[tuple[Move, NewAttempt]]) -> int:
-    """Move deliveries on, one by one; return how many of them were still ours."""
-    attempts = [attempt for move, attempt in outcomes if _move_one(move)]
+    """Write where the transaction holds the only write lock of the database; return how many were still ours."""
+    moved = Delivery.objects.filter(pk__in=[move.id for move, _ in outcomes])
+    leases = dict(moved.values_list("pk", "lease_token"))
+    ours = [(move, attempt) for move, attempt in outcomes if leases.pop(move.id, None) == move.token]
+    if not ours:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.executemany(_MOVE_ONE, [_parameters(move) for move, _ in ours])
     Attempt.objects.bulk_create(
-        [Attempt(**dict(zip(ATTEMPT_COLUMNS, attempt, strict=True))) for attempt in attempts]
+        [Attempt(**dict(zip(ATTEMPT_COLUMNS, attempt, strict=True))) for _, attempt in ours]
     )
-    return len(attempts)
+    return len(ours)
 
 
-def _move_one(move: Move) -> bool:
-    updated = Delivery.objects.filter(pk=move.id, lease_token=move.token).update(
-        lease_token=None,
-        is_manual=False,
-        state=move.state,
-        attempts_made=move.attempts_made,
-        manual_attempts=move.manual_attempts,
-        next_attempt_at=move.next_attempt_at,
-        delivered_at=move.delivered_at or F("delivered_at"),
-        held_at=Coalesce("held_at", Value(move.held_at, DateTimeField())),
-    )
-    return bool(updated)
+_MOVE_ONE = """
+UPDATE webhooks_delivery SET
+    lease_token = NULL,
+    is_manual = false,
+    state = %(state)s,
+    attempts_made = %(attempts_made)s,
+    manual_attempts = %(manual_attempts)s,
+    next_attempt_at = %(next_attempt_at)s,
+    delivered_at = coalesce(%(delivered_at)s, delivered_at),
+    held_at = coalesce(held_at, %(held_at)s)
+WHERE id = %(id)s"""
+
+
+def _parameters(move: Move) -> dict[str, Any]:
+    """Return a move's values as SQLite keeps them."""
+    kept = connection.ops.adapt_datetimefield_value
+    return {
+        "id": move.id.hex,
+        "state": move.state,
+        "attempts_made": move.attempts_made,
+        "manual_attempts": move.manual_attempts,
+        "next_attempt_at": kept(move.next_attempt_at),
+        "delivered_at": kept(move.delivered_at),
+        "held_at": kept(move.held_at),
+    }
 
 
 def _next(result: Finished) -> Move:
