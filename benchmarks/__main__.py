@@ -1,6 +1,6 @@
 """Every benchmark, one after the other, and one table of all figures: `make bench`.
 
-    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; two hours)
+    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; an hour)
     .venv/bin/python -m benchmarks --quick           (small rounds: does it all still run?)
     .venv/bin/python -m benchmarks ledger settlement
 

@@ -1,6 +1,6 @@
 """What ten million webhook attempts and ten million transactions cost, and what partitions would win.
 
-    .venv/bin/python benchmarks/retention.py                     (needs PostgreSQL, 40 GB of disk, an hour)
+    .venv/bin/python benchmarks/retention.py                     (needs PostgreSQL, 40 GB of disk, a quarter of an hour)
     .venv/bin/python benchmarks/retention.py --rows 200000 --tables attempts
 
 Rows are copies of real ones, spread over 400 days and ten businesses, in a database of its own. The partitioned
