@@ -77,6 +77,20 @@ def with_too_much(page: Page) -> None:
     sign_in(page, "x" * 70_000, PASSWORD)
 
 
+def failing(stage: Stage) -> Act:
+    """Return the act of meeting a mistake of ours. No address makes one, so its page is put in one's place."""
+    render = "from django.template.loader import render_to_string; print(render_to_string('500.html', {'request_id': 'req_1'}))"
+    document = stage.service.command("shell", "--no-imports", "-c", render).stdout
+
+    def act(page: Page) -> None:
+        page.route(page.url, lambda route: route.fulfill(status=500, content_type="text/html", body=document))
+        page.reload()
+        page.get_by_role("heading", name="Something went wrong on our side").wait_for()
+        page.unroute(page.url)
+
+    return act
+
+
 def too_often(page: Page) -> None:
     for _ in range(4):
         page.goto(page.url.split("/sent/")[0].rstrip("/") + "/")
@@ -126,6 +140,7 @@ def for_anybody(stage: Stage, page: Page) -> list[Stop]:
         Stop("failure-404", "/nothing/here"),
         Stop("failure-400", login, with_too_much),
         Stop("failure-403-forged", login, without_its_token),
+        Stop("failure-500", "/docs/", failing(stage)),
         Stop("sign-in", login),
         Stop("sign-in-refused", login, signing_in("nobody@example.com")),
         Stop("forgotten", f"{login}forgotten/"),
