@@ -79,7 +79,7 @@ def with_too_much(page: Page) -> None:
 
 def failing(stage: Stage) -> Act:
     """Return the act of meeting a mistake of ours. No address makes one, so its page is put in one's place."""
-    render = "from django.template.loader import render_to_string; print(render_to_string('500.html', {'request_id': 'req_1'}))"
+    render = "from django.template import loader; print(loader.render_to_string('500.html', {'request_id': 'req_1'}))"
     document = stage.service.command("shell", "--no-imports", "-c", render).stdout
 
     def act(page: Page) -> None:

@@ -21,12 +21,12 @@ LEASE = TIMEOUT + LEASE_MARGIN
 ASLEEP = drain.LINGER + 1  # seconds after which a drain that had nothing more to send has ended
 
 
-def check(stack, listener, load):
+def check(stack, listener, load, **told):
     """Hold what arrived against what was promised to merchants; return how often each event was sent."""
     assert load.given_up == []
     wait_until_settled(stack)
     listener.wait_for(set(load.acknowledged), seconds=1)
-    return check_events(stack, listener)
+    return check_events(stack, listener, **told)
 
 
 def first_delays(listener):
@@ -270,7 +270,7 @@ class TestStoppedWorker:
             lambda: "leases ended before their results" in first.log.read_text(), seconds=10, what="a refusal"
         )
 
-        check(stack, listener, load)
+        check(stack, listener, load, woken_at=woke_at.timestamp())
         held = [row for row in stack.query(ask) if row[1] in taken_over]
         assert held == [row for row in before if row[1] in taken_over]
         assert all(row[3] < woke_at for row in held)
