@@ -26,7 +26,7 @@ import psycopg
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks.copies import others_of_a_transaction  # noqa: E402
+from benchmarks.copies import copy_of, others_of_a_transaction  # noqa: E402
 from benchmarks.figures import Figure  # noqa: E402
 from benchmarks.load import Measured, drive, http_request  # noqa: E402
 from benchmarks.parts import Part, run_parts  # noqa: E402
@@ -84,7 +84,7 @@ class Bench:
         self.requests = requests
         self.merchants = [
             service.credentials,
-            *(open_business(service, number) for number in range(1, MERCHANTS)),
+            *(service.open_business(f"Shop {number}").credentials for number in range(1, MERCHANTS)),
         ]
         self.made: list[tuple[Credentials, str]] = []  # by whom, under which reference
 
@@ -170,17 +170,6 @@ class Bench:
         return psycopg.connect(self.service.environment["DATABASE_URL"], autocommit=True)
 
 
-def open_business(service: Service, number: int) -> Credentials:
-    """Open another business; return its key pair."""
-    command = [sys.executable, "manage.py", "create_business", "--name", f"Shop {number}", "--json",
-               "--email", f"{number}@example.com"]  # fmt: skip
-    made = subprocess.run(
-        command, cwd=PROJECT, env=service.environment, check=True, stdout=subprocess.PIPE, text=True
-    )
-    pair = json.loads(made.stdout)
-    return Credentials(pair["api_key"], pair["secret_key"])
-
-
 def signed(merchant: Credentials, method: str, target: str, body: bytes = b"") -> bytes:
     headers = signed_headers(merchant, method, target, body)
     if body:
@@ -191,30 +180,26 @@ def signed(merchant: Credentials, method: str, target: str, body: bytes = b"") -
 def pgbench_script(connection: psycopg.Connection) -> str:
     """Return what one POST writes: a nonce, a transaction, its move with transition and booking; three commits."""
     (key_id,) = connection.execute("SELECT id FROM merchants_apikey LIMIT 1").fetchone() or (0,)
-    columns = [
-        name
-        for (name,) in connection.execute(
-            "SELECT column_name FROM information_schema.columns WHERE table_name = 'payments_transaction'"
-        )
-        if name
-        not in {
-            "id",
-            "business_id",
-            "reference",
-            "status",
-            "awaiting",
-            "finished_at",
-            "amount_captured",
-            "fee",
-        }
-    ]
-    others = ", ".join(columns)
+    insert = copy_of(
+        connection,
+        "payments_transaction",
+        "(SELECT * FROM payments_transaction LIMIT 1) one",
+        {
+            "id": "':id'",
+            "business_id": "':business'",
+            "reference": "':id'",
+            "status": "'pending'",
+            "awaiting": "'rail'",
+            "amount_captured": "0",
+            "fee": "0",
+        },
+        but=frozenset({"finished_at"}),
+    )
     businesses = [one for (one,) in connection.execute("SELECT DISTINCT business_id FROM ledger_account")]
     return f"""{choosing(connection, businesses)}
 SELECT gen_random_uuid() AS id \\gset
 INSERT INTO merchants_nonce (api_key_id, nonce, used_at) VALUES ({key_id}, ':id', now());
-INSERT INTO payments_transaction (id, business_id, reference, status, awaiting, amount_captured, fee, {others})
-  SELECT ':id', ':business', ':id', 'pending', 'rail', 0, 0, {others} FROM (SELECT * FROM payments_transaction LIMIT 1) one;
+{insert};
 BEGIN;
 SELECT * FROM payments_transaction WHERE id = ':id' FOR UPDATE;
 UPDATE payments_transaction SET status = 'success', awaiting = '', finished_at = now(),
