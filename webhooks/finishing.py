@@ -52,8 +52,8 @@ def finish(results: Sequence[Finished]) -> int:
 @transaction.atomic
 def _write(outcomes: Sequence[tuple[Move, NewAttempt]]) -> int:
     """Write where the transaction holds the only write lock of the database; return how many were still ours."""
-    moved = Delivery.objects.filter(pk__in=[move.id for move, _ in outcomes])
-    leases = dict(moved.values_list("pk", "lease_token"))
+    deliveries = Delivery.objects.filter(pk__in=[move.id for move, _ in outcomes])
+    leases = dict(deliveries.values_list("pk", "lease_token"))
     ours = [(move, attempt) for move, attempt in outcomes if leases.pop(move.id, None) == move.token]
     if not ours:
         return 0
