@@ -55,7 +55,7 @@ test-faults: install ## kill, stop, fill and lock everything under load (needs P
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
-	@$(RUN) -m pytest -n 2 --dist loadfile -m e2e $(ARGS)
+	@$(PYTEST) --dist loadfile -m e2e $(ARGS)
 
 screenshots: install ## photograph every page into screenshots/ (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
