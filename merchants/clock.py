@@ -1,19 +1,90 @@
-"""The database's clock: one for all processes, whichever machine they run on."""
+"""The database's clock: one for all processes, whichever machine they run on.
 
-from datetime import datetime
+Moments that decide about money (expiry, re-query, reversal) are set and compared by this clock. Two hosts whose
+own clocks differ then agree on what is due. Decision 0049.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from django.db import connection
 from django.utils import timezone
 
+MEASURED_FOR = 5.0  # seconds until the offset is measured again
+# It goes on while the machine is suspended, and is never set.
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 def database_now() -> datetime:
-    """Return the moment that the database's clock shows; within a transaction it goes on.
+    """Return the database's time, asked for by a statement. It advances within a transaction.
 
-    SQLite runs in this very process, and its clock is the process's.
+    SQLite runs in this process, and its clock is the process's.
     """
     if connection.vendor != "postgresql":
         return timezone.now()
+    return _ask_database()
+
+
+def now() -> datetime:
+    """Return the database's time without a statement of its own, for the start of requests and tasks.
+
+    A process measures how far the database's clock is from its own steady clock once in 5 seconds. The host's
+    wall clock has no part in it.
+    """
+    if connection.vendor != "postgresql":
+        return timezone.now()
+    return _estimate.now()
+
+
+def steady() -> float:
+    """Return seconds of a clock that is never set and goes on while the machine is suspended."""
+    return time.clock_gettime(_STEADY)
+
+
+class Estimate:
+    """The database's time, reckoned from the last time that this process asked for it."""
+
+    def __init__(self) -> None:
+        self._measurement = (0.0, float("-inf"))  # database time minus steady time; when it was measured
+
+    def now(self) -> datetime:
+        offset, measured_at = self._measurement
+        if time.clock_gettime(_STEADY) - measured_at > MEASURED_FOR:
+            offset = self._measure()
+        return datetime.fromtimestamp(offset + time.clock_gettime(_STEADY), tz=UTC)
+
+    def _measure(self) -> float:
+        before = time.clock_gettime(_STEADY)
+        answered = _ask_database().timestamp()
+        after = time.clock_gettime(_STEADY)
+        offset = answered - (before + after) / 2
+        self._measurement = (offset, after)
+        return offset
+
+
+_estimate = Estimate()
+
+
+def _ask_database() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         moment: datetime = cursor.fetchone()[0]
     return moment
+
+
+class FollowedClock:
+    """A clock that one thread sets and others read, also where no statement may be executed (an event loop)."""
+
+    def __init__(self, read: Callable[[], datetime] = now) -> None:
+        self._read = read
+        self._setting = (timezone.now(), time.clock_gettime(_STEADY))
+
+    def synchronize(self) -> datetime:
+        """Read the clock that this one follows, and return its time."""
+        self._setting = (self._read(), time.clock_gettime(_STEADY))
+        return self._setting[0]
+
+    def now(self) -> datetime:
+        moment, set_at = self._setting
+        return moment + timedelta(seconds=time.clock_gettime(_STEADY) - set_at)

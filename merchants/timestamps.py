@@ -1,6 +1,6 @@
 """Moments as merchants read them, in answers and in webhooks."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def timestamp(moment: datetime) -> str:
@@ -10,3 +10,12 @@ def timestamp(moment: datetime) -> str:
     '2026-01-01T00:00:05.000Z'
     """
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def until_inclusive(moment: datetime) -> datetime:
+    """Return the first moment that is shown as later than this one: answers have milliseconds.
+
+    >>> until_inclusive(datetime(2026, 1, 1, 0, 0, 5, 1_700, tzinfo=UTC))
+    datetime.datetime(2026, 1, 1, 0, 0, 5, 2000, tzinfo=datetime.timezone.utc)
+    """
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000) + timedelta(milliseconds=1)
