@@ -6,7 +6,7 @@ They are those that Django has for PostgreSQL. SQLite does not know them, and th
 from typing import Any
 
 from django.contrib.postgres import operations
-from django.db.migrations import AddConstraint, AddIndex
+from django.db.migrations import AddConstraint, AddIndex, RemoveIndex
 
 
 def _is_postgresql(schema_editor: Any) -> bool:
@@ -30,6 +30,22 @@ class AddIndexConcurrently(operations.AddIndexConcurrently):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
         else:
             AddIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
+
+
+class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
+    """Drop an index without waiting for the queries of the moment. Its migration has `atomic = False`."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if _is_postgresql(schema_editor):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+        else:
+            RemoveIndex.database_forwards(self, app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if _is_postgresql(schema_editor):
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+        else:
+            RemoveIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
 
 
 class AddConstraintNotValid(operations.AddConstraintNotValid):

@@ -23,4 +23,19 @@ def earliest_id(at: datetime) -> uuid.UUID:
     >>> new_id(noon - timedelta(milliseconds=1)) < earliest_id(noon) <= new_id(noon)
     True
     """
-    return uuid.UUID(int=((at - EPOCH) // timedelta(milliseconds=1)) << 80)
+    return uuid.UUID(int=_milliseconds(at) << 80)
+
+
+def latest_id(at: datetime) -> uuid.UUID:
+    """Return the greatest id of that millisecond.
+
+    >>> noon = datetime(2026, 1, 1, 12, 0, 0, 999, tzinfo=UTC)
+    >>> new_id(noon) <= latest_id(noon) < new_id(noon + timedelta(microseconds=1))
+    True
+    """
+    return uuid.UUID(int=(_milliseconds(at) + 1 << 80) - 1)
+
+
+def _milliseconds(at: datetime) -> int:
+    """Return the Unix time. No id is older than 1970."""
+    return max((at - EPOCH) // timedelta(milliseconds=1), 0)
