@@ -21,7 +21,7 @@ from merchants.key_ring import key_ring
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey, Business, Nonce
 from merchants.retention import PIECE
-from merchants.signed_headers import HEADERS
+from merchants.signed_headers import HEADERS, form_error
 
 SCHEME = "Sluice-HMAC-SHA256"
 
@@ -40,7 +40,7 @@ class MissingHeader(Unauthenticated):
 
 class MalformedHeader(Unauthenticated):
     default_code = "malformed_header"
-    default_detail = "An authentication header does not have its form, or came twice."
+    default_detail = "An authentication header is malformed, or was sent more than once."
 
 
 class UnknownKey(Unauthenticated):
@@ -50,7 +50,7 @@ class UnknownKey(Unauthenticated):
 
 class TimestampOutOfRange(Unauthenticated):
     default_code = "timestamp_out_of_range"
-    default_detail = "X-Timestamp is too far from the server's clock."
+    default_detail = "The timestamp is too far from the server's clock."
 
 
 class InvalidSignature(Unauthenticated):
@@ -141,7 +141,7 @@ def _headers(meta: dict[str, Any]) -> list[str]:
         raise MissingHeader(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
     for name, form in HEADERS.items():
         if not form.match(values[name]):
-            raise MalformedHeader(f"{name} does not have its form, or came twice.")
+            raise MalformedHeader(form_error(name, values[name]))
     return list(values.values())
 
 
@@ -156,7 +156,18 @@ def _is_in_time(timestamp: str) -> bool:
 
 def _check_clock(timestamp: str) -> None:
     if not _is_in_time(timestamp):
-        raise TimestampOutOfRange(server_time=int(time.time()))
+        raise out_of_range(timestamp)
+
+
+def out_of_range(timestamp: str, *, header: str = "X-Timestamp") -> TimestampOutOfRange:
+    """Return the error of a timestamp that is too far from our clock, with how far and on which side."""
+    server_time = int(time.time())
+    away = int(timestamp) - server_time
+    return TimestampOutOfRange(
+        f"{header} is {abs(away)} seconds {'ahead of' if away > 0 else 'behind'} the server's clock; send Unix "
+        f"seconds within ±{settings.SIGNATURE_TOLERANCE} s of it. server_time is the server's clock.",
+        server_time=server_time,
+    )
 
 
 def _use(api_key: ApiKey, nonce: str, now: datetime) -> bool:

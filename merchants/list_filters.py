@@ -1,15 +1,41 @@
 """The filters of a list, read as strictly as a body."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
-from merchants.strict_fields import Errors, RequestSerializer, error
+from merchants.identifiers import earliest_id, latest_id
+from merchants.strict_fields import Errors, Moment, RequestSerializer, error
 
 M = TypeVar("M", bound=Model)
+
+
+class CreatedFrom(Moment):
+    """The first millisecond of a list, given back as the smallest id that was made in it.
+
+    Rows are created with an id that begins with `created_at`. The primary key's order is the list's order, so a
+    list filtered by time reads one range of the index that it is sorted by, however many rows there are.
+    """
+
+    def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
+        moment: datetime = super().to_internal_value(data)
+        return earliest_id(moment)
+
+
+class CreatedTo(Moment):
+    """The last millisecond of a list, given back as the largest id that can be made in it."""
+
+    def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
+        moment: datetime = super().to_internal_value(data)
+        return latest_id(moment)
+
+
+CREATED = {"created_from": "id__gte", "created_to": "id__lte"}  # lookups of the two
 
 PAGING = frozenset({"limit", "cursor"})
 
@@ -18,6 +44,15 @@ def narrowed(
     rows: QuerySet[M], query: QueryDict, *, serializer: RequestSerializer, lookups: Mapping[str, str]
 ) -> QuerySet[M]:
     """Narrow a list down as the query says; `lookups` has the database's name of each parameter.
+
+    :raises ValidationError: an unknown parameter, one given twice, or a value that is none
+    """
+    wanted = read_query(query, serializer=serializer)
+    return rows.filter(**{lookups[name]: value for name, value in wanted.items()})
+
+
+def read_query(query: QueryDict, *, serializer: RequestSerializer) -> Mapping[str, Any]:
+    """Return the filters of a list's query, without `limit` and `cursor`.
 
     :raises ValidationError: an unknown parameter, one given twice, or a value that is none
     """
@@ -30,4 +65,4 @@ def narrowed(
     if repeated:
         raise ValidationError(repeated)
     wanted: Mapping[str, Any] = serializer.run_validation({name: values[0] for name, values in given.items()})
-    return rows.filter(**{lookups[name]: value for name, value in wanted.items()})
+    return wanted

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
+from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.db.models.functions import Lower
 
 from merchants.fields import EncryptedTextField
+from merchants.money import has_minor_unit
 
 
 def default_currencies() -> list[str]:
@@ -36,6 +38,15 @@ class Business(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Refuse what amounts can't be counted in: a mistyped code would break every page that shows one."""
+        codes = self.currencies
+        if not isinstance(codes, list) or not codes or len({*map(str, codes)}) < len(codes):
+            raise ValidationError({"currencies": 'Enter a list of different codes, such as ["NGN", "USD"].'})
+        wrong = [str(code) for code in codes if not isinstance(code, str) or not has_minor_unit(code)]
+        if wrong:
+            raise ValidationError({"currencies": f"Not an ISO 4217 currency: {', '.join(wrong)}."})
 
     @property
     def is_authenticated(self) -> bool:

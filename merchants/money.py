@@ -1,4 +1,4 @@
-"""Amounts as people write them."""
+"""Amounts for people, in as many decimals as their currency has. The only place that divides minor units."""
 
 from iso4217 import Currency
 
@@ -7,19 +7,51 @@ USUAL_DECIMALS = 2  # decimals where ISO 4217 names none
 
 
 def money(minor_units: int, currency: str) -> str:
-    """Show minor units with their currency, in as many decimals as it has.
+    """Format minor units with their currency.
 
     >>> money(123_456, "NGN"), money(5, "USD"), money(1_500, "JPY"), money(1_500, "KWD")
     ('NGN 1,234.56', 'USD 0.05', 'JPY 1,500', 'KWD 1.500')
     >>> money(-5, "NGN") == MINUS + "NGN 0.05"
     True
     """
-    decimals = _decimals(currency)
     sign = MINUS if minor_units < 0 else ""
-    major, minor = divmod(abs(minor_units), 10**decimals)
-    return f"{sign}{currency} {major:,}.{minor:0{decimals}}" if decimals else f"{sign}{currency} {major:,}"
+    return f"{sign}{currency} {_major(abs(minor_units), currency, separator=',')}"
 
 
-def _decimals(currency: str) -> int:
+def written(minor_units: int, currency: str) -> str:
+    """Format minor units as a form field holds them: without currency and separators.
+
+    >>> written(250_050, "NGN"), written(-5, "NGN"), written(1_500, "JPY"), written(1_500, "KWD")
+    ('2500.50', '-0.05', '1500', '1.500')
+    """
+    sign = "-" if minor_units < 0 else ""
+    return f"{sign}{_major(abs(minor_units), currency, separator='')}"
+
+
+def decimals_of(currency: str) -> int:
+    """Return how many decimals a currency has.
+
+    >>> decimals_of("NGN"), decimals_of("JPY"), decimals_of("KWD")
+    (2, 0, 3)
+    """
     exponent = Currency(currency).exponent
     return USUAL_DECIMALS if exponent is None else int(exponent)
+
+
+def has_minor_unit(currency: str) -> bool:
+    """Return whether amounts in a currency can be counted in minor units. Gold (XAU) has none.
+
+    >>> has_minor_unit("JPY"), has_minor_unit("XAU"), has_minor_unit("nonsense")
+    (True, False, False)
+    """
+    try:
+        return Currency(currency).exponent is not None
+    except ValueError:
+        return False
+
+
+def _major(minor_units: int, currency: str, *, separator: str) -> str:
+    decimals = decimals_of(currency)
+    major, minor = divmod(minor_units, 10**decimals)
+    whole = f"{major:{separator}}"
+    return f"{whole}.{minor:0{decimals}}" if decimals else whole

@@ -1,7 +1,8 @@
 """Lists of the API: newest first, in cursor pages that stay stable while rows arrive."""
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError as InvalidValue
 from django.db.models import Model, QuerySet
@@ -10,6 +11,8 @@ from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+
+M = TypeVar("M")
 
 LIMIT = re.compile(r"([1-9][0-9]?|100)\Z")
 
@@ -43,11 +46,30 @@ class NewestFirst(CursorPagination):
     ) -> list[Any] | None:
         try:
             return super().paginate_queryset(queryset, request, view)
-        except (NotFound, InvalidValue):
+        except (NotFound, InvalidValue, ValueError):
             raise _invalid("cursor", "cursor must come from a page's next or previous address.") from None
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"data": data, "next": self.get_next_link(), "previous": self.get_previous_link()})
+
+
+class OldestFirst(NewestFirst):
+    """The same pages in the other order."""
+
+    ordering = "id"
+
+
+def page_of(
+    view: APIView, rows: Any, show: Callable[[M], Any], *, paginator: NewestFirst | None = None
+) -> dict[str, Any]:
+    """Return the page of a list that the request asks for.
+
+    :raises ValidationError: `limit` or `cursor` is invalid
+    """
+    pages = paginator or NewestFirst()
+    page = pages.paginate_queryset(rows, view.request, view)
+    shown: dict[str, Any] = pages.get_paginated_response([show(row) for row in page or []]).data
+    return shown
 
 
 def _invalid(field: str, message: str) -> ValidationError:

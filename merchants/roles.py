@@ -17,7 +17,7 @@ class Permission(StrEnum):
     """One kind of act."""
 
     LOOK = "look"  # every page that only shows something, and its export
-    CAPTURE = "capture"  # take, or give up, what was authorised
+    CAPTURE = "capture"  # capture or void an authorisation, cancel a payment
     REFUND = "refund"
     PAY_OUT = "pay_out"
     MANAGE_ACCOUNTS = "manage_accounts"  # virtual accounts: create, deactivate
@@ -45,7 +45,7 @@ GRANTS: dict[Permission, frozenset[Role]] = {
 
 _ACTS = {
     Permission.LOOK: "look at this business",
-    Permission.CAPTURE: "capture or void a payment",
+    Permission.CAPTURE: "capture, void or cancel a payment",
     Permission.REFUND: "refund a payment",
     Permission.PAY_OUT: "make payouts",
     Permission.MANAGE_ACCOUNTS: "create or deactivate virtual accounts",

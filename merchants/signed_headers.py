@@ -1,13 +1,51 @@
-"""The four headers of a signed request, each with its form, in the order they are looked at.
+"""The four headers of a signed request: the form of each, in the order of the checks, and what to send instead.
 
 None of the forms admits a comma, so that a repeated header, which the server joins with one, is malformed.
 """
 
 import re
+from typing import NamedTuple
 
-HEADERS = {
-    "X-Api-Key": re.compile(r"[A-Za-z0-9_]{1,64}\Z"),
-    "X-Timestamp": re.compile(r"[0-9]{1,12}\Z"),
-    "X-Nonce": re.compile(r"[A-Za-z0-9_-]{16,128}\Z"),
-    "X-Signature": re.compile(r"[0-9A-Fa-f]{64}\Z"),
+
+class HeaderForm(NamedTuple):
+    """The pattern of a header's value, and that pattern in words."""
+
+    pattern: re.Pattern[str]
+    rule: str
+
+
+FORMS = {
+    "X-Api-Key": HeaderForm(re.compile(r"(?!sk_)[A-Za-z0-9_]{1,64}\Z"), "the public id of a key pair (pk_…)"),
+    "X-Timestamp": HeaderForm(re.compile(r"[0-9]{1,12}\Z"), "Unix seconds, 1 to 12 decimal digits"),
+    "X-Nonce": HeaderForm(re.compile(r"[A-Za-z0-9_-]{16,128}\Z"), "16 to 128 characters of A-Z a-z 0-9 - _"),
+    "X-Signature": HeaderForm(re.compile(r"[0-9A-Fa-f]{64}\Z"), "64 hexadecimal digits"),
 }
+HEADERS = {name: form.pattern for name, form in FORMS.items()}
+
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-|[A-Z][a-z]{2}, ")  # of RFC 3339, or of HTTP
+# What a malformed value often is.
+MISTAKES = (
+    ("X-Api-Key", re.compile(r"sk_"), "yours is the secret key, which never travels"),
+    ("X-Timestamp", re.compile(r"[0-9]{13}\Z"), "yours looks like milliseconds"),
+    ("X-Timestamp", DATE, "yours looks like a date"),
+    ("X-Signature", re.compile(r"[A-Za-z0-9+/_-]{43}=\Z"), "yours looks like Base64"),
+)
+
+
+def form_error(name: str, value: str) -> str:
+    """Say which form a header must have and what this value looks like instead. Never repeats the value.
+
+    >>> form_error("X-Nonce", "short")
+    'X-Nonce must be 16 to 128 characters of A-Z a-z 0-9 - _; yours has 5 characters.'
+    """
+    found = _mistake(name, value)
+    return f"{name} must be {FORMS[name].rule}{f'; {found}' if found else ''}."
+
+
+def _mistake(name: str, value: str) -> str:
+    """Say what a malformed value looks like, if it is one of the usual mistakes."""
+    if "," in value and all(part.strip() for part in value.split(",")) and not DATE.match(value):
+        return "it was sent more than once"
+    if name == "X-Nonce" and not 16 <= len(value) <= 128:  # noqa: PLR2004  (the form's limits)
+        return f"yours has {len(value)} character{'' if len(value) == 1 else 's'}"
+    return next((words for header, form, words in MISTAKES if header == name and form.match(value)), "")

@@ -9,8 +9,9 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError as InvalidValue
@@ -37,8 +38,45 @@ UNKNOWN_FIELD = "There is no such field."
 REQUIRED = "This field is required."
 
 
+# Suggestions for unknown fields: how alike two names must be, and how many names of a request are compared.
+SUGGESTION_CUTOFF = 0.75
+MOST_SUGGESTIONS = 20
+LONGEST_NAME = 100
+
+
 def error(message: str, code: str) -> list[ErrorDetail]:
     return [ErrorDetail(message, code=code)]
+
+
+class UnknownField(ErrorDetail):
+    """An unknown field, and the known name that is close to it, if there is one."""
+
+    suggestion: str
+
+    def __new__(cls, *, suggestion: str = "") -> Self:
+        question = f"; did you mean {suggestion}?" if suggestion else "."
+        made = super().__new__(cls, UNKNOWN_FIELD.rstrip(".") + question, code="unknown_field")
+        made.suggestion = suggestion
+        return made
+
+
+class InvalidFields(ValidationError):
+    """Every error of a request, by field. Unlike its base class it keeps each error object as it is."""
+
+    def __init__(self, errors: Errors) -> None:
+        super().__init__()
+        self.detail = errors
+
+
+def closest(name: str, known: Collection[str]) -> str:
+    """Return the known name that is most like this one, or an empty string where none is close.
+
+    >>> closest("amuont", ["amount", "currency"]), closest("colour", ["amount", "currency"])
+    ('amount', '')
+    """
+    if len(name) > LONGEST_NAME:  # the comparison takes quadratic time
+        return ""
+    return next(iter(get_close_matches(name, known, n=1, cutoff=SUGGESTION_CUTOFF)), "")
 
 
 class Strict:
@@ -116,8 +154,24 @@ class FreeText(Text):
         return mask_card_numbers(super().to_internal_value(data))
 
 
-class Name(NotBlank):
-    """Somebody's name, masked like any free text."""
+# Line ends and other control characters, and marks that turn the direction of writing: a name that holds them is not
+# read as it is spelt. Joiners stay, which some scripts need.
+CONTROL_CHARACTERS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_has_control_character = re.compile(f"[{CONTROL_CHARACTERS}]").search
+
+
+class PlainName(NotBlank):
+    """A name on one line, kept as it is: of a cardholder, it is sent to the acquirer and not stored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if _has_control_character(value):
+            self.refuse("This field may not hold control characters.")
+        return value
+
+
+class Name(PlainName):
+    """The name of a person or a business, masked like any free text."""
 
     def to_internal_value(self, data: Any) -> Any:
         return mask_card_numbers(super().to_internal_value(data))
@@ -129,8 +183,9 @@ class Reference(Text):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             max_length=100,
-            pattern=r"[A-Za-z0-9._:-]{1,100}",
-            says="This field must have 1 to 100 characters of A-Z a-z 0-9 . _ : -",
+            # URL libraries resolve "." and ".." in paths: such a resource could not be looked up.
+            pattern=r"(?!\.\.?$)[A-Za-z0-9._:-]{1,100}",
+            says="This field must have 1 to 100 characters of A-Z a-z 0-9 . _ : - and may not be . or ..",
             **options,
         )
 
@@ -302,6 +357,33 @@ class Moment(Text):
             self.refuse(self._says)
 
 
+class Metadata(StrictField):
+    """Up to 20 keys of the merchant's own, each with a string, returned as they were sent."""
+
+    MOST_KEYS, LONGEST_KEY, LONGEST_VALUE = 20, 40, 500
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if not isinstance(data, Mapping):
+            self.refuse("This field must be an object.", "invalid_type")
+        if len(data) > self.MOST_KEYS:
+            self.refuse(f"This field may have at most {self.MOST_KEYS} keys.", "too_many_keys")
+        if not all(1 <= len(key) <= self.LONGEST_KEY and "\x00" not in key for key in data):
+            self.refuse(
+                f"Each key must have 1 to {self.LONGEST_KEY} characters, none of them U+0000.", "invalid_key"
+            )
+        errors: Errors = {}
+        for key, value in data.items():
+            try:
+                self._value.to_internal_value(value)
+            except ValidationError as refused:
+                errors[mask_card_numbers(key)] = refused.detail
+        if errors:
+            raise InvalidFields(errors)
+        return dict(data)
+
+    _value = Text(min_length=0, max_length=LONGEST_VALUE)
+
+
 class PastDate(Text):
     """A day before today, YYYY-MM-DD."""
 
@@ -347,9 +429,9 @@ class RequestSerializer(Strict, serializers.Serializer):
             raise ValidationError(self.error_messages["invalid"], code="invalid_type")
         values, errors = self._read_fields(data)
         errors |= self.unmet_conditions(data)
-        errors |= self._strangers(data)
+        errors |= self._unexpected(data)
         if errors:
-            raise ValidationError(errors)
+            raise InvalidFields(errors)
         return values
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:  # noqa: ARG002
@@ -377,16 +459,29 @@ class RequestSerializer(Strict, serializers.Serializer):
     def _known(self) -> frozenset[str]:
         return frozenset(self.fields)
 
-    def _strangers(self, data: Mapping[str, Any]) -> Errors:
-        if self._known.issuperset(data):
-            return {}
-        return {
-            mask_card_numbers(name)[:100]: error(NOT_ALLOWED_HERE, "not_allowed_here")
-            if name in self.elsewhere
-            else error(UNKNOWN_FIELD, "unknown_field")
-            for name in data
-            if name not in self._known
-        }
+    def _unexpected(self, data: Mapping[str, Any]) -> Errors:
+        """Return the errors of fields that this kind of request does not have."""
+        return unknown_fields(data, known=self._known, elsewhere=self.elsewhere)
+
+
+def unknown_fields(
+    data: Mapping[str, Any], *, known: frozenset[str], elsewhere: frozenset[str] = frozenset()
+) -> Errors:
+    """Return an error for each name that is not known; those of `elsewhere` belong to other kinds of request."""
+    if known.issuperset(data):
+        return {}
+    errors: Errors = {}
+    candidates = sorted(known.difference(data))
+    for name in data:
+        if name in known:
+            continue
+        if name in elsewhere:
+            found = error(NOT_ALLOWED_HERE, "not_allowed_here")
+        else:
+            is_compared = len(errors) < MOST_SUGGESTIONS
+            found = [UnknownField(suggestion=closest(name, candidates) if is_compared else "")]
+        errors[mask_card_numbers(name)[:LONGEST_NAME]] = found
+    return errors
 
 
 def required_together(data: Mapping[str, Any], *names: str, when: Collection[str]) -> Errors:
@@ -425,5 +520,5 @@ def read_request(
         message = f"This business is enabled for {_either(tuple(business.currencies))} only."
         errors["currency"] = error(message, "unsupported_currency")
     if errors:
-        raise ValidationError(errors)
+        raise InvalidFields(errors)
     return values

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.contrib import admin
@@ -14,13 +14,22 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
+from merchants.models import Business
 from merchants.money import money
 
 # What a search term may mean: querysets, each of which one index answers.
 Look = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
 
+V = TypeVar("V", bound=Callable[..., Any])
+
 FOUND = 200  # rows that one meaning of a search finds at most
 REACH = 2_000  # rows that can be paged through; what lies further back is searched for
+
+
+def moves_money(view: V) -> V:
+    """Mark a view of the administration whose posts need recent reauthentication. The site asks for it."""
+    view.moves_money = True  # type: ignore[attr-defined]
+    return view
 
 
 class FirstPages(Paginator):
@@ -33,13 +42,17 @@ class FirstPages(Paginator):
 
 
 class CurrencyFilter(admin.SimpleListFilter):
-    """The currencies there are by the settings: looking which ones the rows have would read all of them."""
+    """The currencies of the settings and of all businesses: those of the rows would take reading them all."""
 
     title = "currency"
     parameter_name = "currency"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [(currency, currency) for currency in settings.DEFAULT_CURRENCIES]
+        enabled = Business.objects.order_by().values_list("currencies", flat=True).distinct()
+        currencies = dict.fromkeys(
+            [*settings.DEFAULT_CURRENCIES, *sorted({code for codes in enabled for code in codes})]
+        )
+        return [(currency, currency) for currency in currencies]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         return queryset.filter(currency=self.value()) if self.value() else queryset

@@ -1,0 +1,44 @@
+"""Rejects query parameters that an operation of the API does not have.
+
+A misspelt filter would return the wrong rows, and a misspelt parameter elsewhere does nothing: both are errors.
+Which parameters an operation has is read from its description. A list with filters reads its own query, so that
+unknown parameters and invalid values are reported together.
+"""
+
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from django.utils.module_loading import import_string
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from merchants.list_filters import PAGING
+from merchants.strict_fields import InvalidFields, unknown_fields
+
+
+class OnlyKnownParameters(BasePermission):
+    """Checked after authentication: a caller without a signature gets 401 whatever the query says."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        kind: Any = type(view)
+        known = _parameters(kind, "GET" if request.method == "HEAD" else str(request.method))
+        if known is not None:
+            errors = unknown_fields(request.query_params, known=known)
+            if errors:
+                raise InvalidFields(errors)
+        return True
+
+
+@lru_cache(maxsize=256)
+def _parameters(view: Hashable, method: str) -> frozenset[str] | None:
+    """Return the parameters of an operation; None where it reads the query itself, or where there is none."""
+    # Views name their permissions when they are imported, and operations name the views.
+    operations: dict[Any, Any] = import_string("config.openapi_operations.OPERATIONS")
+    undescribed: Iterable[Any] = import_string("config.openapi_operations.UNDESCRIBED")
+    operation = operations.get((view, method))
+    if operation is None:
+        return frozenset() if (view, method) in undescribed else None
+    if operation.filters:
+        return None
+    return PAGING if operation.is_list else frozenset()

@@ -1,0 +1,93 @@
+"""Query parameters: those of an operation's description and no others, at every address of the API."""
+
+from uuid import UUID
+
+import pytest
+from django.urls import get_resolver
+
+from config.openapi_operations import OPERATIONS
+from merchants.models import Nonce
+from payments.models import CardOperation, Transaction
+from tests import orders
+from tests.config.test_openapi import _routes
+
+pytestmark = pytest.mark.django_db
+
+OPERATION_PATHS = sorted(set(_routes()))
+# Those whose resource a test can name.
+LISTS = sorted(
+    f"/{route.pattern}"
+    for route in get_resolver().url_patterns
+    if (operation := OPERATIONS.get((getattr(route.callback, "cls", None), "GET"))) and operation.is_list
+    if "<" not in str(route.pattern) or str(route.pattern).startswith("api/payments/")
+)
+
+
+def filled(path):
+    """Return a path with a reference, or an id, in each of its places."""
+    values = {"{reference}": "x", "<str:reference>": "x"}
+    return "/".join(
+        values.get(part, str(UUID(int=0)) if part.startswith(("{", "<")) else part)
+        for part in path.split("/")
+    )
+
+
+class TestUnknownParameter:
+    @pytest.mark.parametrize(("path", "method"), OPERATION_PATHS)
+    def test_is_refused_by_every_operation(self, api, path, method):
+        answer = api.send(
+            method.upper(), f"{filled(path)}?colour=red&utm_source=", b"{}" if method == "post" else b""
+        )
+
+        assert answer.status_code == 400, answer.content
+        assert answer.json()["code"] == "unknown_field"
+        assert [error["field"] for error in answer.json()["errors"]] == ["colour", "utm_source"]
+
+    def test_is_refused_where_simulate_is_a_reference(self, api):
+        answer = api.get("/api/virtual-accounts/simulate?colour=red")
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "unknown_field")
+
+    def test_is_answered_401_without_a_signature(self, client):
+        assert client.get("/api/banks?colour=red").status_code == 401
+
+    def test_of_a_create_changes_nothing(self, api):
+        first = api.post("/api/payments", orders.card_payment(capture=False)).json()
+        path = f"/api/payments/{first['reference']}"
+
+        answers = [
+            api.post("/api/payments?capture=false", orders.card_payment()),
+            api.post(f"{path}/capture?amount=5", {}),
+            api.post(f"{path}/void?force=1"),
+            api.post(f"{path}/refunds?amount=5", {"reference": "r"}),
+        ]
+
+        assert {answer.status_code for answer in answers} == {400}
+        assert Transaction.objects.get().status == "pending"
+        assert not CardOperation.objects.exists()
+        assert Nonce.objects.count() == 5
+
+    def test_comes_with_the_known_one_that_is_close(self, api):
+        api.post("/api/payments", orders.card_payment(reference="x"))
+
+        [error] = api.get("/api/payments/x/refunds?limt=5").json()["errors"]
+
+        assert error["suggestion"] == "limit"
+
+    def test_that_holds_a_card_number_is_masked(self, api):
+        answer = api.get(f"/api/banks?{orders.GOOD_CARD}=1")
+
+        assert answer.status_code == 400
+        assert orders.GOOD_CARD not in answer.content.decode()
+
+
+class TestKnownParameter:
+    @pytest.mark.parametrize("path", LISTS)
+    def test_is_taken_by_every_list(self, api, path):
+        api.post("/api/payments", orders.card_payment(reference="x"))
+
+        assert api.get(f"{filled(path)}?limit=5").status_code == 200
+
+    def test_is_taken_by_head_as_by_get(self, api):
+        assert api.send("HEAD", "/api/payments?limit=1").status_code == 200
+        assert api.send("HEAD", "/api/banks?limit=1").status_code == 400
