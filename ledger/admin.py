@@ -9,13 +9,10 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
-from ledger import services
 from ledger.models import Account, Entry, Posting
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
 from merchants.admin.base import CurrencyFilter
-from merchants.callers import person_acting
 from merchants.strict_fields import MAX_AMOUNT
 
 
@@ -70,9 +67,8 @@ class TopUpForm(forms.ModelForm):
         return cleaned
 
 
-@admin.register(Entry)
 class EntryAdmin(ReadOnlyAdmin):
-    """Entries are looked at; adding one is a top-up, of whoever has the permission to add entries."""
+    """Entries, read-only. `payments` registers the page: adding one is a top-up, which staff may have to propose."""
 
     list_display = ("id", "at", "kind", "cause", "business", "currency", "note")
     list_filter = ("kind", CurrencyFilter)
@@ -103,18 +99,6 @@ class EntryAdmin(ReadOnlyAdmin):
 
     def get_inline_instances(self, request: HttpRequest, obj: Entry | None = None) -> Any:
         return [] if obj is None else super().get_inline_instances(request, obj)
-
-    def save_model(self, request: HttpRequest, obj: Entry, form: Any, change: bool) -> None:  # noqa: ARG002, FBT001
-        services.top_up(
-            business=obj.business,
-            currency=obj.currency,
-            amount=form.cleaned_data["amount"],
-            reason=obj.note,
-            cause=obj.cause,
-            actor=person_acting(request),
-            now=timezone.now(),
-        )
-        obj.pk = Entry.objects.get(kind=Entry.Kind.TOP_UP, cause=obj.cause).pk
 
 
 @admin.register(Posting)

@@ -6,7 +6,7 @@ On PostgreSQL this is one statement, or a part of the statement that moves a tra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -43,6 +43,7 @@ class Booking:
     legs: Mapping[Account.Kind, int]
     at: datetime
     note: str = ""
+    is_covered: bool = False
 
     def __post_init__(self) -> None:
         amounts = [amount for amount in self.legs.values() if amount]
@@ -55,7 +56,7 @@ class Booking:
 
     @cached_property
     def values(self) -> list[Any]:
-        amounts = self._amounts
+        amounts = self.amounts
         return [
             str(self.kind),
             self.cause,
@@ -63,6 +64,7 @@ class Booking:
             self.currency,
             self.at,
             self.note,
+            self.is_covered,
             list(amounts),
             list(amounts.values()),
             self._text,
@@ -78,8 +80,8 @@ class Booking:
             return self._write_rows()
 
     @cached_property
-    def _amounts(self) -> dict[int, int]:
-        """Return what is added to each account, by its id, in the order in which they are locked."""
+    def amounts(self) -> dict[int, int]:
+        """What is added to each account, by its id, in the order in which they are locked."""
         ids = account_ids(self.business_id, self.currency)
         return dict(sorted((ids[kind], amount) for kind, amount in self.legs.items() if amount))
 
@@ -98,15 +100,26 @@ class Booking:
             business_id=self.business_id,
             currency=self.currency,
             note=self.note,
+            is_covered=self.is_covered,
             at=self.at,
         )
-        accounts = Account.objects.in_bulk(list(self._amounts))
-        for account_id, amount in self._amounts.items():
+        accounts = Account.objects.in_bulk(list(self.amounts))
+        for account_id, amount in self.amounts.items():
             account = accounts[account_id]
             insert(_posting(account, entry.pk, amount, self._text))
             account.save(update_fields=["balance", "sequence", "hash"])
         entry.save(force_insert=True)
         return True
+
+
+def lock_accounts(ids: Iterable[int]) -> dict[int, int]:
+    """Lock accounts in the order of their ids until the transaction ends; return their balances by id.
+
+    An entry locks its own accounts so. A transaction that books a second entry locks the accounts of both
+    first: otherwise it would hold a higher id while it waits for a lower one.
+    """
+    accounts = Account.objects.select_for_update().filter(pk__in=ids).order_by("pk")
+    return dict(accounts.values_list("pk", "balance"))
 
 
 def _posting(account: Account, entry_id: int, amount: int, entry: str) -> Posting:
@@ -144,8 +157,8 @@ def _next_entry_id() -> int:
 # that is missing leaves its posting without one, which the database refuses, and with it everything.
 CLAUSES = """
 entry AS (
-    INSERT INTO ledger_entry (kind, cause, business_id, currency, at, note)
-    SELECT %s::varchar, %s::uuid, %s::uuid, %s::varchar, %s::timestamptz, %s::varchar FROM moved
+    INSERT INTO ledger_entry (kind, cause, business_id, currency, at, note, is_covered)
+    SELECT %s::varchar, %s::uuid, %s::uuid, %s::varchar, %s::timestamptz, %s::varchar, %s::boolean FROM moved
     ON CONFLICT (kind, cause) DO NOTHING
     RETURNING id
 ),

@@ -250,6 +250,26 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="covered_payouts_were_covered",
+        rule="What was taken for a payout that had to be covered, the wallet held, less what the business owed then.",
+        # The ids of postings ascend in the order in which the wallet and the pending account were locked.
+        sql="""
+            SELECT 'entry ' || entry_id || ': ' || wallet || ' in the wallet, pending ' || pending
+            FROM (
+                SELECT posting.entry_id, entry.is_covered, account.kind,
+                    sum(CASE account.kind WHEN 'wallet' THEN posting.amount ELSE 0 END) OVER so_far AS wallet,
+                    sum(CASE account.kind WHEN 'wallet' THEN 0 ELSE posting.amount END) OVER so_far AS pending
+                FROM ledger_posting posting
+                    JOIN ledger_entry entry ON entry.id = posting.entry_id
+                    JOIN ledger_account account ON account.id = posting.account_id
+                WHERE account.kind IN ('wallet', 'pending_settlement')
+                WINDOW so_far AS (PARTITION BY account.business_id, account.currency ORDER BY posting.id)
+            ) posting
+            WHERE is_covered AND kind = 'wallet'
+                AND wallet + CASE WHEN pending < 0 THEN pending ELSE 0 END < 0
+        """,
+    ),
+    Invariant(
         name="top_ups_are_audited",
         rule="A top-up is in the audit trail: who, and why.",
         sql="""

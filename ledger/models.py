@@ -65,7 +65,7 @@ class Entry(models.Model):
         PAYOUT_ACCEPTED = "payout_accepted"  # taken from the wallet: the transaction
         PAYOUT_SENT = "payout_sent"  # the bank has sent it: the transaction
         PAYOUT_FAILED = "payout_failed"  # given back to the wallet: the transaction
-        PAYOUT_REVERSED = "payout_reversed"  # the bank gave it back after success: the transaction
+        PAYOUT_REVERSED = "payout_reversed"  # the bank returned it after success: the payout return
         SETTLEMENT_RELEASED = "settlement_released"  # from pending into the wallet: the batch
         UNAPPLIED_IN = "unapplied_in"  # a transfer that belongs to no payment: the transfer
         UNAPPLIED_OUT = "unapplied_out"  # it was returned or applied: the transfer
@@ -76,6 +76,8 @@ class Entry(models.Model):
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     currency = models.CharField(max_length=3)
     note = models.CharField(max_length=255, blank=True)  # a person's reason
+    # Payouts: accepted only because the wallet, less what the business owed, held enough.
+    is_covered = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()
 
     class Meta:

@@ -1,13 +1,14 @@
 """The ledger as the other apps use it: entries booked, balances told, the wallet asked and filled."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
 from ledger.accounts import account_ids
-from ledger.bookings import Booking, Kind, Unbalanced
+from ledger.bookings import Booking, Kind, Unbalanced, lock_accounts
 from ledger.models import Account, Entry
 from merchants import audit
 from merchants.audit import Actor
@@ -21,13 +22,14 @@ __all__ = [
     "Unbalanced",
     "balances",
     "book",
+    "book_all",
     "book_if_covered",
     "top_up",
 ]
 
 
 class InsufficientFunds(Exception):
-    """The wallet holds less than a booking would take from it. Nothing was booked."""
+    """The wallet, less what the business owes, holds less than a booking would take. Nothing was booked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,20 @@ class Balance:
     available: int  # the wallet; below zero where payouts were not required to be covered
     pending: int  # earned and not released yet; below zero where more was refunded than earned since
 
+    @property
+    def available_for_payouts(self) -> int:
+        """What covers payouts: the wallet, less what the business owes for refunds. Never below zero."""
+        return max(0, covering(wallet=self.available, pending=self.pending))
+
+
+def covering(*, wallet: int, pending: int) -> int:
+    """Return what covers payouts. A business that owes for refunds cannot pay that money out first.
+
+    >>> covering(wallet=985_000, pending=40_000), covering(wallet=985_000, pending=-1_000_000)
+    (985000, -15000)
+    """
+    return wallet + min(pending, 0)
+
 
 def book(booking: Booking) -> bool:
     """Write an entry in the caller's transaction; return False where the same cause was booked before.
@@ -47,17 +63,30 @@ def book(booking: Booking) -> bool:
     return booking.write()
 
 
+def book_all(entries: Sequence[Booking]) -> None:
+    """Write several entries in the caller's transaction, which books nothing else.
+
+    Their accounts are locked together first, in one order, so that two such transactions cannot deadlock.
+    """
+    lock_accounts({account for booking in entries for account in booking.amounts})
+    for booking in entries:
+        booking.write()
+
+
 def book_if_covered(booking: Booking) -> bool:
-    """Book what takes from the wallet, if the wallet holds it. Call within a transaction.
+    """Book a payout if the wallet, less what the business owes, holds it. Call within a transaction.
+
+    The pending account is locked as well: a refund at the same moment is either seen or waits.
 
     :raises InsufficientFunds: it does not
     """
-    # The wallet has the least id of a business's accounts: locked first, it is still locked in their order.
-    wallet = account_ids(booking.business_id, booking.currency)[Kind.WALLET]
-    balance = Account.objects.select_for_update().values_list("balance", flat=True).get(pk=wallet)
-    if balance + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
+    ids = account_ids(booking.business_id, booking.currency)
+    wallet, pending = ids[Kind.WALLET], ids[Kind.PENDING_SETTLEMENT]
+    balances_now = lock_accounts({wallet, pending, *booking.amounts})
+    held = covering(wallet=balances_now[wallet], pending=balances_now[pending])
+    if held + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
         raise InsufficientFunds
-    return booking.write()
+    return replace(booking, is_covered=True).write()
 
 
 @transaction.atomic

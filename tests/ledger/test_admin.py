@@ -9,6 +9,7 @@ from django.urls import reverse
 from ledger.models import Account, Entry
 from ledger.services import book
 from merchants.models import AuditEntry, User
+from tests.dashboard.people import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -17,9 +18,7 @@ ADD = "/admin/ledger/entry/add/"
 
 @pytest.fixture
 def staff():
-    client = Client()
-    client.force_login(User.objects.create_superuser("staff@example.com", "a long enough password"))
-    return client
+    return signed_in(User.objects.create_superuser("staff@example.com", "a long enough password"))
 
 
 def filled_in(business, **changes):
@@ -78,7 +77,7 @@ class TestTopUp:
     def test_is_for_those_who_may(self, business):
         client = Client()
         looker = User.objects.create_user("looker@example.com", "a long enough password", is_staff=True)
-        client.force_login(looker)
+        signed_in(looker, client=client)
 
         assert client.post(ADD, filled_in(business)).status_code == 403
         assert not Entry.objects.exists()
