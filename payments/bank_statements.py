@@ -1,7 +1,7 @@
 r"""Statements of an acquirer or a bank, as files: CSV in UTF-8 with a heading.
 
 >>> heading = "reference,amount,currency,day,direction"
->>> (row,) = read(f"{heading}\n603209000042,50000,NGN,2026-02-01,in\n".encode())
+>>> (row,) = read(f"{heading}\n603209000042,50000,NGN,2026-02-01,in\n".encode()).rows
 >>> row.line, row.reference, row.amount, row.day.isoformat(), row.direction
 (2, '603209000042', 50000, '2026-02-01', 'in')
 """
@@ -9,7 +9,7 @@ r"""Statements of an acquirer or a bank, as files: CSV in UTF-8 with a heading.
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -18,11 +18,12 @@ from payments.business_days import read_day
 
 COLUMNS = ("reference", "amount", "currency", "day", "direction")
 IN, OUT = "in", "out"
-MOST_ERRORS = 20  # that are told; a wrong file is often wrong in every line
+FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
+MOST_ERRORS = 20  # that are shown; a wrong file is often wrong in every line
 
 
 class WrongFile(ValueError):
-    """The file is not such a statement. `errors` says why, with line numbers and without its contents."""
+    """Nothing of the file can be compared. `errors` has the reasons, with line numbers and without contents."""
 
     def __init__(self, *errors: str) -> None:
         super().__init__("\n".join(errors))
@@ -41,32 +42,43 @@ class Row:
     direction: str  # "in": to us; "out": from us
 
 
-def read(content: bytes) -> list[Row]:
-    """Return the statement's lines.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementFile:
+    """The lines that can be compared, and what is wrong with the others, with line numbers and without contents."""
 
-    :raises WrongFile: anything in it is wrong
+    rows: list[Row]
+    wrong_lines: int
+    errors: tuple[str, ...]
+
+
+def read(content: bytes) -> StatementFile:
+    """Return a statement's lines. A wrong line is reported; the others are compared all the same.
+
+    :raises WrongFile: it has no heading, or no line that can be compared
     """
-    reader = csv.reader(io.StringIO(_decoded(content), newline=""), strict=True)
+    # Bytes that are not UTF-8 become lone surrogates, so that only their line is wrong.
+    text = content.decode("utf-8-sig", "surrogateescape")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         heading = [name.strip().lower() for name in next(reader, [])]
-        _check_heading(heading)
-        rows, errors = _rows(reader, heading)
     except csv.Error as error:
         raise WrongFile(f"line {reader.line_num}: this is not CSV ({error}).") from None
-    if errors:
-        more = len(errors) - MOST_ERRORS
-        raise WrongFile(*errors[:MOST_ERRORS], *([f"… and {more} more."] if more > 0 else []))
+    _check_heading(heading)
+    rows: list[Row] = []
+    wrong: list[list[str]] = []
+    for told in _lines(reader, heading):
+        if isinstance(told, Row):
+            rows.append(told)
+        else:
+            wrong.append(told)
+    errors = [error for of_line in wrong for error in of_line]
+    shown = (
+        *errors[:MOST_ERRORS],
+        *([f"… and {more} more."] if (more := len(errors) - MOST_ERRORS) > 0 else []),
+    )
     if not rows:
-        raise WrongFile("The file has a heading and no lines.")
-    return rows
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise WrongFile(f"line {line}: this is not UTF-8.") from None
+        raise WrongFile(*(shown or ["The file has a heading and no lines."]))
+    return StatementFile(rows=rows, wrong_lines=len(wrong), errors=shown)
 
 
 def _check_heading(heading: list[str]) -> None:
@@ -78,23 +90,34 @@ def _check_heading(heading: list[str]) -> None:
         raise WrongFile(f"line 1: the heading has {', '.join(twice)} more than once.")
 
 
-def _rows(reader: Any, heading: list[str]) -> tuple[list[Row], list[str]]:
-    rows: list[Row] = []
-    errors: list[str] = []
-    for cells in reader:
-        line = reader.line_num
-        if not any(cell.strip() for cell in cells):
+def _lines(reader: Any, heading: list[str]) -> Iterator[Row | list[str]]:
+    """Yield each line that is not empty: as a row, or as what is wrong with it."""
+    while True:
+        first = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            last = reader.line_num  # an open quotation mark takes in everything up to the end
+            where = f"line {last}" if last <= first else f"lines {first} to {last}"
+            yield [f"{where}: this is not CSV ({error})."]
             continue
-        if len(cells) != len(heading):
-            errors.append(f"line {line}: {len(cells)} cells instead of {len(heading)}.")
-            continue
-        told = {name: cell.strip() for name, cell in zip(heading, cells, strict=True)}
-        values = {name: _read_cell(name, told[name]) for name in COLUMNS}
-        wrong = [name for name, value in values.items() if value is None]
-        errors += [f"line {line}: {name} must be {CELLS[name].says}." for name in wrong]
-        if not wrong:
-            rows.append(Row(line=line, **values))
-    return rows, errors
+        if cells is None:
+            return
+        if any(cell.strip() for cell in cells):
+            yield _row(reader.line_num, cells, heading)
+
+
+def _row(line: int, cells: list[str], heading: list[str]) -> Row | list[str]:
+    if any("\udc80" <= letter <= "\udcff" for cell in cells for letter in cell):
+        return [f"line {line}: this is not UTF-8."]
+    if len(cells) != len(heading):
+        return [f"line {line}: {len(cells)} cells instead of {len(heading)}."]
+    told = {name: cell.strip() for name, cell in zip(heading, cells, strict=True)}
+    values: dict[str, Any] = {name: CELLS[name].read(told[name]) for name in COLUMNS}
+    wrong = [name for name, value in values.items() if value is None]
+    if wrong:
+        return [f"line {line}: {name} must be {CELLS[name].says}." for name in wrong]
+    return Row(line=line, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +132,19 @@ def _amount(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,13}", text, re.ASCII) and int(text) > 0 else None
 
 
+def _day(text: str) -> date | None:
+    day = read_day(text)
+    return day if day and FIRST_DAY <= day <= LAST_DAY else None
+
+
 def _matching(pattern: str) -> Callable[[str], str | None]:
     return lambda text: text if re.fullmatch(pattern, text, re.ASCII) else None
 
 
 CELLS = {
     "reference": Cell(_matching(r"[ -~]{1,100}"), "1 to 100 plain characters"),
-    "amount": Cell(_amount, "a whole number of minor units above 0"),
+    "amount": Cell(_amount, "a whole number of minor units above 0, of at most 13 digits"),
     "currency": Cell(_matching(r"[A-Z]{3}"), "three capitals, such as NGN"),
-    "day": Cell(read_day, "a day, such as 2026-01-31"),
+    "day": Cell(_day, "a day from 2000 to 2099, such as 2026-01-31"),
     "direction": Cell(_matching("in|out"), "in or out"),
 }
-
-
-def _read_cell(name: str, text: str) -> Any:
-    return CELLS[name].read(text)

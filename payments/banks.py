@@ -34,6 +34,11 @@ def all_banks() -> tuple[Bank, ...]:
     return tuple(sorted(banks, key=lambda bank: bank.name.casefold()))
 
 
+def currencies() -> frozenset[str]:
+    """Return the currencies that payouts can be sent in."""
+    return frozenset(bank.currency for bank in all_banks())
+
+
 @lru_cache(maxsize=1)
 def _by_code() -> dict[str, Bank]:
     by_nip_code = {bank.nip_code: bank for bank in all_banks()}

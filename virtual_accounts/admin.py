@@ -3,13 +3,26 @@
 Unapplied money is on a page of `payments`, which carries out what is decided about it.
 """
 
-from django.contrib import admin
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.views.decorators.http import require_POST
 
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
 from merchants.admin.base import CurrencyFilter
-from virtual_accounts.models import AccountNumber, Session, Transfer, VirtualAccount
+from merchants.callers import person_acting
+from virtual_accounts.models import AccountNumber, Session, Transfer, UnclaimedTransfer, VirtualAccount
+from virtual_accounts.services import unclaimed
 
 ACCOUNT_NUMBER = "[0-9]{10}"
+MAY_RESOLVE = "virtual_accounts.change_unclaimedtransfer"
 
 
 @admin.register(VirtualAccount)
@@ -58,3 +71,78 @@ class TransferAdmin(ReadOnlyAdmin):
         exactly("number", shape=ACCOUNT_NUMBER),
     )
     search_help_text = "Whole bank reference, account number, or id of the transfer or its account."
+
+
+class OpenFilter(admin.SimpleListFilter):
+    """Whether an operator has to do something about it."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("open", "open"), ("resolved", "resolved")]
+
+    def queryset(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[UnclaimedTransfer],
+    ) -> QuerySet[UnclaimedTransfer]:
+        if self.value() is None:
+            return queryset
+        return queryset.filter(resolved_at__isnull=self.value() == "open")
+
+
+class ResolutionForm(forms.Form):
+    resolution = forms.CharField(max_length=255, help_text="What was agreed with the bank.")
+
+
+@admin.register(UnclaimedTransfer)
+class UnclaimedTransferAdmin(ReadOnlyAdmin):
+    """Money that no account could take. Resolving it records what was agreed with the bank; nothing is booked."""
+
+    change_form_template = "admin/virtual_accounts/unclaimedtransfer.html"
+    list_display = (
+        "received_at", "bank_reference", "account_number", "amount", "why", "sender_name", "resolved_at",
+    )  # fmt: skip
+    amounts = ("amount",)
+    list_filter = (OpenFilter, "why", CurrencyFilter)
+    looks = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER))
+    search_help_text = "Id, whole bank reference, or account number."
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(require_POST(self.resolve))
+        name = "virtual_accounts_unclaimedtransfer_resolve"
+        return [path("<uuid:transfer_id>/resolve/", view, name=name), *super().get_urls()]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> HttpResponse:
+        transfer = kwargs.get("obj")
+        if (
+            isinstance(transfer, UnclaimedTransfer)
+            and transfer.is_open
+            and request.user.has_perm(MAY_RESOLVE)
+        ):
+            context |= {"resolution_form": ResolutionForm()}
+        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+
+    def resolve(self, request: HttpRequest, transfer_id: UUID) -> HttpResponse:
+        if not request.user.has_perm(MAY_RESOLVE):
+            raise PermissionDenied
+        get_object_or_404(UnclaimedTransfer, pk=transfer_id)
+        form = ResolutionForm(request.POST)
+        if not form.is_valid():
+            messages.error(request, "Say in at most 255 characters what was agreed with the bank.")
+        else:
+            self._resolve(request, transfer_id, form.cleaned_data["resolution"])
+        return redirect("admin:virtual_accounts_unclaimedtransfer_change", transfer_id)
+
+    def _resolve(self, request: HttpRequest, transfer_id: UUID, resolution: str) -> None:
+        try:
+            unclaimed.resolve(
+                transfer_id, resolution=resolution, actor=person_acting(request), now=timezone.now()
+            )
+        except unclaimed.AlreadyResolved:
+            messages.error(request, "This transfer is already resolved.")
+        else:
+            messages.success(request, "The transfer is resolved.")

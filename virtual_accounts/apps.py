@@ -2,12 +2,13 @@
 
 from django.apps import AppConfig
 
-from merchants.guards import AppendOnly, Final, put_up_after_migrate
+from merchants.guards import AppendOnly, Final, Kept, put_up_after_migrate
 
 GUARDS = (
     AppendOnly("virtual_accounts_transfer"),
     Final("virtual_accounts_session", "status", unless="pending"),
     Final("virtual_accounts_unappliedmoney", "state", unless="open"),
+    Kept("virtual_accounts_unclaimedtransfer", ("bank_reference", "account_number", "amount", "currency")),
 )
 
 

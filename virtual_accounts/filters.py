@@ -3,15 +3,14 @@
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from merchants.list_filters import narrowed
-from merchants.strict_fields import UUID, Choice, Moment, RequestSerializer
+from merchants.list_filters import CREATED, CreatedFrom, CreatedTo, narrowed
+from merchants.strict_fields import UUID, Choice, RequestSerializer
 from virtual_accounts.models import VirtualAccount
 
 LOOKUPS = {
     "status": "status",
     "type": "type",
-    "created_from": "created_at__gte",
-    "created_to": "created_at__lte",
+    **CREATED,
     "id": "id",
 }
 
@@ -19,8 +18,8 @@ LOOKUPS = {
 class AccountFilterSerializer(RequestSerializer):
     status = Choice(VirtualAccount.Status.values, required=False)
     type = Choice(VirtualAccount.Type.values, required=False)
-    created_from = Moment(required=False)
-    created_to = Moment(required=False)
+    created_from = CreatedFrom(required=False)
+    created_to = CreatedTo(required=False)
     id = UUID(required=False)
 
 

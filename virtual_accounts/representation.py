@@ -8,7 +8,7 @@ from virtual_accounts.models import Session, VirtualAccount
 
 def represent(account: VirtualAccount) -> dict[str, Any]:
     """Return the virtual account response of the interface document."""
-    return {
+    shown: dict[str, Any] = {
         "id": str(account.pk),
         "currency": account.currency,
         "status": account.status,
@@ -21,6 +21,9 @@ def represent(account: VirtualAccount) -> dict[str, Any]:
             "reference": account.reference,
         },
     }
+    if account.metadata is not None:
+        shown["metadata"] = account.metadata
+    return shown
 
 
 def represent_session(session: Session) -> dict[str, str]:

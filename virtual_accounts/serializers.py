@@ -1,6 +1,5 @@
 """The forms of requests, one for each kind of account, without an `if` on the kind in them."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from merchants.strict_fields import (
     Email,
     FreeText,
     Ignored,
+    Metadata,
     Name,
     NotBlank,
     PastDate,
@@ -28,24 +28,9 @@ Type, AccountType = VirtualAccount.Type, VirtualAccount.AccountType
 EVERY_FIELD = frozenset(
     {
         "type", "first_name", "last_name", "email", "currency", "account_type", "business_name", "reference",
-        "address", "middle_name", "phone_number", "dob", "bvn", "gender",
+        "address", "middle_name", "phone_number", "dob", "bvn", "gender", "metadata",
     }
 )  # fmt: skip
-
-
-# Line ends and other control characters, and marks that turn the direction of writing: what they are in, nobody
-# reads as it is spelt. Joiners stay, which some scripts need.
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-class HolderName(Name):
-    """Part of the name on an account: banks show it to whoever is about to pay."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        value = super().to_internal_value(data)
-        if UNPRINTABLE.search(value):
-            self.refuse("This field may not hold control characters.")
-        return value
 
 
 class AddressSerializer(RequestSerializer):
@@ -73,6 +58,7 @@ class AccountSerializer(RequestSerializer):
     email = Email()
     currency = Currency()
     address = AddressSerializer()
+    metadata = Metadata(required=False)
     elsewhere = EVERY_FIELD
 
 
@@ -81,8 +67,8 @@ class DynamicAccountSerializer(AccountSerializer):
 
     type = Choice([Type.DYNAMIC])
     account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
-    first_name = HolderName(max_length=100)
-    last_name = HolderName(max_length=100)
+    first_name = Name(max_length=100)
+    last_name = Name(max_length=100)
     middle_name = Ignored()
     phone_number = Ignored()
     dob = Ignored()
@@ -93,9 +79,9 @@ class DynamicAccountSerializer(AccountSerializer):
 class StaticAccountSerializer(AccountSerializer):
     type = Choice([Type.STATIC])
     account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
-    first_name = HolderName(max_length=100)
-    middle_name = HolderName(max_length=100)
-    last_name = HolderName(max_length=100)
+    first_name = Name(max_length=100)
+    middle_name = Name(max_length=100)
+    last_name = Name(max_length=100)
     phone_number = NotBlank(max_length=11)
     dob = PastDate()
     gender = Choice(["male", "female"])
@@ -105,7 +91,7 @@ class StaticAccountSerializer(AccountSerializer):
 class BusinessAccountSerializer(AccountSerializer):
     type = Choice([Type.STATIC])
     account_type = Choice([AccountType.BUSINESS])
-    business_name = HolderName(max_length=200)
+    business_name = Name(max_length=200)
     phone_number = Text(pattern=r"[0-9]{1,11}", says="This field must have 1 to 11 digits.")
     bvn = BankVerificationNumber()
     first_name = Ignored()

@@ -2,15 +2,15 @@
 
 from typing import Any, cast
 
-from django.utils import timezone
 from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from merchants import clock
 from merchants.models import Business
-from merchants.pagination import NewestFirst
+from merchants.pagination import page_of
 from virtual_accounts.filters import filtered
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import represent
@@ -24,18 +24,16 @@ class VirtualAccountsView(APIView):
     def post(self, request: Request) -> Response:
         business = _business(request)
         wanted = read_account(cast("dict[str, Any]", request.data or {}), business=business)
-        opened = accounts.create(business=business, request=wanted, now=timezone.now())
-        shown = represent(opened.account)
-        if not opened.is_new:
+        result = accounts.create(business=business, request=wanted, now=clock.now())
+        shown = represent(result.resource)
+        if result.is_replay:
             return Response(shown, headers={"Idempotent-Replayed": "true"})
-        headers = {"Location": f"/api/virtual-accounts/{opened.account.reference}"}
+        headers = {"Location": f"/api/virtual-accounts/{result.resource.reference}"}
         return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
 
     def get(self, request: Request) -> Response:
         rows = filtered(VirtualAccount.objects.of(_business(request)), request.query_params)
-        paginator = NewestFirst()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response([represent(account) for account in page or []])
+        return Response(page_of(self, rows, represent))
 
 
 class VirtualAccountView(APIView):

@@ -217,12 +217,8 @@ class TestReference:
         answer = api.post(PATH, order | change)
 
         problem = answer.json()
-        assert answer.status_code == 409
-        assert (problem["code"], problem["id"], problem["status"]) == (
-            "duplicate_reference",
-            first["id"],
-            "active",
-        )
+        assert (answer.status_code, problem["status"], problem["code"]) == (409, 409, "duplicate_reference")
+        assert problem["existing"] == {"id": first["id"], "status": "active"}
 
     def test_is_each_businesss_own(self, api, other_api):
         order = orders.dynamic_account()

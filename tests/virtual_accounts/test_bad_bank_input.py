@@ -63,16 +63,25 @@ def field(name, values):
     return [pytest.param({name: value}, name, id=f"{name}-{str(value)[:24]!a}") for value in values]
 
 
+ACCEPTED_AMOUNTS = (
+    10**12 + 1,
+    1e13,
+    10**18,
+)  # too large for a merchant's request, not for money that arrived
+# What JSON forbids and a notification may hold, as long as its strict fields can be read.
+READABLE = {
+    "byte order mark", "latin-1", "overlong utf-8", "raw surrogate", "half a pair", "pair the wrong way round",
+    "half a pair in a name", "raw nul", "raw line feed in a string", "duplicate key below",
+}  # fmt: skip
 FIELDS = [
     *field("bank_reference", [*NOT_STRINGS, "", " ", "a b", "a\n", "é", "\u202ea", "a\x00", "x" * 101, ...]),
     *field("account_number", [*NOT_STRINGS, "", "1", "1" * 11, wide("1000000014"), "\u0660" * 10, SECRET, ...]),
-    *field("amount", [*[value for value in NOT_AMOUNTS if value not in (10**12 + 1, 1e13)], 10**15 + 1, ...]),
+    *field("amount", [*[value for value in NOT_AMOUNTS if value not in ACCEPTED_AMOUNTS], 2**63, 10**40, ...]),
     *field("currency", [*NOT_STRINGS, "", "ngn", "naira", wide("NGN"), ...]),
-    *field("sender_name", [*NOT_STRINGS, "", " ", "x" * 256, "a\x00"]),
-    *field("sender_account_number", [*NOT_STRINGS, "", "1", "1" * 11, wide("0123456789")]),
-    *field("sender_bank_code", [*NOT_STRINGS, "", "000", "999999", "x" * 11, wide("058")]),
-    *field("success", [True]),
 ]  # fmt: skip
+
+
+UNREADABLE = {name: body for name, body in MALFORMED.items() if name not in READABLE}
 
 
 class TestNotification:
@@ -86,7 +95,7 @@ class TestNotification:
         assert not Transfer.objects.exists()
         assert_not_echoed(answer, changes)
 
-    @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
+    @pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
     def test_of_a_malformed_body_is_refused(self, send, body):
         answer = send(body)
 

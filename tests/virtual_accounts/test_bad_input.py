@@ -237,7 +237,7 @@ class TestAccount:
         answer = api.post(ACCOUNTS, order | {field: value})
 
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
-        assert (answer.json()["id"], answer.json()["status"]) == (first["id"], "active")
+        assert answer.json()["existing"] == {"id": first["id"], "status": "active"}
         assert stored() == before
         assert order["bvn"] not in answer.content.decode()
 

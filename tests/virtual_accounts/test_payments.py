@@ -45,7 +45,7 @@ class TestPaymentIntoADynamicAccount:
         assert answer.status_code == 201
         assert payment.keys() == {
             "request_type", "id", "reference", "status", "response_code", "response_summary", "amount",
-            "currency", "payment_timestamp", "fee", "virtual_account_details",
+            "currency", "payment_timestamp", "payment_method", "fee", "virtual_account_details",
         }  # fmt: skip
         assert (payment["status"], payment["response_code"]) == ("pending", "10001")
         assert details.keys() == {
@@ -165,7 +165,7 @@ class TestPaymentIntoADynamicAccount:
 
         answer = api.post("/api/payments", order | change)
 
-        assert (answer.status_code, answer.json()["status"]) == (409, "pending")
+        assert (answer.status_code, answer.json()["existing"]["status"]) == (409, "pending")
         assert Session.objects.count() == 1
         assert AccountNumber.objects.filter(holder__isnull=False).count() == 1
 

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from payments.models import Transaction
-from payments.services import deactivation, expiry, transfers
+from payments.models import InvalidState, Transaction
+from payments.services import cancellations, deactivation, expiry, transfers
 from payments.services.transfers import Notice
 from payments.services.virtual_account_payments import SessionOpen
 from tests import orders
@@ -38,7 +38,7 @@ def business():
 
 def open_account(business, order):
     request = read_account(order, business=business)
-    return accounts.create(business=business, request=request, now=NOON).account
+    return accounts.create(business=business, request=request, now=NOON).resource
 
 
 @pytest.fixture
@@ -102,6 +102,33 @@ class TestTheEndOfASession:
                 assert finishes(payment) == [("success", "transfer") if is_paid else ("failed", "expiry")]
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
                 assert UnappliedMoney.objects.filter(transfer=receipt.transfer).exists() != is_paid
+
+    def test_is_one_of_transfer_cancellation_expiry_and_deactivation(self, business):
+        """Guards the order of locks in `cancellations.cancel`, and its look at the payment under them."""
+        with racers(4) as threads:
+            for turn in range(40):
+                make = orders.static_account if turn % 2 else orders.dynamic_account
+                account = open_account(business, make())
+                payment = pay_into(account)
+                end = payment.session.expires_at
+                before_end = end - A_MILLISECOND
+
+                answers = threads.race(
+                    partial(transfer, payment.session.number_id, at=before_end),
+                    partial(cancellations.cancel, transaction_id=payment.pk, clock=lambda: before_end),  # noqa: B023
+                    partial(expire, at=end),
+                    partial(deactivation.deactivate, account.pk, now=end),
+                )
+
+                payment.refresh_from_db()
+                is_cancelled = payment.response_code == "20091"
+                refused = raised(answers)
+                assert [type(each) for each in refused] == ([] if is_cancelled else [InvalidState])
+                assert not (is_cancelled and payment.session.status != "failed")
+                assert len(finishes(payment)) == 1
+                assert Delivery.objects.filter(subject=payment.pk).count() == 1
+                received = answers[0].transfer
+                assert (payment.status == "success") == (received.session_id == payment.session_id)
 
     def test_is_one_of_transfer_expiry_and_deactivation(self, business):
         """Guards the order of locks: the account, then its session, then the payment."""

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import transaction as database
 from django.db.models import Sum
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
@@ -21,6 +20,7 @@ from payments.services.virtual_account_payments import SessionOpen
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.transactions import start
+from tests.undoing import begin_undone, undo
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
@@ -43,16 +43,14 @@ class Transfers(RuleBasedStateMachine):
         self.told: list[Notice] = []
         self.final: dict[object, object] = {}
         # Each run is undone at its end, so that it finds nothing of the one before.
-        self.undone = database.atomic()
-        self.undone.__enter__()
+        self.undone = begin_undone()
         self.real_now, timezone.now = timezone.now, lambda: self.clock
         self.business = BusinessFactory()
         make_endpoint(business=self.business)
 
     def teardown(self) -> None:
         timezone.now = self.real_now
-        database.set_rollback(True)
-        self.undone.__exit__(None, None, None)
+        undo(self.undone)
 
     @initialize()
     def begin(self) -> None:
@@ -64,7 +62,7 @@ class Transfers(RuleBasedStateMachine):
 
     def make(self, order: dict[str, object]) -> VirtualAccount:
         request = read_account(order, business=self.business)
-        return accounts.create(business=self.business, request=request, now=self.tick()).account
+        return accounts.create(business=self.business, request=request, now=self.tick()).resource
 
     def tick(self) -> datetime:
         self.clock += timedelta(milliseconds=1)

@@ -3,9 +3,20 @@
 from virtual_accounts.models.accounts import VirtualAccount, VirtualAccountQuerySet
 from virtual_accounts.models.numbers import AccountNumber, NumberSeries
 from virtual_accounts.models.sessions import Session, SessionEnded, SessionQuerySet
-from virtual_accounts.models.transfers import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
+from virtual_accounts.models.transfers import (
+    SENDER_ACCOUNT,
+    SENDER_BANK,
+    UNKNOWN_SENDER,
+    Transfer,
+    UnappliedMoney,
+    UnappliedMoneyQuerySet,
+)
+from virtual_accounts.models.unclaimed import UnclaimedTransfer
 
 __all__ = [
+    "SENDER_ACCOUNT",
+    "SENDER_BANK",
+    "UNKNOWN_SENDER",
     "AccountNumber",
     "NumberSeries",
     "Session",
@@ -14,6 +25,7 @@ __all__ = [
     "Transfer",
     "UnappliedMoney",
     "UnappliedMoneyQuerySet",
+    "UnclaimedTransfer",
     "VirtualAccount",
     "VirtualAccountQuerySet",
 ]

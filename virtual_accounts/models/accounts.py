@@ -54,6 +54,7 @@ class VirtualAccount(models.Model):
     date_of_birth = models.DateField(null=True, blank=True)
     gender = models.CharField(max_length=6, blank=True)
     address = models.JSONField(default=dict)
+    metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
     bvn = EncryptedTextField(null=True, blank=True)
     bvn_hash = models.CharField(max_length=64, blank=True)  # keyed: to find who has the same
     bvn_last4 = models.CharField(max_length=4, blank=True)

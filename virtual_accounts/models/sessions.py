@@ -43,7 +43,7 @@ class Session(models.Model):
         SUCCESS = "success"  # the expected amount arrived; final
         MISMATCH = "mismatch"  # another amount arrived; final
         EXPIRED = "expired"  # nothing arrived in time; final
-        FAILED = "failed"  # the account was deactivated; final
+        FAILED = "failed"  # the account was deactivated, or the payment cancelled; final
 
     id = models.UUIDField(primary_key=True, editable=False)
     account = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, related_name="sessions")

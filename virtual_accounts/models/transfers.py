@@ -6,13 +6,17 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
 
 from merchants.models import Business
 from merchants.money import money
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 from virtual_accounts.models.sessions import Session
+
+UNKNOWN_SENDER = "Unknown sender"  # the sender's name where the bank gives none
+# Members of a notification, as the bank names them.
+SENDER_ACCOUNT, SENDER_BANK = "sender_account_number", "sender_bank_code"
 
 
 class Transfer(models.Model):
@@ -33,6 +37,9 @@ class Transfer(models.Model):
         INACTIVE = "inactive"  # the account was deactivated
         OTHER_CURRENCY = "other_currency"  # the account takes another currency
 
+    # Why a transfer was not applied although a session had used its number for a payment.
+    MEANT_FOR_A_PAYMENT = (Reason.MISMATCH, Reason.LATE, Reason.SECOND)
+
     id = models.UUIDField(primary_key=True, editable=False)
     bank_reference = models.CharField(max_length=100, unique=True)
     number = models.ForeignKey(AccountNumber, on_delete=models.PROTECT, related_name="transfers")
@@ -42,6 +49,9 @@ class Transfer(models.Model):
     sender_name = models.CharField(max_length=100)
     sender_account_number = models.CharField(max_length=10, blank=True)
     sender_bank_code = models.CharField(max_length=10, blank=True)
+    narration = models.CharField(max_length=255, blank=True, default="", db_default="")
+    # What the bank sent and has no column, or is too long for its column: text by name, cut to size.
+    extra_members = models.JSONField(default=dict, db_default=Value({}, models.JSONField()), blank=True)
     received_at = models.DateTimeField()
     applied = models.CharField(max_length=11, choices=Applied.choices)
     session = models.OneToOneField(
@@ -67,11 +77,37 @@ class Transfer(models.Model):
     def is_unapplied(self) -> bool:
         return self.applied == self.Applied.UNAPPLIED
 
+    @property
+    def sender(self) -> dict[str, str]:
+        """Return the sender's name, account number and bank code as the bank sent them; unknown ones left out."""
+        sender = {
+            "name": self.sender_name if self.sender_name != UNKNOWN_SENDER else "",
+            "account_number": self.sender_account_number or self.extra_members.get(SENDER_ACCOUNT, ""),
+            "bank_code": self.sender_bank_code or self.extra_members.get(SENDER_BANK, ""),
+        }
+        return {name: value for name, value in sender.items() if value}
+
 
 class UnappliedMoneyQuerySet(models.QuerySet["UnappliedMoney"]):
     def open(self) -> UnappliedMoneyQuerySet:
         """What waits for a decision."""
         return self.filter(state=UnappliedMoney.State.OPEN)
+
+    def with_payment_reference(self) -> UnappliedMoneyQuerySet:
+        """Annotate `payment_reference`: the reference of the payment that the transfer was meant for.
+
+        That is the payment whose session the transfer ended, or the last one whose session used the number.
+        """
+        last = Session.objects.filter(
+            number=OuterRef("transfer__number"), opened_at__lte=OuterRef("transfer__received_at")
+        )
+        reference = Subquery(last.order_by("-opened_at").values("payment__reference")[:1])
+        return self.annotate(
+            payment_reference=Case(
+                When(transfer__reason__in=Transfer.MEANT_FOR_A_PAYMENT, then=reference),
+                output_field=CharField(),
+            )
+        )
 
 
 class UnappliedMoney(models.Model):
@@ -93,6 +129,8 @@ class UnappliedMoney(models.Model):
     reference = models.CharField(max_length=100, blank=True)  # of the payout to its sender
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
+
+    payment_reference: str | None  # annotated by `with_payment_reference`
 
     objects: ClassVar = UnappliedMoneyQuerySet.as_manager()
 

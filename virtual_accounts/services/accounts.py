@@ -1,6 +1,5 @@
 """Virtual accounts: created and found."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,7 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction as database
 
-from merchants.idempotency import DuplicateReference, keyed_hash
+from merchants.idempotency import IdempotentResult, keyed_hash, replay_of
 from merchants.identifiers import new_id
 from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
@@ -16,21 +15,12 @@ from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import numbers
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedAccount:
-    """An account, and whether this request is the one that wrote it."""
-
-    account: VirtualAccount
-    is_new: bool
-
-
-def create(*, business: Business, request: dict[str, Any], now: datetime) -> OpenedAccount:
+def create(*, business: Business, request: dict[str, Any], now: datetime) -> IdempotentResult[VirtualAccount]:
     """Create an account; a static one gets its permanent number.
 
     :raises DuplicateReference: the reference belongs to a different request
-    :raises RailUnavailable: no hosting bank is configured
+    :raises RailUnavailable: it is a new request and no hosting bank is configured
     """
-    numbers.require_bank()
     new = VirtualAccount(
         id=new_id(now),
         business=business,
@@ -40,10 +30,16 @@ def create(*, business: Business, request: dict[str, Any], now: datetime) -> Ope
         created_at=now,
         **_stored(request),
     )
-    existing = find_of(business, new.reference)
-    if existing is None and numbers.with_numbers(lambda: _write(new, now=now), now=now):
-        return OpenedAccount(new, is_new=True)
-    return _replayed(existing or find_of(business, new.reference), new.fingerprint)
+    replay = _replay(business, new)
+    if replay is not None:
+        return replay
+    numbers.require_bank()
+    if numbers.with_numbers(lambda: _write(new, now=now), now=now):
+        return IdempotentResult(new, is_replay=False)
+    replay = _replay(business, new)  # an equal or different request has just written it
+    if replay is None:
+        raise VirtualAccount.DoesNotExist
+    return replay
 
 
 def find_of(business: Business, reference: str) -> VirtualAccount | None:
@@ -82,12 +78,8 @@ def _write(new: VirtualAccount, *, now: datetime) -> bool:
     return False
 
 
-def _replayed(existing: VirtualAccount | None, mark: str) -> OpenedAccount:
-    if existing is None:
-        raise VirtualAccount.DoesNotExist
-    if existing.fingerprint != mark:
-        raise DuplicateReference(id=str(existing.pk), status=existing.status)
-    return OpenedAccount(existing, is_new=False)
+def _replay(business: Business, new: VirtualAccount) -> IdempotentResult[VirtualAccount] | None:
+    return replay_of(find_of(business, new.reference), fingerprint=new.fingerprint)
 
 
 def _stored(request: dict[str, Any]) -> dict[str, Any]:

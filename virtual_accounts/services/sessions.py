@@ -58,6 +58,25 @@ def lock_open(number: str) -> Session | None:
 _OPEN_ON_NUMBER = Lookup(Session, "number", "status", joined=("account",), lock=True)
 
 
+def lock(session_id: UUID) -> Session:
+    """Return a session as it is, locked until the transaction ends."""
+    found = _LOCKED_BY_ID.find(session_id)
+    if found is None:
+        raise Session.DoesNotExist
+    return found
+
+
+_LOCKED_BY_ID = Lookup(Session, "id", joined=("account",), lock=True)
+
+
+def fail(session: Session, *, now: datetime) -> None:
+    """End an open session that the caller has locked: its payment was cancelled.
+
+    :raises SessionEnded: it is over
+    """
+    _end([session], Session.Status.FAILED, now=now)
+
+
 def fail_open(account: VirtualAccount, *, now: datetime) -> list[Session]:
     """End the open sessions of an account that the caller has locked, and return them."""
     opened = Session.objects.select_for_update(of=("self",)).filter(

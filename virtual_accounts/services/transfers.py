@@ -1,8 +1,9 @@
 """Bank transfers that arrive: each is kept as a fact, together with what it was applied to."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from rest_framework import status
 
@@ -12,10 +13,20 @@ from merchants.idempotency import DuplicateReference
 from merchants.identifiers import new_id
 from merchants.models import Business
 from merchants.rows import Lookup, insert, insert_if_absent
-from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.models import (
+    SENDER_ACCOUNT,
+    SENDER_BANK,
+    AccountNumber,
+    Session,
+    Transfer,
+    UnappliedMoney,
+    VirtualAccount,
+)
 from virtual_accounts.services import accounts, sessions
 
 Applied, Reason = Transfer.Applied, Transfer.Reason
+
+SENDER_COLUMN = 10  # characters of the columns for the sender's account number and bank code
 
 
 class UnknownAccount(Problem):
@@ -37,6 +48,14 @@ class Notice:
     sender_name: str
     sender_account_number: str = ""
     sender_bank_code: str = ""
+    narration: str = ""
+    extra_members: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_members(self) -> dict[str, str]:
+        """Return the unknown members together with the sender's account and bank."""
+        known = {SENDER_ACCOUNT: self.sender_account_number, SENDER_BANK: self.sender_bank_code}
+        return {name: value for name, value in known.items() if value} | dict(self.extra_members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +129,16 @@ def _decide(notice: Notice, account: VirtualAccount, session: Session | None, *,
         is_exact = notice.amount == session.expected_amount
         return Decision(Applied.SESSION) if is_exact else Decision(Applied.UNAPPLIED, Reason.MISMATCH)
     if not account.is_static:
-        return Decision(Applied.UNAPPLIED, _why_too_late(notice.account_number))
+        return Decision(Applied.UNAPPLIED, _why_too_late(notice.account_number, account))
     if not account.is_active:
         return Decision(Applied.UNAPPLIED, Reason.INACTIVE)
     return Decision(Applied.NEW_PAYMENT)
 
 
-def _why_too_late(number: str) -> Transfer.Reason:
+def _why_too_late(number: str, account: VirtualAccount) -> Transfer.Reason:
     last = Session.objects.filter(number=number).order_by("-opened_at").first()
+    if last is not None and last.status == Session.Status.FAILED and account.is_active:
+        return Reason.LATE  # the payment was cancelled
     return Reason.LATE if last is None else _AFTER[Session.Status(last.status)]
 
 
@@ -141,13 +162,22 @@ def _fact(
         amount=notice.amount,
         currency=notice.currency or account.currency,
         sender_name=notice.sender_name,
-        sender_account_number=notice.sender_account_number,
-        sender_bank_code=notice.sender_bank_code,
+        **_sender_fields(notice),
+        narration=notice.narration,
         received_at=now,
         applied=decision.applied,
         session=ended,
         reason=decision.reason,
     )
+
+
+def _sender_fields(notice: Notice) -> dict[str, Any]:
+    """Return the sender's account and bank in their columns; what is too long for one is an extra member."""
+    given = {SENDER_ACCOUNT: notice.sender_account_number, SENDER_BANK: notice.sender_bank_code}
+    too_long = {name: value for name, value in given.items() if len(value) > SENDER_COLUMN}
+    return {name: "" if name in too_long else value for name, value in given.items()} | {
+        "extra_members": too_long | dict(notice.extra_members)
+    }
 
 
 def _apply(transfer: Transfer, ended: Session | None, *, now: datetime) -> None:
@@ -179,8 +209,20 @@ def _told_before(notice: Notice) -> Receipt:
         "",
         first.currency,
     }:
-        raise DuplicateReference(id=str(first.pk), status=first.applied)
+        raise other_content()
     return Receipt(first, first.session, is_new=False)
+
+
+def is_recorded(bank_reference: str) -> bool:
+    """Return whether a transfer with this bank reference has arrived."""
+    return bool(Transfer.objects.filter(bank_reference=bank_reference).exists())
+
+
+def other_content() -> DuplicateReference:
+    """Return the refusal of a bank reference that came again with another account, amount or currency."""
+    return DuplicateReference(
+        "This bank reference belongs to a transfer with another account number, amount or currency."
+    )
 
 
 _NUMBER = Lookup(AccountNumber, "number")

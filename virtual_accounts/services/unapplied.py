@@ -12,6 +12,14 @@ def of(business: Business) -> UnappliedMoneyQuerySet:
     return found.select_related("transfer").order_by("-id")
 
 
+def find(unapplied_id: UUID) -> UnappliedMoney:
+    """Return an unapplied transfer with everything that its representation shows."""
+    found: UnappliedMoney = (
+        UnappliedMoney.objects.select_related("transfer").with_payment_reference().get(pk=unapplied_id)
+    )
+    return found
+
+
 def owner(unapplied_id: UUID) -> Business:
     """Return the business that owns it."""
     return UnappliedMoney.objects.select_related("business").get(pk=unapplied_id).business

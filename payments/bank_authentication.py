@@ -1,0 +1,57 @@
+"""Authentication of the hosting bank, which signs its notifications with a key of its own.
+
+The bank signs the timestamp, a full stop and the raw body: hex HMAC-SHA256 in `X-Bank-Signature`, the
+timestamp in `X-Bank-Timestamp`. There is no nonce: a repeated notification has the same bank reference and
+changes nothing.
+"""
+
+import hmac
+import re
+import time
+
+from django.conf import settings
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from merchants.authentication import InvalidSignature, MalformedHeader, MissingHeader, TimestampOutOfRange
+from merchants.connectors import RailUnavailable
+
+SIGNATURE = re.compile(r"[0-9A-Fa-f]{64}\Z")
+TIMESTAMP = re.compile(r"[0-9]{1,12}\Z")
+
+
+class SignedByBank(BaseAuthentication):
+    """Accept requests signed with one of the bank's keys. Several are valid during a key rotation."""
+
+    def authenticate(self, request: Request) -> tuple[str, None]:
+        if not settings.BANK_NOTIFICATION_KEYS:
+            raise RailUnavailable("No hosting bank is configured here.")
+        timestamp = request.headers.get("X-Bank-Timestamp", "")
+        signature = request.headers.get("X-Bank-Signature", "")
+        if not timestamp or not signature:
+            raise MissingHeader("X-Bank-Timestamp and X-Bank-Signature are both required.")
+        if not TIMESTAMP.match(timestamp):
+            raise MalformedHeader("X-Bank-Timestamp must be Unix seconds: 1 to 12 digits.")
+        if not SIGNATURE.match(signature):
+            raise MalformedHeader("X-Bank-Signature must have exactly 64 hex digits.")
+        now = int(time.time())
+        if abs(now - int(timestamp)) > settings.SIGNATURE_TOLERANCE:
+            raise TimestampOutOfRange(
+                f"X-Bank-Timestamp must be within {settings.SIGNATURE_TOLERANCE} seconds of the server's clock.",
+                server_time=now,
+            )
+        if not _is_valid(signature, timestamp.encode() + b"." + request.body):
+            raise InvalidSignature("X-Bank-Signature does not match this body and timestamp.")
+        return "bank", None
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+        return "Sluice-Bank-HMAC-SHA256"
+
+
+def _is_valid(signature: str, signed: bytes) -> bool:
+    given = signature.lower().encode()
+    expected = [
+        hmac.digest(key.encode(), signed, "sha256").hex().encode() for key in settings.BANK_NOTIFICATION_KEYS
+    ]
+    # Every key is compared, so that the time taken does not reveal which one matched.
+    return sum(hmac.compare_digest(given, one) for one in expected) > 0

@@ -1,0 +1,182 @@
+"""What a bank's notification may hold: strict fields for what decides, lenient ones for everything else.
+
+Money that has arrived is not refused for the shape of a field that nothing depends on: such a field is cut to
+the size that is stored, and members without a column are kept as text in `extra_members`.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import IO, Any, ClassVar
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.fields import empty
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from merchants.masking import mask_card_numbers
+from merchants.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
+from merchants.strict_json import MalformedJSON
+from payments import banks
+
+MEMBERS_KEPT = 20
+NAME_KEPT = 40  # characters
+VALUE_KEPT = 255
+LONGEST_NUMBER = 40  # digits; a longer one is read as text
+
+LARGEST_AMOUNT = 2**63 - 1  # minor units: what a row can hold
+
+
+def one_line(value: Any, *, length: int = VALUE_KEPT) -> str:
+    r"""Return any JSON value as one line of printable text, without card numbers, cut to a length.
+
+    >>> one_line("  Ada\n Obi ", length=5), one_line(None), one_line({"a": 1})
+    ('Ada O', '', '{"a": 1}')
+    """
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else _json_text(value)
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return mask_card_numbers(" ".join(printable.split()))[:length]
+
+
+def _json_text(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return ""
+
+
+class LenientText(StrictField):
+    """Optional text of any type, on one line and cut to what is stored. Never an error."""
+
+    def __init__(self, *, length: int = VALUE_KEPT) -> None:
+        super().__init__(required=False)
+        self.length = length
+
+    def run_validation(self, data: Any = empty) -> str:
+        return "" if data is empty else one_line(data, length=self.length)
+
+
+class LenientBankCode(LenientText):
+    """The code of a listed bank where it is one, and whatever the bank sent otherwise."""
+
+    def run_validation(self, data: Any = empty) -> str:
+        text = super().run_validation(data)
+        bank = banks.find(text)
+        return bank.code if bank else text
+
+
+class BankReference(Text):
+    """The bank's identifier of a transfer: the idempotency key of its notification."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=100,
+            pattern=r"[!-~]{1,100}",
+            says="This field must have 1 to 100 printable ASCII characters, without blanks.",
+            **options,
+        )
+
+
+class NotificationSerializer(RequestSerializer):
+    """A notification of the bank. Members that are not fields are kept as text in `extra_members`."""
+
+    bank_reference = BankReference()
+    amount = Amount(maximum=LARGEST_AMOUNT)
+    currency = Currency()
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            raise ValidationError(self.error_messages["invalid"], code="invalid_type")
+        values, errors = self._read_fields(data)
+        if errors:
+            raise ValidationError(errors)
+        unknown = {name: value for name, value in data.items() if name not in self._known}
+        return values | {"extra_members": _kept(unknown)}
+
+    @classmethod
+    def strict_names(cls) -> frozenset[str]:
+        return frozenset(name for name, field in cls().fields.items() if field.required)
+
+
+def _kept(members: Mapping[str, Any]) -> dict[str, str]:
+    first = list(members.items())[:MEMBERS_KEPT]
+    return {one_line(name, length=NAME_KEPT): one_line(value) for name, value in first}
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that remembers which of its members came twice. The last one counts."""
+
+    repeated: frozenset[str] = frozenset()
+
+
+class NotificationParser(BaseParser):
+    """Read a notification. What JSON forbids is refused only where no object can be read at all.
+
+    Bytes that are not UTF-8, control characters, NaN and half surrogate pairs spoil the text they are in and
+    nothing else. A strict field that comes twice is refused: which of the two counts is not ours to choose.
+    """
+
+    media_type = "application/json"
+    strict_names: ClassVar[frozenset[str]] = frozenset()
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        body: bytes = parser_context["request"].body if parser_context else stream.read()
+        try:
+            document = _DECODER.decode(body.decode("utf-8-sig", errors="replace"))
+        except json.JSONDecodeError as error:
+            raise MalformedJSON(
+                f"The body is not JSON: see line {error.lineno}, column {error.colno}."
+            ) from None
+        except RecursionError:
+            raise MalformedJSON("The body is nested too deeply.") from None
+        if not isinstance(document, _Object):
+            raise MalformedJSON
+        if document.repeated & self.strict_names:
+            raise MalformedJSON("The body has a duplicate key.")
+        return document
+
+
+def _object(pairs: list[tuple[str, Any]]) -> _Object:
+    members = _Object(pairs)
+    if len(members) != len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        members.repeated = frozenset(name for name, count in counts.items() if count > 1)
+    return members
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_NUMBER else digits
+
+
+def _decimal(text: str) -> Decimal | str:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return text
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_whole, parse_float=_decimal, parse_constant=str, strict=False
+)
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """Answer in JSON whatever the `Accept` header says: the bank reads the status."""
+
+    def select_renderer(
+        self,
+        request: Request,  # noqa: ARG002
+        renderers: Any,
+        format_suffix: str | None = None,  # noqa: ARG002
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type

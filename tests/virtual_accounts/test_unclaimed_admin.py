@@ -1,0 +1,80 @@
+"""Unclaimed transfers are resolved by operators, with a reason and once."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from merchants.models import AuditEntry
+from payments.services.transfers import Notice, receive_notification
+from tests.factories import UserFactory
+from virtual_accounts.models import UnclaimedTransfer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def transfer():
+    notice = Notice(
+        bank_reference="nip-1", account_number="0123456789", amount=1, currency="NGN", sender_name="Bisi"
+    )
+    receive_notification(notice)
+    return UnclaimedTransfer.objects.get()
+
+
+@pytest.fixture
+def person():
+    return UserFactory(email="staff@example.com", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def staff(person):
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def resolve(client, transfer, resolution="Sent back by the bank"):
+    address = f"/admin/virtual_accounts/unclaimedtransfer/{transfer.pk}/resolve/"
+    return client.post(address, {"resolution": resolution}, follow=True)
+
+
+def test_resolution_is_recorded_and_audited(staff, transfer):
+    assert "is resolved" in resolve(staff, transfer).content.decode()
+
+    transfer.refresh_from_db()
+    assert (transfer.resolution, transfer.resolved_by) == ("Sent back by the bank", "staff@example.com")
+    entry = AuditEntry.objects.get(action="unclaimed_transfer.resolved")
+    assert (entry.actor, entry.target, entry.business) == ("staff@example.com", str(transfer.pk), None)
+
+
+def test_resolution_is_final(staff, transfer):
+    resolve(staff, transfer)
+
+    assert "already resolved" in resolve(staff, transfer, "Something else").content.decode()
+
+    transfer.refresh_from_db()
+    assert transfer.resolution == "Sent back by the bank"
+
+
+def test_resolution_needs_a_reason(staff, transfer):
+    resolve(staff, transfer, " ")
+
+    transfer.refresh_from_db()
+    assert transfer.is_open
+
+
+def test_resolution_needs_the_permission(person, staff, transfer):
+    type(person).objects.filter(pk=person.pk).update(is_superuser=False)
+    person.user_permissions.set(Permission.objects.filter(codename="view_unclaimedtransfer"))
+
+    assert resolve(staff, transfer).status_code == 403
+
+    transfer.refresh_from_db()
+    assert transfer.is_open
+
+
+@pytest.mark.parametrize(("state", "is_listed"), [("open", True), ("resolved", False)])
+def test_list_is_filtered_by_state(staff, transfer, state, is_listed):
+    listed = staff.get("/admin/virtual_accounts/unclaimedtransfer/", {"state": state}).content.decode()
+
+    assert ("nip-1" in listed) == is_listed

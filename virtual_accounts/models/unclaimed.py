@@ -1,0 +1,65 @@
+"""Transfers that the bank announced and no business's account can take."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from merchants.money import money
+
+
+class UnclaimedTransfer(models.Model):
+    """Money that arrived and has no owner here. Amounts are minor units.
+
+    It is in no business's ledger. Operators clear it up with the bank and resolve it with a reason.
+    """
+
+    class Why(models.TextChoices):
+        UNKNOWN_ACCOUNT = "unknown_account"  # the number was never assigned to an account
+        AMOUNT_TOO_LARGE = "amount_too_large"  # above what the ledger takes in one entry
+        CONFLICT = "conflict"  # its bank reference belongs to a transfer of other content; answered with 409
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    bank_reference = models.CharField(max_length=100)
+    account_number = models.CharField(max_length=10)
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    why = models.CharField(max_length=16, choices=Why.choices)
+    sender_name = models.CharField(max_length=100)
+    narration = models.CharField(max_length=255, blank=True)
+    extra_members = models.JSONField(default=dict, blank=True)
+    received_at = models.DateTimeField()
+    resolution = models.CharField(max_length=255, blank=True)  # what was done about it; empty while open
+    resolved_by = models.CharField(max_length=254, blank=True)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["bank_reference"],
+                condition=~Q(why="conflict"),
+                name="one_unclaimed_transfer_per_bank_reference",
+            ),
+            models.UniqueConstraint(
+                fields=["bank_reference", "account_number", "amount", "currency"],
+                name="one_unclaimed_transfer_per_content",
+            ),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="unclaimed_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(resolved_at__isnull=True, resolution="", resolved_by="")
+                | Q(resolved_at__isnull=False) & ~Q(resolution="") & ~Q(resolved_by=""),
+                name="resolutions_have_reason_and_actor",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["-id"], condition=Q(resolved_at__isnull=True), name="unclaimed_transfers_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bank_reference}: {money(self.amount, self.currency)}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.resolved_at is None
