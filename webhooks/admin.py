@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from merchants import clock
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
 from merchants.callers import person_acting
 from webhooks import services
@@ -132,7 +132,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
             messages.error(request, "Nothing was sent: give a reason of at most 255 characters.")
             return
         reason = form.cleaned_data["reason"]
-        going = sum(services.replay(ids, actor=person_acting(request), now=timezone.now(), reason=reason))
+        going = sum(services.replay(ids, actor=person_acting(request), now=clock.now(), reason=reason))
         if going:
             messages.success(request, f"On their way again: {going}.")
         if going < len(ids):

@@ -1,11 +1,10 @@
-"""Taking due deliveries under a lease, in batches, and a fair share of each business's.
+"""Leases of due deliveries, acquired in batches, with a fair share for each business.
 
 PostgreSQL does each batch in one or two statements. SQLite, which serves a sandbox, looks first and takes then.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,12 +15,13 @@ from django.db import connection, transaction
 from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from webhooks.models import Delivery, DeliveryQuerySet, Endpoint, category_of
+from webhooks.concurrency import ALL_FREE, Places
+from webhooks.models import TRIES, Delivery, Endpoint, category_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A delivery that this drain may send until its lease ends, with what is needed to send it."""
+    """A delivery under lease, with what is needed to send it. `leased_until` is by the database's clock."""
 
     id: UUID
     business_id: UUID
@@ -41,15 +41,19 @@ class Claimed:
     def number(self) -> int:
         return self.attempts_made + self.manual_attempts + 1
 
+    @property
+    def is_first(self) -> bool:
+        return self.number == 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What a claim looks for: due deliveries, and of each business no more than its share has room for."""
+    """What a claim looks for: due deliveries, and of each business no more than it has free places for."""
 
     at: datetime
     limit: int
-    per_business: int
-    held: Mapping[UUID, int]  # by business: the places of its share that are in use already
+    free: Mapping[UUID, Places]  # of the businesses that do not have the usual places
+    usual: Places
 
 
 class Row(NamedTuple):
@@ -75,71 +79,72 @@ def claim(
     until: datetime,
     token: UUID,
     limit: int,
-    per_business: int,
-    held: Mapping[UUID, int] | None = None,
+    free: Mapping[UUID, Places] | None = None,
+    usual: Places = ALL_FREE,
+    earlier: Sequence[datetime] = (),
 ) -> list[Claimed]:
-    """Take due deliveries under a lease, a fair share of each business's, oldest first.
+    """Acquire leases of due deliveries, oldest first, for which their businesses have free places.
 
-    Deliveries whose endpoint was switched off meanwhile are held, unsubscribed ones skipped.
+    Deliveries whose endpoint was disabled meanwhile are held, unsubscribed ones skipped. Moments are by the
+    database's clock. `earlier` are the ends of the leases that former calls with this token may have
+    committed although their answer was lost: where one of them did, its deliveries are returned.
     """
-    look = Look(at=at, limit=limit, per_business=per_business, held=held or {})
+    look = Look(at=at, limit=limit, free=free or {}, usual=usual)
     take = _take_in_batches if connection.vendor == "postgresql" else _take
     with transaction.atomic():
-        rows = take(look, token=token, until=until)
+        rows, ends_at = _leased_before(token, earlier), earlier
+        if not rows:
+            rows, ends_at = take(look, token=token, until=until), (until,)
         endpoints = _endpoints_of(rows)
         wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.business_id))]
         if len(wanted) < len(rows):
             _put_aside(set(rows).difference(wanted), endpoints, at=at)
-    return [_claimed(row, endpoints[row.business_id], token=token, until=until) for row in wanted]
+    leased_until = min(ends_at)
+    return [_claimed(row, endpoints[row.business_id], token=token, until=leased_until) for row in wanted]
 
 
 def has_work(*, at: datetime) -> bool:
-    """Tell whether a drain would find something, at the price of one look into two small indexes."""
+    """Return whether a dispatcher would find something, at the price of one query of two small indexes."""
     due = Delivery.objects.due(at=at).values("pk")
-    found: bool = due.union(_stragglers().values("pk"), all=True).exists()
+    found: bool = due.union(Delivery.objects.releasable().values("pk"), all=True).exists()
     return found
 
 
-def release_stragglers(*, at: datetime) -> int:
-    """Let deliveries go that are held although their endpoint is on; return how many there were.
-
-    Whoever saw an endpoint switched off may write "held" after somebody has switched it on and released
-    what was held until then.
-    """
-    stragglers = _stragglers()
-    if not stragglers.exists():
-        return 0
-    return int(stragglers.update(state=Delivery.State.WAITING, next_attempt_at=at, held_at=None))
-
-
-def _stragglers() -> DeliveryQuerySet:
-    switched_on = Endpoint.objects.filter(enabled=True).values("business")
-    found: DeliveryQuerySet = Delivery.objects.filter(state=Delivery.State.HELD, business__in=switched_on)
-    return found
+def _leased_before(token: UUID, ends_at: Sequence[datetime]) -> list[Row]:
+    """Return the deliveries under a lease that this token already holds."""
+    if not ends_at:
+        return []
+    leased = Delivery.objects.filter(
+        state=Delivery.State.WAITING, next_attempt_at__in=ends_at, lease_token=token
+    )
+    return [Row(*values) for values in leased.values_list(*COLUMNS)]
 
 
 def _take(look: Look, *, token: UUID, until: datetime) -> list[Row]:
     """Claim where the transaction holds the only write lock of the database."""
-    due = Delivery.objects.due(at=look.at).order_by("next_attempt_at", "id")
-    oldest = list(due.values_list("id", "business_id")[: look.limit])
-    chosen = _shares(oldest, look)
+    due = Delivery.objects.due(at=look.at).annotate(tries=TRIES).order_by("next_attempt_at", "id")
+    oldest = list(due.values_list("id", "business_id", "tries")[: look.limit])
+    chosen = _choose(oldest, look)
     if len(chosen) < len(oldest) == look.limit:
-        place = Window(RowNumber(), partition_by="business", order_by=["next_attempt_at", "id"])
-        of_each = due.annotate(place=place).filter(place__lte=look.per_business)
-        chosen = _shares(of_each.values_list("id", "business_id"), look)
+        place = Window(RowNumber(), partition_by=["business", "tries"], order_by=["next_attempt_at", "id"])
+        of_each = due.annotate(place=place).filter(place__lte=look.usual.total)
+        chosen = _choose(of_each.values_list("id", "business_id", "tries"), look)
     taken = Delivery.objects.filter(pk__in=chosen)
     rows = [Row(*values) for values in taken.order_by("next_attempt_at", "id").values_list(*COLUMNS)]
     taken.update(lease_token=token, next_attempt_at=until)
     return rows
 
 
-def _shares(oldest: Iterable[tuple[UUID, UUID]], look: Look) -> list[UUID]:
-    """Choose of deliveries, each with its business and oldest first, what the businesses' shares have room for."""
-    places = Counter(look.held)
+def _choose(oldest: Iterable[tuple[UUID, UUID, int]], look: Look) -> list[UUID]:
+    """Choose of deliveries, each with its business and whether it was tried, those that have a free place."""
+    left: dict[UUID, list[int]] = {}
     chosen: list[UUID] = []
-    for delivery_id, business_id in oldest:
-        if places[business_id] < look.per_business and len(chosen) < look.limit:
-            places[business_id] += 1
+    for delivery_id, business_id, tries in oldest:
+        places = left.setdefault(business_id, list(look.free.get(business_id, look.usual)))
+        kind = 1 if tries else 0
+        if places[kind] > 0 and places[2] > 0 and len(chosen) < look.limit:
+            places[kind] -= 1
+            places[2] -= 1
             chosen.append(delivery_id)
     return chosen
 
@@ -148,9 +153,18 @@ def _take_in_batches(look: Look, *, token: UUID, until: datetime) -> list[Row]:
     rows, seen = _execute_take(_OLDEST, look, token=token, until=until)
     if len(rows) == look.limit or seen < look.limit:
         return rows
-    held = Counter(look.held) + Counter(row.business_id for row in rows)
-    rest = replace(look, limit=look.limit - len(rows), held=held)
+    rest = replace(look, limit=look.limit - len(rows), free=_without(look, rows))
     return rows + _execute_take(_OLDEST_OF_EACH, rest, token=token, until=until)[0]
+
+
+def _without(look: Look, rows: Sequence[Row]) -> dict[UUID, Places]:
+    """Return the places that are left when these deliveries have theirs."""
+    left = dict(look.free)
+    for row in rows:
+        first_attempts, retries, total = left.get(row.business_id, look.usual)
+        was_tried = row.attempts_made + row.manual_attempts > 0
+        left[row.business_id] = Places(first_attempts - (not was_tried), retries - was_tried, total - 1)
+    return left
 
 
 def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -> tuple[list[Row], int]:
@@ -161,9 +175,13 @@ def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -
             {
                 "at": look.at,
                 "limit": look.limit,
-                "per_business": look.per_business,
-                "businesses": list(look.held),
-                "places": list(look.held.values()),
+                "businesses": list(look.free),
+                "first_attempts": [places.first_attempts for places in look.free.values()],
+                "retries": [places.retries for places in look.free.values()],
+                "totals": [places.total for places in look.free.values()],
+                "usual_first_attempts": look.usual.first_attempts,
+                "usual_retries": look.usual.retries,
+                "usual_total": look.usual.total,
                 "token": token,
                 "until": until,
             },
@@ -172,19 +190,22 @@ def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -
     return [Row(*values) for _, *values in found if values[0] is not None], found[0][0]
 
 
-# The cheap look: the oldest rows, whoever's they are. What another drain is claiming is passed over. It takes no
-# more than a claim may have: each row that is looked at is locked, and a lock is a write.
-_LOOK_AT_OLDEST = """
+# Whether a delivery was tried before: 0 or 1. `deliveries_due_by_tries` has the same expression.
+_WAS_TRIED = "least(attempts_made + manual_attempts, 1)"
+
+# The cheap look: the oldest rows, whoever's they are. What another dispatcher is claiming is passed over. It takes
+# no more than a claim may have: each row that is looked at is locked, and a lock is a write.
+_LOOK_AT_OLDEST = f"""
 WITH looked_at AS (
-    SELECT id, business_id, next_attempt_at FROM webhooks_delivery
+    SELECT id, business_id, next_attempt_at, {_WAS_TRIED} AS was_tried FROM webhooks_delivery
     WHERE state = 'waiting' AND next_attempt_at <= %(at)s
     ORDER BY next_attempt_at LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
-)"""
+)"""  # noqa: S608  (our own column names)
 
-# The fair look: the oldest few of each business. It costs two steps in an index per business that waits for
-# anything, and nothing per row: a backlog of any length hides nobody.
-_LOOK_AT_OLDEST_OF_EACH = """
+# The fair look: the oldest few of each business, first attempts and retries apart. It costs three steps in an index
+# per business that waits for anything, and nothing per row: a backlog of any length hides nothing.
+_LOOK_AT_OLDEST_OF_EACH = f"""
 WITH RECURSIVE waiting (business_id) AS (
     (SELECT business_id FROM webhooks_delivery WHERE state = 'waiting' ORDER BY business_id LIMIT 1)
     UNION ALL
@@ -195,27 +216,39 @@ WITH RECURSIVE waiting (business_id) AS (
     )
     FROM waiting WHERE waiting.business_id IS NOT NULL
 ), looked_at AS (
-    SELECT oldest.* FROM waiting CROSS JOIN LATERAL (
-        SELECT id, business_id, next_attempt_at FROM webhooks_delivery
-        WHERE state = 'waiting' AND business_id = waiting.business_id AND next_attempt_at <= %(at)s
-        ORDER BY next_attempt_at LIMIT %(per_business)s
+    SELECT oldest.* FROM waiting CROSS JOIN (VALUES (0), (1)) AS kind (was_tried) CROSS JOIN LATERAL (
+        SELECT id, business_id, next_attempt_at, kind.was_tried FROM webhooks_delivery
+        WHERE state = 'waiting' AND business_id = waiting.business_id
+            AND {_WAS_TRIED} = kind.was_tried AND next_attempt_at <= %(at)s
+        ORDER BY next_attempt_at LIMIT %(usual_total)s
     ) AS oldest
-)"""
+)"""  # noqa: S608  (our own column names)
 
-# Of what was looked at, each business's share. The lock reads the row again: it may be gone by now.
+# Of what was looked at, what has a free place. The lock reads the row again: it may be gone by now. It is
+# looked up one by one: a join of the two may read every due row.
 _TAKE = f"""
-, placed AS (
-    SELECT *, row_number() OVER (PARTITION BY business_id ORDER BY next_attempt_at) AS place FROM looked_at
+, free AS (
+    SELECT * FROM unnest(
+        %(businesses)s::uuid[], %(first_attempts)s::integer[], %(retries)s::integer[], %(totals)s::integer[]
+    ) AS free (business_id, first_attempts, retries, total)
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY business_id, was_tried ORDER BY next_attempt_at) AS place
+    FROM looked_at
+), fitting AS (
+    SELECT placed.id, placed.next_attempt_at, coalesce(free.total, %(usual_total)s) AS total,
+        row_number() OVER (PARTITION BY business_id ORDER BY placed.next_attempt_at) AS place
+    FROM placed LEFT JOIN free USING (business_id)
+    WHERE placed.place <= CASE placed.was_tried
+        WHEN 0 THEN coalesce(free.first_attempts, %(usual_first_attempts)s)
+        ELSE coalesce(free.retries, %(usual_retries)s) END
 ), chosen AS (
-    SELECT placed.id FROM placed
-    LEFT JOIN unnest(%(businesses)s::uuid[], %(places)s::integer[]) AS held (business_id, places)
-    USING (business_id)
-    WHERE placed.place + coalesce(held.places, 0) <= %(per_business)s
-    ORDER BY placed.next_attempt_at LIMIT %(limit)s
+    SELECT id, next_attempt_at FROM fitting WHERE place <= total ORDER BY next_attempt_at LIMIT %(limit)s
 ), locked AS (
-    SELECT id, next_attempt_at AS due_at FROM webhooks_delivery
-    WHERE id IN (SELECT id FROM chosen) AND state = 'waiting' AND next_attempt_at <= %(at)s
-    FOR UPDATE SKIP LOCKED
+    SELECT still_due.id, chosen.next_attempt_at AS due_at FROM chosen CROSS JOIN LATERAL (
+        SELECT id FROM webhooks_delivery
+        WHERE id = chosen.id AND state = 'waiting' AND next_attempt_at <= %(at)s
+        FOR UPDATE SKIP LOCKED
+    ) AS still_due
 ), taken AS (
     UPDATE webhooks_delivery AS delivery SET lease_token = %(token)s, next_attempt_at = %(until)s
     FROM locked WHERE delivery.id = locked.id
@@ -257,7 +290,7 @@ def _is_wanted(row: Row, endpoint: Address | None) -> bool:
 
 
 def _put_aside(rows: Iterable[Row], endpoints: Mapping[UUID, Address], *, at: datetime) -> None:
-    """Hold claimed deliveries whose endpoint is switched off, and skip those it is not subscribed to."""
+    """Hold claimed deliveries whose endpoint is disabled, and skip those it is not subscribed to."""
     aside: dict[Delivery.State, list[UUID]] = {}
     for row in rows:
         endpoint = endpoints.get(row.business_id)

@@ -1,9 +1,8 @@
 """The drain: claim due deliveries, send them at once, write down what came of them.
 
 Any number of drains may run, in any number of processes. A claim is a lease with a token: a drain that
-dies loses nothing but time, and one that wakes up after its lease has ended changes nothing. No business
-holds more than its share of the slots, and one whose endpoint has kept us waiting for a second gets no
-second request until it has answered the first.
+dies loses nothing but time, and one that wakes up after its lease has ended changes nothing. How many
+requests an endpoint may have in flight is decided in `concurrency`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import random
 import threading
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -27,10 +25,12 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.utils import timezone
 
-from webhooks import bell, claiming, finishing
+from merchants import clock as clocks
+from merchants.clock import FollowedClock
+from webhooks import bell, claiming, finishing, held_deliveries
 from webhooks.claiming import Claimed
+from webhooks.concurrency import InFlight
 from webhooks.finishing import Finished
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
 from webhooks.schedule import JITTER
@@ -41,9 +41,7 @@ log = structlog.get_logger("sluice.webhooks")
 
 T = TypeVar("T")
 
-SLOTS = 200
-PER_BUSINESS = 8
-SLOW_AFTER = 1.0  # seconds without an answer
+SLOTS = 500  # requests in flight: 100 silent endpoints, with the two places of each, leave most of them free
 LEASE_MARGIN = 20.0  # seconds that a lease lasts longer than the exchange it covers
 BATCH = 100
 POLL = 0.05  # seconds between two looks that no news prompted, while something is under way
@@ -55,7 +53,7 @@ LIFE = 30.0  # seconds after which a task's drain makes room for the next: a wor
 
 
 class Drain:
-    """One run over what is due, and over what becomes due meanwhile.
+    """One run over what is due, and over what becomes due meanwhile. `clock` reads the database's time.
 
     It stays awake for `linger` seconds after its last delivery. After `life` seconds it claims nothing more,
     and rings for another one, which may begin while this one finishes what is under way.
@@ -64,12 +62,12 @@ class Drain:
     def __init__(
         self,
         *,
-        clock: Callable[[], datetime] = timezone.now,
+        clock: Callable[[], datetime] = clocks.now,
         linger: float = 0,
         life: float = math.inf,
         silent: set[UUID] | None = None,
     ) -> None:
-        self._clock = clock
+        self._clock = FollowedClock(clock)
         self._linger = linger
         self._life = life
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,9 +75,7 @@ class Drain:
         # A thread, and with it a connection, to claim and one to finish: neither waits for the other's commit.
         self._claims = ThreadPoolExecutor(1, thread_name_prefix="drain-claim")
         self._finishes = ThreadPoolExecutor(1, thread_name_prefix="drain-finish")
-        self._in_flight: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by business: started at
-        # Businesses whose endpoint has not answered when it was last asked.
-        self._silent: set[UUID] = set() if silent is None else silent
+        self._in_flight = InFlight(silent=set() if silent is None else silent)
         self._results: list[Finished] = []
         self._running: set[asyncio.Task[None]] = set()
         self._finishing: asyncio.Task[None] | None = None
@@ -115,7 +111,9 @@ class Drain:
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
-        await self._in_database(self._claims, lambda: claiming.release_stragglers(at=self._clock()))
+        await self._in_database(
+            self._claims, lambda: held_deliveries.release_stragglers(at=self._clock.synchronize())
+        )
         self._loop = asyncio.get_running_loop()
         ends_at = time.monotonic() + self._life
         idle_until = time.monotonic() + self._linger
@@ -151,48 +149,32 @@ class Drain:
             await asyncio.sleep(FINISH_PAUSE)
 
     async def _claim(self) -> list[Claimed]:
-        free = min(SLOTS - len(self._running), BATCH)
-        if free <= 0:
+        limit = min(SLOTS - len(self._running), BATCH)
+        if limit <= 0:
             return []
-        now = self._clock()
-        held = self._held()
-        return await self._in_database(
-            self._claims,
-            lambda: claiming.claim(
-                at=now,
-                until=now + timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN),
-                token=uuid.uuid4(),
-                limit=free,
-                per_business=PER_BUSINESS,
-                held=held,
-            ),
-        )
+        token, free = uuid.uuid4(), self._in_flight.free()
+        lease = timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN)
+        ends_at: list[datetime] = []  # of the leases that a call whose answer was lost may have committed
 
-    def _held(self) -> dict[UUID, int]:
-        """Return how much of its share each business has in use: one whose endpoint is silent, all of it.
+        def claim() -> list[Claimed]:
+            at, earlier = self._clock.synchronize(), tuple(ends_at)
+            ends_at.append(at + lease)
+            return claiming.claim(
+                at=at, until=at + lease, token=token, limit=limit, free=free, earlier=earlier
+            )
 
-        An endpoint that let its last request run out of time has one place until it answers again.
-        """
-        silent_since = time.monotonic() - SLOW_AFTER
-        held = {
-            business: PER_BUSINESS if min(started.values()) < silent_since else len(started)
-            for business, started in self._in_flight.items()
-            if started
-        }
-        for business in self._silent:
-            held[business] = PER_BUSINESS if business in held else PER_BUSINESS - 1
-        return held
+        return await self._in_database(self._claims, claim)
 
     def _start(self, sender: Sender, delivery: Claimed) -> None:
-        self._in_flight[delivery.business_id][delivery.id] = time.monotonic()
+        self._in_flight.begin(delivery.business_id, delivery.id, is_first=delivery.is_first)
         task = asyncio.create_task(self._deliver(sender, delivery))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
     async def _deliver(self, sender: Sender, delivery: Claimed) -> None:
-        started_at = self._clock()
-        if started_at >= delivery.leased_until:  # this process stood still: by now it is somebody else's
-            self._in_flight[delivery.business_id].pop(delivery.id, None)
+        started_at = self._clock.now()
+        if started_at >= delivery.leased_until:  # this process stood still: another one may have the lease
+            self._in_flight.end(delivery.business_id, delivery.id)
             log.warning("a lease ended before its request", delivery=str(delivery.id))
             return
         body = delivery.body.encode()
@@ -207,8 +189,8 @@ class Drain:
                 "X-Service-Attempt": str(delivery.number),
             },
         )
-        self._in_flight[delivery.business_id].pop(delivery.id, None)
-        (self._silent.add if exchange.error == "timeout" else self._silent.discard)(delivery.business_id)
+        self._in_flight.end(delivery.business_id, delivery.id)
+        self._in_flight.note_answer(delivery.business_id, timed_out=exchange.error == "timeout")
         _count(delivery, exchange)
         self._results.append(self._judge(delivery, exchange, started_at))
         self.sent += 1
@@ -219,7 +201,7 @@ class Drain:
             delivery=delivery,
             exchange=exchange,
             started_at=started_at,
-            ended_at=self._clock(),
+            ended_at=self._clock.now(),
             jitter=random.uniform(-JITTER, JITTER),  # noqa: S311  (spreads load; guards nothing)
         )
 

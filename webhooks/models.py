@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
+from django.db.models.functions import Least
 
 from merchants.fields import EncryptedTextField
 from merchants.models import Business
@@ -52,9 +53,18 @@ class Endpoint(models.Model):
         return category_of(event) in self.subscribed_events
 
 
+# Whether a delivery was tried before: 0 or 1. The claim's SQL has the same expression, to use the same index.
+TRIES = Least(F("attempts_made") + F("manual_attempts"), Value(1), output_field=models.IntegerField())
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def due(self, *, at: datetime) -> DeliveryQuerySet:
         return self.filter(state=Delivery.State.WAITING, next_attempt_at__lte=at)
+
+    def releasable(self) -> DeliveryQuerySet:
+        """Those that are held although their endpoint is enabled."""
+        enabled = Endpoint.objects.filter(enabled=True).values("business")
+        return self.filter(state=Delivery.State.HELD, business__in=enabled)
 
     def with_payload(self) -> DeliveryQuerySet:
         """Those whose body is still there: the old ones' is forgotten, and cannot be sent again."""
@@ -111,9 +121,11 @@ class Delivery(models.Model):
             models.Index(fields=["next_attempt_at"], condition=Q(state="waiting"), name="deliveries_due"),
             models.Index(fields=["business"], condition=Q(state="held"), name="deliveries_held"),
             models.Index(
-                fields=["business", "next_attempt_at"],
+                "business",
+                TRIES,
+                "next_attempt_at",
                 condition=Q(state="waiting"),
-                name="deliveries_due_by_business",
+                name="deliveries_due_by_tries",
             ),
             models.Index(fields=["business", "-created_at"], name="deliveries_newest_first"),
             models.Index(fields=["business", "state", "-created_at"], name="deliveries_by_state"),

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -21,10 +21,9 @@ from merchants.keys import random_key
 from merchants.models import Business
 from merchants.rows import Lookup
 from merchants.timestamps import timestamp
-from webhooks import bell, destinations
+from webhooks import bell, destinations, held_deliveries
 from webhooks.models import Category, Delivery, Endpoint, Event
 
-HELD_FOR = timedelta(days=7)  # then a held delivery is dropped
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
 _ENDPOINT = Lookup(Endpoint, "business")
@@ -55,7 +54,7 @@ def configure(
     actor: Actor,
     now: datetime,
 ) -> Configured:
-    """Create a business's endpoint or change it. Switching it on lets its held deliveries go.
+    """Create a business's endpoint or change it. Enabling it releases its held deliveries.
 
     :raises UnusableEndpoint: the address or the events are refused
     """
@@ -66,7 +65,8 @@ def configure(
     before = {} if endpoint is None else {name: getattr(endpoint, name) for name in wanted}
     configured = _create(business, wanted, now=now) if endpoint is None else _change(endpoint, wanted)
     if enabled:
-        release(business=business, now=now)
+        held_deliveries.release(business=business, now=now)
+        transaction.on_commit(bell.ring, robust=True)
     audit.record(
         action="webhook.configured", actor=actor, business=business, before=before, after=wanted, now=now
     )
@@ -190,23 +190,6 @@ def hasten(delivery_id: UUID, *, now: datetime) -> bool:
     hastened = bool(waiting.update(next_attempt_at=now))
     transaction.on_commit(bell.ring, robust=True)
     return hastened
-
-
-def release(*, business: Business, now: datetime) -> int:
-    """Let a business's held deliveries go; return how many there were."""
-    released: int = Delivery.objects.filter(business=business, state=Delivery.State.HELD).update(
-        state=Delivery.State.WAITING, next_attempt_at=now, held_at=None
-    )
-    transaction.on_commit(bell.ring, robust=True)
-    return released
-
-
-def drop_long_held(*, now: datetime) -> int:
-    """Give up deliveries that have been held for seven days; return how many there were."""
-    dropped: int = Delivery.objects.filter(state=Delivery.State.HELD, held_at__lt=now - HELD_FOR).update(
-        state=Delivery.State.SKIPPED, next_attempt_at=None
-    )
-    return dropped
 
 
 def _check(url: str, subscribed_events: Sequence[str]) -> None:

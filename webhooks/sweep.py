@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import structlog
 from django.db import InterfaceError, OperationalError, connection
-from django.utils import timezone
 
+from merchants import clock
 from webhooks import claiming
 from webhooks import drain as drains
 
@@ -34,7 +34,7 @@ def sweep(stopped: threading.Event, *, linger: float = 0) -> Iterator[int]:
 
 def _look(stopped: threading.Event, linger: float) -> int:
     try:
-        is_due = claiming.has_work(at=timezone.now())
+        is_due = claiming.has_work(at=clock.now())
         return drains.drain_once(linger=linger, stopped=stopped) if is_due else 0
     except (InterfaceError, OperationalError) as error:
         log.warning("the sweep cannot reach the database", error=type(error).__name__)

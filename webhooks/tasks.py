@@ -1,10 +1,10 @@
 """Scheduled work of the webhooks app. A task is a doorbell; the house is behind it."""
 
 from celery import shared_task
-from django.utils import timezone
 
+from merchants import clock
 from webhooks import drain as drains
-from webhooks import services
+from webhooks import held_deliveries
 
 
 @shared_task(name="webhooks.drain")
@@ -15,4 +15,4 @@ def drain() -> None:
 
 @shared_task(name="webhooks.drop_long_held")
 def drop_long_held() -> None:
-    services.drop_long_held(now=timezone.now())
+    held_deliveries.drop_long_held(now=clock.now())

@@ -15,6 +15,7 @@ from dashboard.access import Seat, for_members, members_only
 from dashboard.pages import BY_MOMENT, page_of
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
 from dashboard.webhooks.story import later_attempts, story_of
+from merchants import clock
 from merchants.callers import person_acting
 from merchants.roles import Permission
 from webhooks import services
@@ -57,7 +58,7 @@ def delivery_page(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpRe
 def replay(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
     """Send one delivery again."""
     delivery = _own(seat, delivery_id)
-    (goes,) = services.replay([delivery.pk], actor=person_acting(request), now=timezone.now())
+    (goes,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
     if goes:
         messages.success(request, "On its way again: same id, same body, signed with the key of today.")
     elif not delivery.has_payload:
@@ -81,7 +82,7 @@ def replay_range_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         ).values_list("pk", flat=True)
         if request.method == "POST":
             keys = list(chosen[:AT_ONCE])
-            sent = sum(services.replay(keys, actor=person_acting(request), now=timezone.now()))
+            sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
             messages.success(
                 request, f"{sent} {'delivery is' if sent == 1 else 'deliveries are'} on the way again."
             )

@@ -15,7 +15,7 @@ from dashboard.access import Seat, for_members
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.health import health_of
 from dashboard.webhooks.sample import sample_payment
-from merchants import audit
+from merchants import audit, clock
 from merchants.callers import person_acting
 from merchants.roles import Permission
 from webhooks import services
@@ -41,7 +41,7 @@ def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
             subscribed_events=form.subscribed_events,
             enabled=form.cleaned_data["enabled"],
             actor=person_acting(request),
-            now=timezone.now(),
+            now=clock.now(),
         )
     except services.UnusableEndpoint as refusal:
         form.add_error("url" if form.subscribed_events else "payment", str(refusal.detail))
@@ -101,7 +101,7 @@ def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @for_members(may=Permission.MANAGE_WEBHOOKS)
 def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
     """Send a made-up event now, and go to where its answer will appear."""
-    now = timezone.now()
+    now = clock.now()
     try:
         with transaction.atomic():
             delivery = services.send_test_event(

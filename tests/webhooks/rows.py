@@ -63,10 +63,8 @@ def make_delivery(endpoint, **changes):
     return row
 
 
-def claim(*, at=NOON, limit=100, per_business=8, held=None):
-    return claiming.claim(
-        at=at, until=at + LEASE, token=uuid.uuid4(), limit=limit, per_business=per_business, held=held
-    )
+def claim(*, at=NOON, limit=100, **named):
+    return claiming.claim(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
 
 
 def finish(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):

@@ -4,16 +4,16 @@ import threading
 import time
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
-from django.db import OperationalError, connections
+from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from tests.racing import racers
 from tests.webhooks import zoo
 from tests.webhooks.rows import ADA, DELIVERED, KEY, finish, make_deliveries, make_delivery, make_endpoint
-from webhooks import claiming, finishing, services
+from webhooks import claiming, concurrency, finishing, held_deliveries, services
 from webhooks import drain as drains
 from webhooks.drain import Drain, drain_once
 from webhooks.models import Attempt, Delivery, Endpoint
@@ -37,6 +37,29 @@ def wait_until(condition, seconds=5):
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
+
+
+needs_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no clock but this process's"
+)
+
+
+def set_host_clock(monkeypatch, ahead):
+    """Let the host's time of day differ from the database's."""
+
+    monkeypatch.undo()  # the tests' one clock
+
+    class Skewed(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + ahead
+
+    monkeypatch.setattr(timezone, "datetime", Skewed)
+
+
+def wait_until_silent():
+    """Wait until a request in flight counts as unanswered for long."""
+    time.sleep(concurrency.SLOW_AFTER * 2)
 
 
 def in_background(work):
@@ -74,8 +97,7 @@ class TestRequest:
         with zoo.opened(zoo.answering(zoo.status(503))) as door:
             endpoint = make_endpoint(url=door.url)
             make_delivery(endpoint, at=now())
-            clock = iter([now()] + [now() + timedelta(days=1)] * 1000)
-            Drain(clock=lambda: next(clock)).run()
+            drain_once()
             rotated = services.rotate_hash_key(business=endpoint.business, actor=ADA, now=now())
             list(services.replay(Delivery.objects.values_list("pk", flat=True), actor=ADA, now=now()))
             drain_once()
@@ -127,7 +149,8 @@ class TestDrain:
         assert len(door.requests) == 1
 
     @pytest.mark.parametrize(
-        ("module", "step"), [(claiming, "release_stragglers"), (claiming, "claim"), (finishing, "finish")]
+        ("module", "step"),
+        [(held_deliveries, "release_stragglers"), (claiming, "claim"), (finishing, "finish")],
     )
     def test_writes_its_results_although_the_database_was_away(self, module, step, monkeypatch):
         works, calls = getattr(module, step), []
@@ -190,33 +213,98 @@ class TestDrain:
             drain_once()
 
         assert len(door.requests) == 30
-        assert most.highest <= drains.PER_BUSINESS
+        assert most.highest <= concurrency.PER_BUSINESS
 
-    def test_asks_a_silent_endpoint_nothing_until_it_has_answered(self, monkeypatch, settings):
-        settings.WEBHOOK_TIMEOUT = 1.5
-        monkeypatch.setattr(drains, "SLOW_AFTER", 0.2)
-        monkeypatch.setattr(drains, "PER_BUSINESS", 2)
-        with zoo.opened(zoo.slow(0.8)) as door:
+    def test_starts_two_first_attempts_at_a_slow_endpoint_at_once_and_the_third_after_an_answer(
+        self, monkeypatch, settings
+    ):
+        settings.WEBHOOK_TIMEOUT = 2
+        monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
+        with zoo.opened(zoo.silent) as door:
             endpoint = make_endpoint(url=door.url)
             make_delivery(endpoint, at=now())
             running = in_background(Drain().run)
             wait_until(lambda: door.requests)
-            time.sleep(0.3)
-            make_delivery(endpoint, at=now())
+            wait_until_silent()
+            later = make_deliveries(endpoint, 2, at=now())
             running.join()
 
-        first, second = door.requests
-        assert second.at - first.at > 0.75
-        assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 2
+        first, second, third = door.requests
+        assert second.at - first.at < settings.WEBHOOK_TIMEOUT * 0.9
+        assert second.header("X-Service-Idempotency-Key") == str(later[0].pk)
+        assert third.at - first.at > settings.WEBHOOK_TIMEOUT * 0.9
 
-    def test_asks_an_endpoint_that_ran_out_of_time_one_thing_at_a_time(self):
+    def test_sends_no_retry_to_a_silent_endpoint_that_has_not_answered_a_first_attempt(
+        self, monkeypatch, settings
+    ):
+        settings.WEBHOOK_TIMEOUT = 2
+        monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
+        with zoo.opened(zoo.silent) as door:
+            endpoint = make_endpoint(url=door.url)
+            make_delivery(endpoint, at=now())
+            running = in_background(Drain().run)
+            wait_until(lambda: door.requests)
+            wait_until_silent()
+            make_deliveries(endpoint, 3, at=now() - timedelta(minutes=1), attempts_made=1)
+            running.join()
+
+        first, *retries = door.requests
+        assert [request.header("X-Service-Attempt") for request in retries] == ["2", "2", "2"]
+        assert min(request.at for request in retries) - first.at > settings.WEBHOOK_TIMEOUT * 0.9
+
+    def test_leaves_two_places_of_a_silent_endpoint(self):
         most = Gauge()
         with zoo.opened(most.silently) as door:
-            make_deliveries(make_endpoint(url=door.url), 10, at=now())
+            make_deliveries(make_endpoint(url=door.url), 12, at=now())
             drain_once()
 
-        assert [most.after(number) for number in (8, 9, 10)] == [8, 1, 1]
-        assert Attempt.objects.filter(error="timeout").count() == 10
+        assert most.after(8) == 8
+        assert max(most.after(number) for number in (9, 10, 11, 12)) == 2
+        assert Attempt.objects.filter(error="timeout").count() == 12
+
+    def test_repeats_a_claim_whose_commit_was_not_acknowledged_and_sends_at_once(self, monkeypatch):
+        claim, calls = claiming.claim, []
+
+        def unacknowledged_at_first(**named):
+            claimed = claim(**named)
+            calls.append(len(claimed))
+            if len(calls) == 1:
+                raise OperationalError("server closed the connection unexpectedly")
+            return claimed
+
+        monkeypatch.setattr(claiming, "claim", unacknowledged_at_first)
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            drain_once()
+
+        delivery.refresh_from_db()
+        assert (calls[:2], len(door.requests)) == ([1, 1], 1)
+        assert delivery.state == STATES.DELIVERED
+
+    @needs_postgresql
+    def test_sends_nothing_twice_although_the_clock_of_its_host_is_an_hour_fast(self, monkeypatch):
+        with zoo.opened(zoo.slow(0.4)) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            running = in_background(Drain().run)
+            wait_until(lambda: door.requests)
+            set_host_clock(monkeypatch, timedelta(hours=1))
+            made = Drain().run()
+            running.join()
+
+        assert (made, len(door.requests)) == (0, 1)
+        assert Delivery.objects.get().state == STATES.DELIVERED
+
+    @needs_postgresql
+    def test_retries_at_the_time_of_the_database_although_its_host_is_an_hour_slow(self, monkeypatch):
+        with zoo.opened(zoo.answering(zoo.status(503))) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            set_host_clock(monkeypatch, timedelta(hours=-1))
+            made = Drain().run()
+
+        delivery.refresh_from_db()
+        wait = delivery.next_attempt_at - delivery.created_at
+        assert (made, len(door.requests)) == (1, 1)
+        assert timedelta(seconds=15) < wait < timedelta(seconds=60)
 
     def test_keeps_nobody_waiting_for_a_silent_endpoint(self):
         with zoo.opened(zoo.silent) as deaf, zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
@@ -296,13 +384,11 @@ class TestDrain:
             drain_once()
             make_deliveries(endpoint, 5, at=now())
             running = in_background(drain_once)
-            wait_until(lambda: len(deaf.requests) == 2)
-            time.sleep(0.2)
-            asked_at_once = len(deaf.requests)
+            wait_until(lambda: len(deaf.requests) == 3)
             drains.stop_gracefully()
             running.join()
 
-        assert asked_at_once == 2
+        assert len(deaf.requests) == 3
 
     def test_counts_results_that_come_after_the_lease_as_lost(self):
         with zoo.opened(zoo.slow(0.3)) as door:
@@ -314,7 +400,6 @@ class TestDrain:
                 until=timezone.now() + timedelta(minutes=6),
                 token=Endpoint.objects.get().business_id,
                 limit=1,
-                per_business=1,
             )
             running.join()
 
@@ -372,7 +457,7 @@ class TestIsolation:
 
         delays = sorted(one.at - sent_at[one.header("X-Service-Idempotency-Key")] for one in door.requests)
         assert delays[int(45 * 0.95)] < 1
-        assert len(deaf.requests) <= drains.PER_BUSINESS * 2
+        assert len(deaf.requests) <= concurrency.PER_BUSINESS * 2
 
 
 class Gauge:

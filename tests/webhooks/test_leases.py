@@ -1,3 +1,4 @@
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,8 @@ from tests.webhooks.rows import (
     make_endpoint,
     replay,
 )
-from webhooks import claiming, services
+from webhooks import held_deliveries, services
+from webhooks.concurrency import Places
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 
 pytestmark = pytest.mark.django_db
@@ -77,7 +79,7 @@ class TestClaim:
         for endpoint in quiet:
             make_delivery(endpoint, at=NOON - timedelta(seconds=1))
 
-        claimed = claim(limit=limit, per_business=1)
+        claimed = claim(limit=limit, usual=Places(1, 1, 1))
 
         assert {each.business_id for each in claimed} == {endpoint.business_id for endpoint in [loud, *quiet]}
         assert len(claimed) == 6
@@ -87,12 +89,56 @@ class TestClaim:
         for endpoint in (busy, other, full):
             make_deliveries(endpoint, 10, at=NOON - timedelta(minutes=1))
 
-        claimed = claim(held={busy.business_id: 5, full.business_id: 8})
+        claimed = claim(free={busy.business_id: Places(3, 3, 3), full.business_id: Places(0, 0, 0)})
 
         by_business = [each.business_id for each in claimed]
         assert by_business.count(busy.business_id) == 3
         assert by_business.count(other.business_id) == 8
         assert by_business.count(full.business_id) == 0
+
+    def test_leaves_the_last_two_places_of_a_business_to_first_attempts(self):
+        endpoint = make_endpoint()
+        make_deliveries(endpoint, 20, at=NOON - timedelta(minutes=2), attempts_made=1)
+        first_attempts = make_deliveries(endpoint, 5, at=NOON - timedelta(minutes=1))
+
+        claimed = claim()
+
+        assert [each.is_first for each in claimed] == [False] * 6 + [True] * 2
+        assert [each.id for each in claimed[6:]] == [row.pk for row in first_attempts[:2]]
+
+    @pytest.mark.parametrize("limit", [10, 100])
+    def test_finds_a_first_attempt_behind_any_number_of_retries(self, limit):
+        endpoint = make_endpoint()
+        make_deliveries(endpoint, 300, at=NOON - timedelta(hours=1), attempts_made=2)
+        delivery = make_delivery(endpoint, at=NOON - timedelta(seconds=1))
+
+        claimed = claim(limit=limit, free={endpoint.business_id: Places(2, 0, 2)})
+
+        assert [each.id for each in claimed] == [delivery.pk]
+
+    def test_counts_what_was_sent_manually_as_tried(self):
+        endpoint = make_endpoint()
+        make_deliveries(endpoint, 2, manual_attempts=1, at=NOON - timedelta(seconds=1))
+
+        assert claim(free={endpoint.business_id: Places(2, 0, 2)}) == []
+
+    def test_returns_what_its_token_holds_already_when_it_is_repeated(self):
+        """The answer to the commit was lost: without this the deliveries would wait for the lease to end."""
+        delivery = make_delivery(make_endpoint())
+        token = uuid.uuid4()
+        (first,) = claim(token=token)
+
+        (repeated,) = claim(token=token, at=NOON + timedelta(seconds=1), earlier=[NOON + LEASE])
+
+        assert (repeated.id, repeated.leased_until) == (delivery.pk, first.leased_until)
+        assert finish([repeated], DELIVERED) == 0
+
+    def test_that_is_repeated_claims_anew_where_nothing_was_committed(self):
+        delivery = make_delivery(make_endpoint())
+
+        (claimed,) = claim(earlier=[NOON + LEASE - timedelta(seconds=1)])
+
+        assert (claimed.id, claimed.leased_until) == (delivery.pk, NOON + LEASE)
 
     def test_uses_the_address_and_the_key_of_the_moment(self):
         endpoint = make_endpoint()
@@ -169,7 +215,7 @@ class TestHeldDeliveries:
         self.hold()
         Endpoint.objects.update(enabled=True)
 
-        released = claiming.release_stragglers(at=LATER)
+        released = held_deliveries.release_stragglers(at=LATER)
 
         assert released == 1
         assert len(claim(at=LATER)) == 1
@@ -177,15 +223,46 @@ class TestHeldDeliveries:
     def test_stay_while_the_endpoint_is_off(self):
         self.hold()
 
-        assert claiming.release_stragglers(at=LATER) == 0
+        assert held_deliveries.release_stragglers(at=LATER) == 0
         assert states() == [STATES.HELD]
+
+    @pytest.mark.parametrize("straggling", [False, True])
+    def test_are_skipped_when_the_endpoint_is_enabled_after_more_than_seven_days(self, straggling):
+        endpoint, old = self.hold()
+        enabled_at = NOON + timedelta(days=7, seconds=1)
+        young = make_delivery(endpoint, at=enabled_at - timedelta(days=7))
+
+        if straggling:
+            Endpoint.objects.update(enabled=True)
+            held_deliveries.release_stragglers(at=enabled_at)
+        else:
+            services.configure(
+                business=endpoint.business,
+                url=endpoint.url,
+                subscribed_events=["payment"],
+                enabled=True,
+                actor=ADA,
+                now=enabled_at,
+            )
+
+        assert [each.id for each in claim(at=enabled_at)] == [young.pk]
+        old.refresh_from_db()
+        assert (old.state, old.next_attempt_at) == (STATES.SKIPPED, None)
+
+    def test_can_be_replayed_after_more_than_seven_days_until_they_are_dropped(self):
+        _, delivery = self.hold()
+        later = NOON + timedelta(days=8)
+
+        assert replay(delivery, at=later) == [True]
+
+        assert [each.id for each in claim(at=later)] == [delivery.pk]
 
     def test_are_skipped_after_seven_days(self):
         _, delivery = self.hold()
         week = timedelta(days=7)
 
-        assert services.drop_long_held(now=delivery.created_at + week) == 0
-        assert services.drop_long_held(now=delivery.created_at + week + timedelta(seconds=1)) == 1
+        assert held_deliveries.drop_long_held(now=delivery.created_at + week) == 0
+        assert held_deliveries.drop_long_held(now=delivery.created_at + week + timedelta(seconds=1)) == 1
         assert states() == [STATES.SKIPPED]
 
     def test_are_counted_from_the_moment_they_are_held(self):
@@ -195,8 +272,8 @@ class TestHeldDeliveries:
         switched_off_at = NOON + timedelta(days=6)
         assert claim(at=switched_off_at) == []
 
-        assert services.drop_long_held(now=NOON + timedelta(days=12)) == 0
-        assert services.drop_long_held(now=switched_off_at + timedelta(days=7, seconds=1)) == 1
+        assert held_deliveries.drop_long_held(now=NOON + timedelta(days=12)) == 0
+        assert held_deliveries.drop_long_held(now=switched_off_at + timedelta(days=7, seconds=1)) == 1
 
     def test_go_on_being_held_while_they_are_sent_by_hand(self):
         _, delivery = self.hold()
@@ -209,7 +286,7 @@ class TestHeldDeliveries:
 
     def test_begin_anew_when_they_are_held_again(self):
         endpoint, delivery = self.hold()
-        services.release(business=endpoint.business, now=LATER)
+        held_deliveries.release(business=endpoint.business, now=LATER)
 
         assert claim(at=LATER) == []
 

@@ -3,8 +3,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.utils import timezone
 
+from merchants import clock
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from webhooks.services import UnusableEndpoint, configure
@@ -36,7 +36,7 @@ class Command(DocumentCommand):
                 subscribed_events=[event.strip() for event in events.split(",") if event.strip()],
                 enabled=not disable,
                 actor=Actor(name="configure_webhook"),
-                now=timezone.now(),
+                now=clock.now(),
             )
         except UnusableEndpoint as problem:
             raise CommandError(str(problem.detail), returncode=2) from None

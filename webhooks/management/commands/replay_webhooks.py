@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from merchants import clock
 from merchants.audit import Actor
 from merchants.commands import add_business_argument, chosen_business
 from merchants.progress import show_progress
@@ -44,7 +45,7 @@ class Command(BaseCommand):
         if dry_run:
             self.stdout.write(f"Would replay {len(chosen)} deliveries.")
             return
-        replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=timezone.now())
+        replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=clock.now())
         going = sum(show_progress(replayed, total=len(chosen), stream=self.stderr))
         self.stdout.write(f"Replaying {going} deliveries.")
 

@@ -1,0 +1,86 @@
+"""How many requests a business's endpoint may have in flight, and how many of them are retries.
+
+Each business has eight places. Retries never take the last two: a first attempt finds a place while fewer
+than two first attempts are unanswered. An endpoint that has kept a request waiting for a second, or let its
+last one time out, is silent: it keeps these two places, and one retry where nothing else is in flight.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+PER_BUSINESS = 8
+FOR_FIRST_ATTEMPTS = 2  # of these places, those that no retry takes
+SLOW_AFTER = 1.0  # seconds without an answer
+
+
+class Places(NamedTuple):
+    """The free places of a business: for first attempts, for retries, and for both together."""
+
+    first_attempts: int
+    retries: int
+    total: int
+
+
+ALL_FREE = Places(PER_BUSINESS, PER_BUSINESS - FOR_FIRST_ATTEMPTS, PER_BUSINESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request in flight. The time is that of the monotonic clock, in seconds."""
+
+    started_at: float
+    is_first: bool
+
+
+class InFlight:
+    """The requests of one dispatcher that have no answer yet, by business.
+
+    `silent` holds the businesses whose endpoint let its last request time out. Dispatchers of one process
+    share it.
+    """
+
+    def __init__(self, *, silent: set[UUID], clock: Callable[[], float] = time.monotonic) -> None:
+        self._requests: dict[UUID, dict[UUID, Request]] = defaultdict(dict)
+        self._silent = silent
+        self._clock = clock
+
+    def begin(self, business: UUID, delivery: UUID, *, is_first: bool) -> None:
+        self._requests[business][delivery] = Request(self._clock(), is_first)
+
+    def end(self, business: UUID, delivery: UUID) -> None:
+        self._requests[business].pop(delivery, None)
+        if not self._requests[business]:
+            del self._requests[business]
+
+    def note_answer(self, business: UUID, *, timed_out: bool) -> None:
+        (self._silent.add if timed_out else self._silent.discard)(business)
+
+    def free(self) -> dict[UUID, Places]:
+        """Return the free places of each business that has not all of them."""
+        silent_since = self._clock() - SLOW_AFTER
+        free = dict.fromkeys(self._silent, _QUIET)
+        for business, requests in self._requests.items():
+            is_silent = business in self._silent or any(
+                request.started_at < silent_since for request in requests.values()
+            )
+            free[business] = _free(list(requests.values()), is_silent=is_silent)
+        return free
+
+
+_QUIET = Places(FOR_FIRST_ATTEMPTS, 1, FOR_FIRST_ATTEMPTS)  # of a silent endpoint that nothing is sent to
+
+
+def _free(requests: list[Request], *, is_silent: bool) -> Places:
+    first_attempts = sum(request.is_first for request in requests)
+    if is_silent:
+        left = max(FOR_FIRST_ATTEMPTS - first_attempts, 0)
+        return Places(left, 0, left)
+    left = max(PER_BUSINESS - len(requests), 0)
+    retries = ALL_FREE.retries - (len(requests) - first_attempts)
+    return Places(left, min(max(retries, 0), left), left)
