@@ -1,0 +1,153 @@
+"""Trace numbers: the STAN and RRN of every message to an acquirer (ISO 8583 fields 11 and 37).
+
+A process reserves numbers in blocks from a counter in the database and gives them out from memory. A
+reservation is one statement that commits at once, so no later rollback returns its numbers. `take` raises
+inside a database transaction. Decision 0047 has the reasons.
+"""
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+
+from merchants.connectors import RailUnavailable
+from payments.models import TraceCounter
+
+ROUND = 999_999  # STANs: 000001 to 999999, then again from 000001
+BLOCK = 100  # numbers that a process reserves at once
+PER_HOUR = 900_000  # numbers of one hour at most: the hour and the STAN make the RRN
+PER_SECOND = 10  # the counter moves at least this fast, so that a restored backup is behind it
+FAILOVER_GAP = (
+    100_000  # numbers skipped when the database becomes another server, which may lack the last blocks
+)
+HOUR = 3_600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNumber:
+    """A number that no other message of its period has."""
+
+    stan: str
+    rrn: str
+
+
+class Block:
+    """Numbers that this process has reserved and not given out yet."""
+
+    def __init__(self, *, first: int, count: int, hour: int, seconds_left: float) -> None:
+        self._next, self._end, self._hour = first, first + count, hour
+        # Two clocks: the monotonic one stops while a machine is suspended, the other one may be set back.
+        self._ends = time.monotonic() + seconds_left, time.time() + seconds_left
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether numbers are left and their hour is not over."""
+        monotonic_end, wall_end = self._ends
+        is_in_time = time.monotonic() < monotonic_end and time.time() < wall_end
+        return self._next < self._end and is_in_time
+
+    def take(self) -> TraceNumber:
+        stan = f"{self._next % ROUND + 1:06}"
+        self._next += 1
+        return TraceNumber(
+            stan=stan,
+            rrn=retrieval_reference_number(stan=stan, at=datetime.fromtimestamp(self._hour * HOUR, UTC)),
+        )
+
+
+class TraceNumbers:
+    """The trace numbers of one process. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._block: Block | None = None
+
+    def take(self) -> TraceNumber:
+        """Return a number that is given out once.
+
+        :raises RuntimeError: a database transaction is open
+        :raises RailUnavailable: all numbers of this hour are taken
+        """
+        _refuse_inside_transaction()
+        with self._lock:
+            if self._block is None or not self._block.is_usable:
+                self._block = _reserve()
+            return self._block.take()
+
+    def discard(self) -> None:
+        """Drop the reserved block. A forked child calls it: the block belongs to its parent."""
+        self._lock = threading.Lock()  # a thread that held the old one does not exist in the child
+        self._block = None
+
+
+def retrieval_reference_number(*, stan: str, at: datetime) -> str:
+    """Return field 37: last digit of the year, day of the year, hour, STAN (UTC).
+
+    >>> retrieval_reference_number(stan="000042", at=datetime(2026, 2, 1, 9, 30, tzinfo=UTC))
+    '603209000042'
+    """
+    return f"{at.year % 10}{at.timetuple().tm_yday:03}{at.hour:02}{stan}"
+
+
+trace_numbers = TraceNumbers()
+os.register_at_fork(after_in_child=trace_numbers.discard)
+
+
+def _refuse_inside_transaction() -> None:
+    """Raise if a rollback could undo the reservation, or the caller holds locks while it waits for one."""
+    blocks = connection.atomic_blocks
+    if blocks and not getattr(blocks[-1], "_from_testcase", False):  # as `atomic(durable=True)` decides
+        raise RuntimeError("Take trace numbers before the database transaction begins.")
+
+
+def _reserve() -> Block:
+    with connection.cursor() as cursor:
+        cursor.execute(_STATEMENTS[connection.vendor], _VALUES)
+        reserved = cursor.fetchone()
+    if reserved is None:
+        raise RailUnavailable("All trace numbers of this hour are taken. Nothing was stored.")
+    taken, hour, now = reserved
+    return Block(first=taken - BLOCK, count=BLOCK, hour=hour, seconds_left=(hour + 1) * HOUR - now)
+
+
+# The counter's next number. `excluded` has the values of a first reservation at this moment.
+_FIRST = """
+    {greatest}(
+        counter.taken + CASE WHEN counter.server = excluded.server THEN 0 ELSE %(gap)s END,
+        excluded.hour_start)
+"""
+_RESERVATION = f"""
+    INSERT INTO {TraceCounter._meta.db_table} AS counter (name, taken, hour, hour_start, server)
+    SELECT %(name)s, now * %(per_second)s + %(block)s, now / {HOUR}, now * %(per_second)s, {{server}}
+    FROM (SELECT {{now}} AS now) AS clock WHERE true
+    ON CONFLICT (name) DO UPDATE SET
+        taken = {_FIRST} + %(block)s,
+        hour = excluded.hour,
+        hour_start = CASE WHEN counter.hour = excluded.hour THEN counter.hour_start ELSE {_FIRST} END,
+        server = excluded.server
+    WHERE counter.hour <> excluded.hour OR {_FIRST} + %(block)s - counter.hour_start <= %(per_hour)s
+    RETURNING taken, hour, {{now}}
+"""  # noqa: S608  (all constant)
+_STATEMENTS = {
+    "postgresql": _RESERVATION.format(
+        greatest="greatest",
+        now="floor(extract(epoch FROM clock_timestamp()))::bigint",
+        # Another cluster, or another timeline of it after a failover or a restore.
+        server="(SELECT system_identifier FROM pg_control_system())"
+        " || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8)",
+    ),
+    "sqlite": _RESERVATION.format(
+        greatest="max", now="CAST(strftime('%%s', 'now') AS INTEGER)", server="'sqlite'"
+    ),
+}
+_VALUES: dict[str, Any] = {
+    "name": TraceCounter.STAN,
+    "block": BLOCK,
+    "gap": FAILOVER_GAP,
+    "per_second": PER_SECOND,
+    "per_hour": PER_HOUR,
+}

@@ -1,0 +1,59 @@
+"""A process that takes trace numbers: python -m tests.payments.trace_number_takers ROLE COUNT FILE
+
+It appends each RRN to the file at once, so that nothing is lost when it is killed.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROLES = ("plain", "rolls_back", "is_killed", "forks")
+
+
+def main(role: str, count: int, file: Path) -> None:
+    import django  # noqa: PLC0415  (only as a program)
+
+    django.setup()
+    from django.db import connections, transaction  # noqa: PLC0415
+
+    from payments.models import TraceCounter  # noqa: PLC0415
+    from payments.trace_numbers import trace_numbers  # noqa: PLC0415
+
+    written = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def take() -> None:
+        os.write(written, f"{trace_numbers.take().rrn}\n".encode())
+
+    def take_and_roll_back() -> None:
+        take()
+        with transaction.atomic():
+            TraceCounter.objects.create(name=f"of {os.getpid()}")
+            transaction.set_rollback(True)
+
+    for number in range(count):
+        if role == "rolls_back" and number % 50 == 0:
+            take_and_roll_back()
+            continue
+        take()
+        if role == "is_killed" and number == count - 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if role == "forks" and number % 1_000 == 10:  # in the middle of a block
+            connections.close_all()  # as every server that forks does: a socket has one owner
+            child = os.fork()
+            if child == 0:
+                for _ in range(30):
+                    take()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+
+
+def numbers_in(folder: Path) -> Iterator[str]:
+    for file in sorted(folder.iterdir()):
+        yield from file.read_text().split()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
