@@ -1,9 +1,13 @@
 """What a successful transaction costs the merchant: basis points + fixed + cap, in whole minor units.
 
+Rules are per currency: a fixed part or a cap in minor units means nothing in another one.
+
 >>> fee(CARD, 1_000_00), fee(CARD, 250_000), fee(CARD, 100_000_000)
 (1500, 13750, 200000)
 >>> [fee(PAYOUT, amount) for amount in (500_000, 500_001, 5_000_001)]
 [1000, 2500, 5000]
+>>> [fee(default_rule(Flow.CARD, currency), 250_000) for currency in ("NGN", "USD", "JPY")]
+[13750, 9750, 9750]
 >>> FeeRule.from_snapshot(CARD.snapshot) == CARD
 True
 """
@@ -11,6 +15,8 @@ True
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
+
+from merchants.money import has_minor_unit
 
 Snapshot: TypeAlias = dict[str, Any]
 
@@ -79,13 +85,27 @@ CARD = FeeRule(basis_points=150, fixed=10_000, fixed_waived_below=250_000, cap=2
 VIRTUAL_ACCOUNT = FeeRule(basis_points=100, cap=30_000)
 PAYOUT = FeeRule(steps=((500_000, 1_000), (5_000_000, 2_500)), fixed=5_000)
 
-# What a business pays for which nothing else was agreed.
+# What a business pays for which nothing else was agreed: in HOME_CURRENCY, and in all others.
+HOME_CURRENCY = "NGN"
 DEFAULTS = {
     Flow.CARD: CARD,
     Flow.VIRTUAL_ACCOUNT: VIRTUAL_ACCOUNT,
     Flow.PAYOUT: PAYOUT,
     Flow.CARD_CHECK: FREE,
 }
+PERCENTAGES = {
+    Flow.CARD: FeeRule(basis_points=390),
+    Flow.VIRTUAL_ACCOUNT: FeeRule(basis_points=100),
+    Flow.PAYOUT: FeeRule(basis_points=100),
+    Flow.CARD_CHECK: FREE,
+}
+
+
+def default_rule(flow: Flow, currency: str) -> FeeRule | None:
+    """Return the default of a flow in a currency; None where ISO 4217 names no minor unit to charge in."""
+    if currency == HOME_CURRENCY:
+        return DEFAULTS[flow]
+    return PERCENTAGES[flow] if has_minor_unit(currency) else None
 
 
 def fee(rule: FeeRule, amount: int) -> int:

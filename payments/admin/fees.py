@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants.admin import ReadOnlyAdmin, ReasonForm, by_business_name, by_id, exactly
+from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
 from payments.models import Tariff
 from payments.services import tariffs
@@ -20,6 +21,8 @@ class TariffAdmin(ReadOnlyAdmin):
     list_display = (
         "business",
         "flow",
+        "currency",
+        "is_offered",
         "is_withdrawn",
         "basis_points",
         "fixed",
@@ -29,7 +32,7 @@ class TariffAdmin(ReadOnlyAdmin):
         "valid_from",
         "agreed_by",
     )
-    list_filter = ("flow",)
+    list_filter = ("flow", CurrencyFilter)
     list_select_related = ("business",)
     form = ReasonForm
     looks = (by_id("business"), by_business_name(), exactly("agreed_by"))

@@ -7,7 +7,8 @@ from django.db import models
 from django.db.models import Q
 
 from merchants.models import Business
-from payments.fees import FeeRule, Flow, WrongRule
+from merchants.money import has_minor_unit
+from payments.fees import HOME_CURRENCY, FeeRule, Flow, WrongRule
 
 
 def is_list_of_steps(steps: object) -> None:
@@ -20,10 +21,10 @@ def is_list_of_steps(steps: object) -> None:
 
 
 class Tariff(models.Model):
-    """The fee rule of one flow, agreed with one business or, without one, the default of all. Append-only.
+    """The fee rule of one flow in one currency, agreed with one business or the default of all. Append-only.
 
     A business pays by the latest row of its own; where there is none, or it was withdrawn, by the latest
-    default; where there is none, by `fees.DEFAULTS`. Transactions keep the rule they were created with.
+    default; where there is none, by `fees.default_rule`. Transactions keep the rule they were created with.
     """
 
     business = models.ForeignKey(
@@ -35,6 +36,18 @@ class Tariff(models.Model):
         help_text="Empty: the default of every business that has agreed nothing else.",
     )
     flow = models.CharField(max_length=16, choices=[(flow.value, flow.value) for flow in Flow])
+    currency = models.CharField(
+        max_length=3,
+        default=HOME_CURRENCY,
+        db_default=HOME_CURRENCY,
+        help_text="ISO 4217. All amounts below are in its minor units.",
+    )
+    is_offered = models.BooleanField(
+        "offered",
+        default=True,
+        db_default=True,
+        help_text="Unticked: new transactions of this flow and currency are refused with no_price.",
+    )
     is_withdrawn = models.BooleanField(
         "withdrawn",
         default=False,
@@ -69,7 +82,7 @@ class Tariff(models.Model):
         indexes: ClassVar = [models.Index(fields=["business", "flow", "-id"], name="tariffs_latest_first")]
 
     def __str__(self) -> str:
-        return f"{self.flow} of {self.business or 'everybody'}"
+        return f"{self.flow} {self.currency} of {self.business or 'all businesses'}"
 
     @property
     def rule(self) -> FeeRule:
@@ -82,6 +95,8 @@ class Tariff(models.Model):
         )
 
     def clean(self) -> None:
+        if not has_minor_unit(self.currency):
+            raise ValidationError({"currency": "Enter an ISO 4217 currency such as NGN."})
         try:
             is_list_of_steps(self.steps)
             self.rule.check()

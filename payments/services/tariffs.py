@@ -10,41 +10,67 @@ from typing import TypeAlias
 from uuid import UUID
 
 from django.db import transaction as database
+from rest_framework.exceptions import ValidationError
 
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import Business
-from payments.fees import DEFAULTS, FeeRule, Flow, Snapshot
+from merchants.strict_fields import error
+from payments.fees import FREE, FeeRule, Flow, Snapshot, default_rule
 from payments.models import Tariff
 
 REMEMBERED_FOR = 5.0  # seconds
 
-# By business, None for the default, and flow.
-Rules: TypeAlias = dict[tuple[UUID | None, str], FeeRule]
+Key: TypeAlias = tuple[UUID | None, str, str]  # business (None for the default), flow, currency
+Rules: TypeAlias = dict[Key, FeeRule | None]  # None where the flow isn't offered in the currency
+
+
+class NoPrice(ValidationError):
+    """No fee rule says what a flow costs in a currency. Nothing was stored."""
+
+    def __init__(self, currency: str) -> None:
+        super().__init__({"currency": error(f"This isn't offered in {currency}.", "no_price")})
 
 
 class PriceList:
-    """The rules that differ from `fees.DEFAULTS`, as this process has read them a moment ago."""
+    """The rules that differ from `fees.default_rule`, as this process has read them a moment ago."""
 
     def __init__(self) -> None:
         self._read_at = 0.0
-        self._snapshots: dict[tuple[UUID | None, str], Snapshot] = {}
+        self._known: tuple[Rules, dict[Key, Snapshot | None]] = ({}, {})
 
-    def snapshot(self, business: Business, flow: Flow) -> Snapshot:
-        """Return the rule that a transaction of this business is created with."""
-        if self._read_at == 0.0 or time.monotonic() - self._read_at >= REMEMBERED_FOR:
-            self._read()
-        own = self._snapshots.get((business.pk, flow))
-        return own if own is not None else self._snapshots[None, flow]
+    def snapshot(self, business: Business, flow: Flow, currency: str) -> Snapshot:
+        """Return the rule that a transaction of this business is created with.
+
+        :raises NoPrice: there is none
+        """
+        snapshot = self._find(business, flow, currency)
+        if snapshot is None:
+            raise NoPrice(currency)
+        return snapshot
+
+    def snapshot_or_free(self, business: Business, flow: Flow, currency: str) -> Snapshot:
+        """Return the rule for money that has arrived, which is never refused: without a price it's free."""
+        snapshot = self._find(business, flow, currency)
+        return FREE.snapshot if snapshot is None else snapshot
 
     def forget(self) -> None:
         """Read anew before the next answer."""
         self._read_at = 0.0
 
+    def _find(self, business: Business, flow: Flow, currency: str) -> Snapshot | None:
+        if self._read_at == 0.0 or time.monotonic() - self._read_at >= REMEMBERED_FOR:
+            self._read()
+        rules, snapshots = self._known
+        key = (business.pk, flow, currency)
+        if key not in snapshots:
+            rule = _rule(rules, business, flow, currency)
+            snapshots[key] = None if rule is None else rule.snapshot
+        return snapshots[key]
+
     def _read(self) -> None:
         read_at = time.monotonic()
-        defaults: Rules = {(None, flow): rule for flow, rule in DEFAULTS.items()}
-        self._snapshots = {key: rule.snapshot for key, rule in (defaults | rules_in_force()).items()}
+        self._known = (rules_in_force(), {})
         self._read_at = read_at
 
 
@@ -52,36 +78,50 @@ price_list = PriceList()
 
 
 def rules_in_force() -> Rules:
-    """Return the latest rule of each business and flow, unless it was withdrawn."""
-    latest: dict[tuple[UUID | None, str], Tariff] = {}
+    """Return the latest rule of each business, flow and currency, unless it was withdrawn."""
+    latest: dict[Key, Tariff] = {}
     for tariff in Tariff.objects.order_by("id"):
-        latest[tariff.business_id, tariff.flow] = tariff
-    return {key: tariff.rule for key, tariff in latest.items() if not tariff.is_withdrawn}
+        latest[tariff.business_id, tariff.flow, tariff.currency] = tariff
+    return {
+        key: tariff.rule if tariff.is_offered else None
+        for key, tariff in latest.items()
+        if not tariff.is_withdrawn
+    }
 
 
 @database.atomic
 def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> None:
     """Let a new tariff count from now on. Transactions that exist keep the rule they have."""
-    flow = Flow(tariff.flow)
-    before = rule_now(tariff.business, flow)
+    flow, currency = Flow(tariff.flow), tariff.currency
+    before = rule_now(tariff.business, flow, currency)
     tariff.valid_from, tariff.agreed_by = now, actor.name
     tariff.full_clean(exclude=["id"])
     tariff.save(force_insert=True)
+    after = _shown(rule_now(tariff.business, flow, currency))
     audit.record(
         action="tariff.withdrawn" if tariff.is_withdrawn else "tariff.agreed",
         actor=actor,
         business=tariff.business,
-        target=flow.value,
-        before=before.snapshot,
-        after={**rule_now(tariff.business, flow).snapshot, **({"reason": reason} if reason else {})},
+        target=f"{flow} {currency}",
+        before=_shown(before),
+        after=after | ({"reason": reason} if reason else {}),
         now=now,
     )
     price_list.forget()
     database.on_commit(price_list.forget)
 
 
-def rule_now(business: Business | None, flow: Flow) -> FeeRule:
-    """Return what the database says, not what is remembered."""
-    rules = rules_in_force()
-    own = rules.get((business.pk, flow)) if business else None
-    return own or rules.get((None, flow)) or DEFAULTS[flow]
+def rule_now(business: Business | None, flow: Flow, currency: str) -> FeeRule | None:
+    """Return what the database says, not what is remembered; None where the flow isn't offered."""
+    return _rule(rules_in_force(), business, flow, currency)
+
+
+def _rule(rules: Rules, business: Business | None, flow: Flow, currency: str) -> FeeRule | None:
+    for key in ((business.pk if business else None, flow, currency), (None, flow, currency)):
+        if key in rules:
+            return rules[key]
+    return default_rule(flow, currency)
+
+
+def _shown(rule: FeeRule | None) -> Snapshot:
+    return {"offered": False} if rule is None else rule.snapshot

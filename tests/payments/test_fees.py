@@ -1,4 +1,7 @@
+from decimal import ROUND_HALF_UP, Decimal
+
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -14,10 +17,16 @@ from payments.models import Tariff, Transaction
 from payments.services import tariffs
 from tests import orders
 from tests.factories import UserFactory
+from virtual_accounts.models import Session
 
 AMOUNTS = st.integers(min_value=1, max_value=10**12)
 MONEY = st.integers(min_value=0, max_value=10**9)
 ADA = Actor(name="ada@example.com")
+
+
+def enable(business, *currencies):
+    business.currencies = [*business.currencies, *currencies]
+    business.save(update_fields=["currencies"])
 
 
 @st.composite
@@ -126,15 +135,96 @@ class TestFee:
             rule.check()
 
     def test_by_the_defaults_is_agreed_for_every_flow(self):
-        assert set(fees.DEFAULTS) == set(Flow)
-        for rule in fees.DEFAULTS.values():
+        assert set(fees.DEFAULTS) == set(fees.PERCENTAGES) == set(Flow)
+        for rule in (*fees.DEFAULTS.values(), *fees.PERCENTAGES.values()):
             rule.check()
+
+
+CURRENCIES = st.sampled_from(["JPY", "NGN", "USD", "KWD"])  # 0, 2, 2 and 3 decimals
+
+
+class TestFeeInACurrency:
+    @pytest.mark.parametrize(
+        ("flow", "currency", "amount", "fee"),
+        [
+            (Flow.CARD, "NGN", 250_000, 13_750),
+            (Flow.CARD, "USD", 250_000, 9_750),  # USD 2,500.00 costs USD 97.50
+            (Flow.CARD, "JPY", 1_500, 59),  # 58.5, half is rounded up to a whole yen
+            (Flow.CARD, "KWD", 1_500, 59),  # KWD 1.500 costs KWD 0.059
+            (Flow.CARD, "JPY", 12, 0),  # 0.468
+            (Flow.CARD, "JPY", 13, 1),  # 0.507
+            (Flow.VIRTUAL_ACCOUNT, "USD", 10**12, 10**10),  # no cap: NGN's means nothing here
+            (Flow.VIRTUAL_ACCOUNT, "JPY", 49, 0),
+            (Flow.PAYOUT, "USD", 500_000, 5_000),
+            (Flow.PAYOUT, "KWD", 50, 1),
+            (Flow.CARD_CHECK, "USD", 0, 0),
+        ],
+    )
+    def test_is_a_percentage_outside_of_the_home_currency(self, flow, currency, amount, fee):
+        assert fees.fee(fees.default_rule(flow, currency), amount) == fee
+
+    @given(st.sampled_from(list(Flow)), CURRENCIES, AMOUNTS)
+    def test_that_comes_in_is_never_negative_nor_more_than_the_amount(self, flow, currency, amount):
+        assert 0 <= fees.fee_out_of(fees.default_rule(flow, currency), amount) <= amount
+
+    @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT]), CURRENCIES, AMOUNTS, AMOUNTS)
+    def test_never_falls_when_the_amount_grows(self, flow, currency, amount, more):
+        rule = fees.default_rule(flow, currency)
+
+        assert fees.fee_out_of(rule, amount) <= fees.fee_out_of(rule, amount + more)
+
+    @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT, Flow.PAYOUT]), AMOUNTS)
+    def test_is_the_exact_share_rounded_half_up_to_a_minor_unit(self, flow, amount):
+        rule = fees.default_rule(flow, "KWD")
+        exact = Decimal(amount) * rule.basis_points / 10_000
+
+        assert fees.fee(rule, amount) == exact.quantize(Decimal(1), rounding=ROUND_HALF_UP)
+
+    @given(st.sampled_from(list(Flow)), st.sampled_from(["JPY", "USD", "KWD"]))
+    def test_has_no_part_in_minor_units_of_another_currency(self, flow, currency):
+        rule = fees.default_rule(flow, currency)
+
+        assert rule == FeeRule(basis_points=rule.basis_points)
+
+    @given(CURRENCIES, st.integers(1, 10**9), st.integers(1, 10**9), st.integers(0, 10**9))
+    def test_spares_amounts_below_the_waiver_the_fixed_part(self, currency, below, fixed, cap):
+        share = fees.default_rule(Flow.CARD, currency).basis_points
+        rule = FeeRule(basis_points=share, fixed=fixed, fixed_waived_below=below, cap=cap)
+        only_share = FeeRule(basis_points=share)
+
+        assert fees.fee(rule, below - 1) == min(fees.fee(only_share, below - 1), cap)
+        assert fees.fee(rule, below) == min(fees.fee(only_share, below) + fixed, cap)
+
+    def test_is_unknown_without_a_minor_unit(self):
+        assert fees.default_rule(Flow.CARD, "XAU") is None
 
 
 @pytest.mark.django_db
 class TestFeeOfAPayment:
     def test_stands_in_the_answer_of_a_success(self, api):
         assert api.post("/api/payments", orders.card_payment(amount=300_000)).json()["fee"] == 14_500
+
+    @pytest.mark.parametrize(
+        ("currency", "amount", "fee"),
+        [("USD", 250_000, 9_750), ("JPY", 1_500, 59), ("KWD", 2_500_000, 97_500)],
+    )
+    def test_is_a_percentage_in_another_currency(self, ada, api, currency, amount, fee):
+        enable(ada.business, currency)
+
+        answer = api.post("/api/payments", orders.card_payment(amount=amount, currency=currency)).json()
+
+        assert (answer["status"], answer["fee"]) == ("success", fee)
+
+    def test_of_a_transfer_in_another_currency_has_no_cap(self, ada, api):
+        enable(ada.business, "JPY")
+        account = api.post("/api/virtual-accounts", orders.dynamic_account(currency="JPY")).json()
+        order = orders.transfer_payment(account["id"], currency="JPY", amount=4_000_000)
+        payment = api.post("/api/payments", order).json()
+        number = payment["virtual_account_details"]["account_number"]
+
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 4_000_000})
+
+        assert api.get(f"/api/payments/{order['reference']}").json()["fee"] == 40_000
 
     @pytest.mark.parametrize("changes", [{"amount": 300_051}, {"amount": 300_098}, {"capture": False}])
     def test_is_nothing_before_and_without_success(self, api, changes):
@@ -233,15 +323,93 @@ class TestTariff:
         self.agree(ada.business, is_withdrawn=True)
 
         agreed, withdrawn = AuditEntry.objects.order_by("id")
-        assert (agreed.action, agreed.actor, agreed.target) == ("tariff.agreed", "ada@example.com", "card")
+        assert (agreed.action, agreed.actor, agreed.target) == (
+            "tariff.agreed",
+            "ada@example.com",
+            "card NGN",
+        )
         assert agreed.before == fees.CARD.snapshot == withdrawn.after
         assert agreed.after == {"basis_points": 100} == withdrawn.before
+
+    def test_counts_in_its_currency_only(self, ada, api):
+        self.agree(ada.business, currency="USD", basis_points=100, fixed=30)
+
+        dollars = api.post("/api/payments", orders.card_payment(amount=100_000, currency="USD")).json()["fee"]
+
+        assert (dollars, self.paid(api)) == (1_030, 1_500)
+
+    def test_in_a_currency_that_is_none_is_refused(self, ada):
+        for code in ("XAU", "usd", "ZZZ"):
+            with pytest.raises(ValidationError):
+                self.agree(ada.business, currency=code, basis_points=100)
+
+
+@pytest.mark.django_db
+class TestCurrencyWithoutPrice:
+    def withdraw(self, business, flow=Flow.CARD):
+        not_offered = Tariff(business=business, flow=flow, currency="USD", is_offered=False)
+        tariffs.agree(not_offered, actor=ADA, now=timezone.now())
+
+    @pytest.mark.parametrize("is_for_all", [True, False])
+    def test_is_refused_and_nothing_is_stored(self, ada, api, is_for_all):
+        self.withdraw(None if is_for_all else ada.business)
+
+        answer = api.post("/api/payments", orders.card_payment(currency="USD"))
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "no_price")
+        assert answer.json()["errors"][0]["field"] == "currency"
+        assert not Transaction.objects.exists()
+
+    def test_is_refused_for_that_flow_alone(self, ada, api):
+        self.withdraw(ada.business)
+
+        assert api.post("/api/payments", orders.card_check(currency="USD")).status_code == 201
+        assert api.post("/api/payments", orders.card_payment()).status_code == 201
+
+    def test_is_refused_to_a_transfer_payment(self, ada, api):
+        self.withdraw(None, flow=Flow.VIRTUAL_ACCOUNT)
+        account = api.post("/api/virtual-accounts", orders.dynamic_account(currency="USD")).json()
+
+        answer = api.post("/api/payments", orders.transfer_payment(account["id"], currency="USD"))
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "no_price")
+        assert not Session.objects.exists()
+
+    def test_still_replays_what_was_accepted_before(self, ada, api):
+        order = orders.card_payment(currency="USD")
+        first = api.post("/api/payments", order)
+        self.withdraw(ada.business)
+
+        again = api.post("/api/payments", order)
+        other = api.post("/api/payments", order | {"amount": 1})
+
+        assert (again.status_code, again.json()) == (200, first.json())
+        assert (other.status_code, other.json()["code"]) == (409, "duplicate_reference")
+
+    def test_takes_money_that_arrives_unasked_without_a_fee(self, ada, api):
+        account = api.post("/api/virtual-accounts", orders.static_account(currency="USD")).json()
+        self.withdraw(None, flow=Flow.VIRTUAL_ACCOUNT)
+
+        number = account["customer"]["account_number"]
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000})
+
+        payment = Transaction.objects.get()
+        assert (payment.status, payment.amount, payment.fee) == ("success", 50_000, 0)
+
+    def test_is_offered_again_when_that_is_withdrawn(self, ada, api):
+        self.withdraw(ada.business)
+        back = Tariff(business=ada.business, flow=Flow.CARD, currency="USD", is_withdrawn=True)
+        tariffs.agree(back, actor=ADA, now=timezone.now())
+
+        assert api.post("/api/payments", orders.card_payment(currency="USD")).json()["fee"] == 1_950
 
 
 @pytest.mark.django_db
 class TestTariffPage:
     FORM = {
         "flow": "card",
+        "currency": "NGN",
+        "is_offered": "on",
         "basis_points": "120",
         "fixed": "0",
         "fixed_waived_below": "0",
@@ -275,6 +443,9 @@ class TestTariffPage:
             {"steps": "7"},
             {"steps": "["},
             {"cap": "-1"},
+            {"currency": "XAU"},
+            {"currency": "naira"},
+            {"currency": ""},
         ],
     )
     def test_refuses_a_rule_that_is_none(self, staff, wrong):
