@@ -5,24 +5,29 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Prefetch, Q
 
-from ledger.models import Entry
 from payments.bank_statements import IN, OUT
 from payments.business_days import business_day
-from payments.models import CardOperation, Reconciliation, Transaction
-from virtual_accounts.models import Transfer
+from payments.models import CardOperation, PayoutReturn, Reconciliation, Transaction
+from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 Source = Reconciliation.Source
+CHUNK = 2_000  # payments that are read at once, with their captures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OurEntry:
-    """One movement of money as we know it, also one whose outcome we do not know. Amounts are minor units."""
+    """One movement of money as we know it, also one whose outcome we do not know. Amounts are minor units.
+
+    An acquirer's or bank's own references, and those that we made for them, identify an entry across all
+    businesses. What merchants chose, and STANs, which repeat, identify it only where no other entry has the same.
+    """
 
     kind: str
     id: UUID
-    references: tuple[str, ...]  # any of these names it on a statement
+    references: tuple[str, ...]
+    shared_references: tuple[str, ...] = ()
     amount: int
     currency: str
     day: date
@@ -42,6 +47,7 @@ def between(first: datetime, last: datetime, *, source: Source) -> Iterator[OurE
         yield from _refunds(first, last)
     if source != Source.ACQUIRER:
         yield from _transfers(first, last)
+        yield from _unclaimed_transfers(first, last)
         yield from _payouts(first, last)
         yield from _reversals(first, last)
 
@@ -59,12 +65,21 @@ def _card_payments(first: datetime, last: datetime) -> Iterator[OurEntry]:
         request_type=Transaction.RequestType.PAYMENT,
         method=Transaction.Method.CARD,
     )
-    for payment in paid.iterator():
+    captures = CardOperation.objects.filter(kind=CardOperation.Kind.CAPTURE).exclude(
+        status=CardOperation.Status.FAILED
+    )
+    taken = paid.prefetch_related(Prefetch("operations", queryset=captures, to_attr="captures"))
+    for payment in taken.iterator(chunk_size=CHUNK):
+        # The acquirer lists a deferred capture under the capture's own numbers.
+        messages: list[CardOperation | Transaction] = [*payment.captures, payment]
         yield OurEntry(
             kind="card",
             id=payment.pk,
             references=_given(
-                payment.retrieval_reference_number, payment.acquirer_transaction_id, payment.reference
+                *(message.retrieval_reference_number for message in messages), payment.acquirer_transaction_id
+            ),
+            shared_references=_given(
+                payment.reference, *(message.system_trace_audit_number for message in messages)
             ),
             amount=payment.amount_captured or payment.amount,
             currency=payment.currency,
@@ -75,7 +90,7 @@ def _card_payments(first: datetime, last: datetime) -> Iterator[OurEntry]:
 
 
 def _refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """An acquirer names a refund by our reference of it, or by the payment's numbers."""
+    """An acquirer lists a refund under the refund's own numbers, or under those of its payment."""
     refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND)
     for refund in refunds.select_related("transaction").iterator():
         payment = refund.transaction
@@ -83,8 +98,11 @@ def _refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
             kind="refund",
             id=refund.pk,
             references=_given(
-                refund.reference, payment.retrieval_reference_number, payment.acquirer_transaction_id
+                refund.retrieval_reference_number,
+                payment.retrieval_reference_number,
+                payment.acquirer_transaction_id,
             ),
+            shared_references=_given(refund.reference, refund.system_trace_audit_number),
             amount=refund.amount,
             currency=payment.currency,
             day=business_day(refund.finished_at or refund.created_at),
@@ -108,13 +126,30 @@ def _transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
         )
 
 
+def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
+    """Money that no account could take. A notification that contradicts an earlier one is no further money."""
+    unclaimed = UnclaimedTransfer.objects.filter(received_at__gte=first, received_at__lt=last)
+    for transfer in unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT).iterator():
+        yield OurEntry(
+            kind="unclaimed",
+            id=transfer.pk,
+            references=(transfer.bank_reference,),
+            amount=transfer.amount,
+            currency=transfer.currency,
+            day=business_day(transfer.received_at),
+            direction=IN,
+            status=Transaction.Status.SUCCESS,
+        )
+
+
 def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
     payouts = Transaction.objects.filter(_within(first, last), request_type=Transaction.RequestType.PAYOUT)
     for payout in payouts.iterator():
         yield OurEntry(
             kind="payout",
             id=payout.pk,
-            references=_given(payout.acquirer_transaction_id, payout.reference, str(payout.pk)),
+            references=_payout_references(payout),
+            shared_references=(payout.reference,),
             amount=payout.amount,
             currency=payout.currency,
             day=business_day(payout.finished_at or payout.created_at),
@@ -124,23 +159,30 @@ def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
 
 
 def _reversals(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """Payouts that the bank gave back after their success: their money comes in again."""
-    reversed_at = dict(
-        Entry.objects.filter(kind=Entry.Kind.PAYOUT_REVERSED, at__gte=first, at__lt=last).values_list(
-            "cause", "at"
-        )
-    )
-    for payout in Transaction.objects.filter(pk__in=list(reversed_at)).iterator():
+    """Payouts that the bank returned after their success: their money comes in again."""
+    returns = PayoutReturn.objects.filter(
+        applied=PayoutReturn.Applied.REVERSED, at__gte=first, at__lt=last
+    ).select_related("transaction")
+    for returned in returns.iterator():
+        payout = returned.transaction
+        if payout is None:  # the database has a rule against it
+            continue
         yield OurEntry(
             kind="payout_reversed",
             id=payout.pk,
-            references=_given(payout.acquirer_transaction_id, payout.reference, str(payout.pk)),
-            amount=payout.amount,
-            currency=payout.currency,
-            day=business_day(reversed_at[payout.pk]),
+            references=_given(returned.bank_reference, *_payout_references(payout)),
+            shared_references=(payout.reference,),
+            amount=returned.amount,
+            currency=returned.currency,
+            day=business_day(returned.at),
             direction=IN,
             status=Transaction.Status.SUCCESS,
         )
+
+
+def _payout_references(payout: Transaction) -> tuple[str, ...]:
+    """Return the bank's reference of a payout, and ours as the bank received it, with and without hyphens."""
+    return _given(payout.acquirer_transaction_id, payout.pk.hex, str(payout.pk))
 
 
 def _given(*references: str | None) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """A statement of an acquirer or bank compared with our entries: by reference, amount and day.
 
+RRNs and references of the acquirer or bank decide first; a reference that a merchant chose only where it is unique.
+
 Nothing is moved or corrected by it: people read what differs and decide.
 """
 
@@ -77,11 +79,8 @@ def compare(rows: list[Row], *, source: Source) -> Report:
 
 
 def _look_up(rows: list[Row], entries: Iterable[OurEntry]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
-    """Find each line's entry. Those that fit in everything go first; no entry serves two lines."""
-    by_reference: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
-    for entry in entries:
-        for reference in entry.references:
-            by_reference[entry.direction, reference].append(entry)
+    """Find each line's entry. Lines that agree in everything go first; no entry serves two lines."""
+    index = _Index(entries)
     seen: set[tuple[str, UUID]] = set()
     found: dict[int, Finding] = {}
     for may_differ in (False, True):
@@ -90,7 +89,7 @@ def _look_up(rows: list[Row], entries: Iterable[OurEntry]) -> tuple[list[Finding
                 continue
             free = [
                 (differences, entry)
-                for entry in by_reference[row.direction, row.reference]
+                for entry in index.candidates(row)
                 if (entry.kind, entry.id) not in seen
                 and ((differences := _differences(row, entry)) == {} or may_differ)
             ]
@@ -100,8 +99,44 @@ def _look_up(rows: list[Row], entries: Iterable[OurEntry]) -> tuple[list[Finding
             seen.add((entry.kind, entry.id))
             result = Result.DIFFERENT if differences else Result.MATCHED
             found[row.line] = Finding(result=result, row=row, entry=entry, differences=differences)
-    unknown = (row for row in rows if row.line not in found)
-    return [*found.values(), *(Finding(result=Result.MISSING_HERE, row=row) for row in unknown)], seen
+    unknown = (
+        Finding(result=Result.MISSING_HERE, row=row, differences=index.ambiguity(row))
+        for row in rows
+        if row.line not in found
+    )
+    return [*found.values(), *unknown], seen
+
+
+class _Index:
+    """Our entries by direction and reference."""
+
+    def __init__(self, entries: Iterable[OurEntry]) -> None:
+        self._own: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
+        self._shared: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
+        for entry in entries:
+            for reference in dict.fromkeys(entry.references):
+                self._own[entry.direction, reference].append(entry)
+            for reference in dict.fromkeys(entry.shared_references):
+                self._shared[entry.direction, reference].append(entry)
+
+    def candidates(self, row: Row) -> list[OurEntry]:
+        """Return the entries that a line's reference may name.
+
+        A reference that a merchant chose counts only where it is no RRN or bank reference of another entry,
+        and one entry alone has it: another business may have chosen the same.
+        """
+        own = self._own.get((row.direction, row.reference))
+        if own:
+            return own
+        shared = self._shared.get((row.direction, row.reference), [])
+        return shared if len(shared) == 1 else []
+
+    def ambiguity(self, row: Row) -> dict[str, list[Any]]:
+        """Return what a person needs to know about a line whose reference several entries have."""
+        place = row.direction, row.reference
+        if place in self._own or len(shared := self._shared.get(place, [])) < 2:  # noqa: PLR2004
+            return {}
+        return {"reference": [row.reference, f"{len(shared)} entries"]}
 
 
 def _differences(row: Row, entry: OurEntry) -> dict[str, list[Any]]:

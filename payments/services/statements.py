@@ -1,7 +1,9 @@
 """What is in a settlement batch, line by line: for a page, and as a file."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import QuerySet
@@ -21,6 +23,8 @@ COLUMNS = (
     "fee",
     "refund",
     "net",
+    "settlement_id",
+    "settle_status",
 )
 
 
@@ -86,6 +90,53 @@ def carried(batch: SettlementBatch) -> Iterator[StatementLine]:
             yield StatementLine(kind=kind, reference="", payment_reference="", method="", at=None, net=net)
 
 
+@dataclass(frozen=True, slots=True)
+class NumberedLine:
+    """A line of a statement with its position."""
+
+    id: int
+    line: StatementLine
+
+
+# Positions of the lines that are no rows: after every item.
+_CARRIED_FROM = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementLines:
+    """The lines of a statement as the paginators of `merchants.pagination` cut them: by position.
+
+    Carried amounts are lines, but no rows, so a queryset cannot return them.
+    """
+
+    batch: SettlementBatch
+    above: int = 0
+    below: int = 2**63 - 1
+    is_reversed: bool = False
+
+    def order_by(self, ordering: str) -> StatementLines:
+        return replace(self, is_reversed=ordering.startswith("-"))
+
+    def filter(self, *, id__gt: str = "0", id__lt: str = str(2**63 - 1)) -> StatementLines:
+        """Return the lines between two positions.
+
+        :raises ValueError: a position is no number
+        """
+        return replace(self, above=max(self.above, int(id__gt)), below=min(self.below, int(id__lt)))
+
+    def __getitem__(self, part: slice) -> list[NumberedLine]:
+        direction = "-id" if self.is_reversed else "id"
+        within = self.batch.items.filter(id__gt=self.above, id__lt=self.below)
+        items = within.select_related("transaction", "operation").order_by(direction)[: part.stop]
+        rows = [NumberedLine(item.pk, show(item)) for item in items]
+        ends = [
+            NumberedLine(_CARRIED_FROM + n, one)
+            for n, one in enumerate(carried(self.batch))
+            if self.above < _CARRIED_FROM + n < self.below
+        ]
+        return ([*reversed(ends), *rows] if self.is_reversed else [*rows, *ends])[part]
+
+
 def csv_lines(batch: SettlementBatch) -> Iterator[str]:
     """Return the statement as CSV, line by line, for a streamed answer. Safe to open in a spreadsheet."""
     yield line(COLUMNS)
@@ -102,5 +153,7 @@ def csv_lines(batch: SettlementBatch) -> Iterator[str]:
                 one.fee,
                 one.refund,
                 one.net,
+                str(batch.pk),
+                batch.state,
             ]
         )

@@ -15,6 +15,7 @@ from ledger.models import Posting
 from payments import bank_statements
 from payments.bank_statements import WrongFile
 from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
+from payments.services.transfers import Notice, receive_notification
 from tests import orders
 from tests.settling import today
 from virtual_accounts.models import Transfer
@@ -121,6 +122,68 @@ class TestReconcile:
         )
 
         assert counts(found) == {"matched": 3}
+
+    @pytest.mark.parametrize("name", ["retrieval_reference_number", "system_trace_audit_number", "reference"])
+    def test_finds_a_refund_by_its_own_names(self, api, reconcile, name):
+        payment = pay(api)
+        refund = give_back(api, payment, 20_000)
+        another = give_back(api, payment, 20_000)
+
+        found = reconcile(
+            line(payment.retrieval_reference_number, 50_000),
+            line(getattr(another, name), 20_000, direction="out"),
+            line(getattr(refund, name), 20_000, direction="out"),
+        )
+
+        assert counts(found) == {"matched": 3}
+
+    @pytest.mark.parametrize("name", ["retrieval_reference_number", "system_trace_audit_number"])
+    def test_finds_a_deferred_capture_by_its_own_numbers(self, api, reconcile, name):
+        payment = pay(api, capture=False)
+        api.post(f"/api/payments/{payment.reference}/capture", {"amount": 20_000})
+        capture = CardOperation.objects.get(kind="capture")
+
+        assert counts(reconcile(line(getattr(capture, name), 20_000))) == {"matched": 1}
+        assert counts(reconcile(line(payment.retrieval_reference_number, 20_000))) == {"matched": 1}
+
+    def test_does_not_guess_whose_reference_it_is_when_two_businesses_have_it(
+        self, api, other_api, reconcile
+    ):
+        for of_business in (api, other_api):
+            of_business.post("/api/payments", orders.card_payment(reference="1001"))
+
+        found = reconcile(line("1001", 50_000))
+
+        assert counts(found) == {"missing_here": 1, "missing_there": 2}
+        assert found["missing_here"][0]["differences"] == {"reference": ["1001", "2 entries"]}
+
+    def test_prefers_an_rrn_to_a_reference_of_another_business(self, api, other_api, reconcile):
+        payment = pay(api)
+        same = pay(other_api, reference=payment.retrieval_reference_number, amount=50_100)
+
+        found = reconcile(
+            line(payment.retrieval_reference_number, 50_100), line(same.retrieval_reference_number, 50_100)
+        )
+
+        assert counts(found) == {"matched": 1, "different": 1}
+        assert found["different"][0]["id"] == str(payment.pk)
+
+    def test_finds_a_payout_by_our_reference_as_the_bank_received_it(self, api, reconcile):
+        payout = pay_out(api)
+
+        assert counts(reconcile(line(payout.pk.hex, 250_000, direction="out"))) == {"matched": 1}
+
+    def test_finds_a_transfer_that_no_account_could_take(self, reconcile):
+        unknown = Notice(
+            account_number="9999999999",
+            amount=70_000,
+            currency="NGN",
+            bank_reference="000013-1",
+            sender_name="Ada Obi",
+        )
+        receive_notification(unknown)
+
+        assert counts(reconcile(line("000013-1", 70_000))) == {"matched": 1}
 
     @pytest.mark.parametrize(
         ("told", "difference"),
@@ -234,14 +297,15 @@ class TestFile:
     GOOD = "r1,100,NGN,2026-01-31,in"
 
     def errors(self, *lines, heading=HEADING):
-        with pytest.raises(WrongFile) as wrong:
-            bank_statements.read("\n".join([heading, *lines]).encode())
-        return wrong.value.errors
+        try:
+            return bank_statements.read("\n".join([heading, *lines]).encode()).errors
+        except WrongFile as wrong:
+            return wrong.errors
 
     def test_may_have_further_columns_in_any_order(self):
         content = b"\xef\xbb\xbfDay, Direction,note,amount,currency,reference\r\n2026-01-31,in,x,100,NGN, r1 \r\n\r\n"
 
-        (row,) = bank_statements.read(content)
+        (row,) = bank_statements.read(content).rows
 
         assert (row.reference, row.amount, row.line) == ("r1", 100, 2)
 
@@ -254,7 +318,10 @@ class TestFile:
             ("r1,-100,NGN,2026-01-31,in", "amount"),
             ("r1,0,NGN,2026-01-31,in", "amount"),
             ("r1,\uff11\uff10\uff10,NGN,2026-01-31,in", "amount"),
+            ("r1,10000000000000,NGN,2026-01-31,in", "amount"),
             ("r1,10000000000000000000,NGN,2026-01-31,in", "amount"),
+            ("r1,100,NGN,9999-12-31,in", "day"),
+            ("r1,100,NGN,0001-01-01,in", "day"),
             ("r1,100,naira,2026-01-31,in", "currency"),
             ("r1,100,NGN,31.01.2026,in", "day"),
             ("r1,100,NGN,2026-02-30,in", "day"),
@@ -306,13 +373,50 @@ class TestFile:
     def test_of_any_bytes_is_read_or_refused(self, content):
         for start in (b"", HEADING.encode() + b"\n"):
             with contextlib.suppress(WrongFile):
-                assert bank_statements.read(start + content)
+                assert bank_statements.read(start + content).rows
 
-    def test_that_is_wrong_ends_the_command_with_2_and_changes_nothing(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            (b"r1,12345678901234,NGN,2026-01-31,in", "line 3: amount must be"),
+            (b"r1,100,NGN,9999-12-31,in", "line 3: day must be"),
+            (b"r1,100,NGN,0001-01-01,in", "line 3: day must be"),
+            (b"r\xe91,100,NGN,2026-01-31,in", "line 3: this is not UTF-8."),
+            (b'"r1"x,100,NGN,2026-01-31,in', "line 3: this is not CSV"),
+            (b"r1,100", "line 3: 2 cells instead of 5."),
+        ],
+    )
+    def test_with_a_wrong_line_is_compared_without_it_and_ends_the_command_with_2(
+        self, api, tmp_path, wrong, says
+    ):
+        first, second = pay(api), pay(api)
+        good = [line(payment.reference, 50_000).encode() for payment in (first, second)]
         file = tmp_path / "statement.csv"
-        file.write_text(f"{HEADING}\n{self.GOOD}\nr1,x,NGN,2026-01-31,in\n")
+        file.write_bytes(b"\n".join([HEADING.encode(), good[0], wrong, good[1], b""]))
+        out = StringIO()
 
-        with pytest.raises(CommandError, match="line 3: amount must be") as ended:
+        with pytest.raises(CommandError, match=says) as ended:
+            call_command("reconcile", "--file", str(file), "--apply", "--json", stdout=out)
+
+        assert ended.value.returncode == 2
+        document = json.loads(out.getvalue())
+        assert counts(document) == {"matched": 2}
+        assert document["wrong_lines"] == 1
+        assert document["errors"][0].startswith(says)
+        assert document["recorded"] is None
+        assert not Reconciliation.objects.exists()
+
+    def test_with_an_open_quotation_mark_is_compared_up_to_it(self):
+        read = bank_statements.read(f'{HEADING}\n{self.GOOD}\n"r2,100\n{self.GOOD}\n{self.GOOD}'.encode())
+
+        assert len(read.rows) == 1
+        assert read.errors[0].startswith("lines 3 to 5: this is not CSV")
+
+    def test_of_which_no_line_can_be_compared_ends_the_command_with_2(self, tmp_path):
+        file = tmp_path / "statement.csv"
+        file.write_text(f"{HEADING}\nr1,x,NGN,2026-01-31,in\n")
+
+        with pytest.raises(CommandError, match="was not compared:\nline 2: amount must be") as ended:
             call_command("reconcile", "--file", str(file), "--apply")
 
         assert ended.value.returncode == 2

@@ -88,6 +88,7 @@ class TestStatementFile:
             "750",
             "49250",
         )
+        assert (shown["settlement_id"], shown["settle_status"]) == (str(batch.pk), "pending")
 
     def test_keeps_a_reference_from_being_a_formula(self, api):
         pay(api, reference="-1+1".replace("+", "."))

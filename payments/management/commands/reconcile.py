@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.utils import timezone
 
+from merchants import clock
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
 from payments import bank_statements
@@ -28,7 +28,8 @@ class Command(DocumentCommand):
         "Compare a statement of the acquirer or the bank with our entries, by reference, amount and day. The "
         "file is CSV with the columns reference, amount (minor units), currency, day (YYYY-MM-DD) and "
         "direction (in or out). Nothing is changed; with --apply what was found is recorded, and no money "
-        "moves by that either. Exit 1 where anything differs. "
+        "moves by that either. Exit 1 where anything differs. Exit 2 where a line is wrong: it is named, the "
+        "others are compared, and nothing is recorded. "
         "Example: manage.py reconcile --file acquirer-2026-01-31.csv --source acquirer"
     )
 
@@ -49,16 +50,21 @@ class Command(DocumentCommand):
         if not by.strip() or len(by) > 254:  # noqa: PLR2004  (the column's length)
             raise CommandError("--by must have 1 to 254 characters.", returncode=2)
         try:
-            rows = bank_statements.read(content)
+            statement = bank_statements.read(content)
         except bank_statements.WrongFile as wrong:
             raise CommandError(f"{file.name} was not compared:\n{wrong}", returncode=2) from None
-        report = reconciliation.compare(rows, source=Reconciliation.Source(source))
+        report = reconciliation.compare(statement.rows, source=Reconciliation.Source(source))
         recorded = None
-        if apply:
+        if apply and not statement.errors:
             recorded = reconciliation.record(
-                report, file_name=file.name, content=content, actor=Actor(name=by), now=timezone.now()
+                report, file_name=file.name, content=content, actor=Actor(name=by), now=clock.now()
             )
-        self.show(_document(report, recorded), as_json=json)
+        not_compared = {"wrong_lines": statement.wrong_lines, "errors": list(statement.errors)}
+        self.show(_document(report, recorded) | not_compared, as_json=json)
+        if statement.errors:
+            lines = "1 line was" if statement.wrong_lines == 1 else f"{statement.wrong_lines:,} lines were"
+            errors = "\n".join(statement.errors)
+            raise CommandError(f"{lines} not compared, the others were:\n{errors}", returncode=2)
         if not report.is_clean:
             sys.exit(1)
 
