@@ -1,4 +1,4 @@
-"""Payouts that a bank has given back after it had reported success."""
+"""The first release's record of returned payouts, superseded by `PayoutReturn`."""
 
 from django.db import models
 
@@ -6,7 +6,10 @@ from payments.models.transactions import Transaction
 
 
 class Reversal(models.Model):
-    """The note that a successful payout's money came back. Its status stays what was told. Append-only."""
+    """A payout that came back in full, as hosts of the first release record it during an upgrade.
+
+    Its rows were copied to `PayoutReturn`. The table can be dropped a release later.
+    """
 
     transaction = models.OneToOneField(
         Transaction, on_delete=models.PROTECT, primary_key=True, related_name="reversal"

@@ -1,0 +1,78 @@
+"""Payouts that a bank returned: as it notified us, or as staff with the permission to add returns enter them."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from merchants.admin import by_id, exactly, in_each_business
+from merchants.admin.base import CurrencyFilter
+from payments.admin.submitting import SubmittedRowAdmin
+from payments.models import PayoutReturn, Transaction
+from payments.services import payout_returns, staff_actions
+from payments.services.staff_actions import StaffAction
+
+
+class PayoutReturnForm(forms.ModelForm):
+    """A successful payout, and why its money came back."""
+
+    class Meta:
+        model = PayoutReturn
+        fields = ("transaction", "reason")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in self.fields:  # a bank's return may lack them, ours may not
+            self.fields[name].required = True
+
+    def clean_transaction(self) -> Transaction:
+        transaction: Transaction = self.cleaned_data["transaction"]
+        if not payout_returns.can_be_reversed(transaction):
+            raise ValidationError("Only a successful payout can be reversed.")
+        if transaction.amount_returned == transaction.amount:
+            raise ValidationError("This payout has already come back in full.")
+        return transaction
+
+
+@admin.register(PayoutReturn)
+class PayoutReturnAdmin(SubmittedRowAdmin):
+    """Adding a return credits what is left of the payout to the wallet; the payout's status stays `success`."""
+
+    list_display = ("at", "payout_reference", "transaction", "amount", "applied", "why", "reason", "actor")
+    amounts = ("amount",)
+    list_filter = ("applied", "why", CurrencyFilter)
+    list_select_related = ("transaction",)
+    looks = (
+        by_id(),
+        by_id("transaction"),
+        exactly("bank_reference"),
+        in_each_business("transaction__reference", business="transaction__business"),
+    )
+    search_help_text = "Id of the return, id or whole reference of the payout, or whole bank reference."
+    autocomplete_fields = ("transaction",)
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: PayoutReturn | None = None,
+        change: bool = False,  # noqa: FBT001, FBT002
+        **kwargs: Any,
+    ) -> Any:
+        return super().get_form(request, obj, change, **kwargs | ({} if obj else {"form": PayoutReturnForm}))
+
+    def get_fields(self, request: HttpRequest, obj: PayoutReturn | None = None) -> Any:
+        return super().get_fields(request, obj) if obj else ("transaction", "reason")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: PayoutReturn | None = None) -> Any:
+        return super().get_readonly_fields(request, obj) if obj else ()
+
+    def action_of(self, obj: PayoutReturn, form: Any) -> StaffAction:
+        payout: Transaction = form.cleaned_data["transaction"]
+        return staff_actions.payout_reversal(payout, reason=obj.reason)
+
+    def added_row(self, obj: PayoutReturn) -> PayoutReturn:
+        made: PayoutReturn = PayoutReturn.objects.filter(transaction=obj.transaction_id).latest("pk")
+        obj.amount, obj.currency, obj.applied = made.amount, made.currency, made.applied
+        return made

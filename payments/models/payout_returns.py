@@ -1,0 +1,60 @@
+"""Payouts that a bank has returned, and returns that match no payout."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from merchants.money import money
+from payments.models.transactions import Transaction
+
+
+class PayoutReturn(models.Model):
+    """Money of a payout that came back, as the bank or our staff reported it. Append-only. Amounts are minor units.
+
+    `id` is the cause of its ledger entry. A payout may have several: `Transaction.amount_returned` is the sum
+    of those that were applied to it as reversals.
+    """
+
+    class Applied(models.TextChoices):
+        REVERSED = "reversed"  # a successful payout: the amount was credited to the wallet
+        FAILED = "failed"  # a pending payout: it failed, and the wallet got amount and fee back
+        UNMATCHED = "unmatched"  # nothing was booked; see `why`
+
+    class Why(models.TextChoices):
+        """Why a return was applied to no payout."""
+
+        NONE = "", "applied"
+        UNKNOWN_PAYOUT = "unknown_payout"  # no payout of ours has this reference
+        OTHER_CURRENCY = "other_currency"  # the payout was in another currency
+        TOO_MUCH = "too_much"  # more than what is left of the payout's amount
+        PARTIAL = "partial"  # part of a pending payout, which can fail only as a whole
+        ALREADY_FAILED = "already_failed"  # the wallet had got the money back before
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    transaction = models.ForeignKey(
+        Transaction, on_delete=models.PROTECT, null=True, blank=True, related_name="returns"
+    )
+    bank_reference = models.CharField(max_length=100, null=True, unique=True)  # null: reported by our staff
+    payout_reference = models.CharField(max_length=100, blank=True)  # as the bank sent it
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    reason = models.CharField(max_length=255, blank=True)
+    applied = models.CharField(max_length=9, choices=Applied.choices)
+    why = models.CharField(max_length=14, choices=Why.choices, blank=True)
+    actor = models.CharField(max_length=254)
+    extra_members = models.JSONField(default=dict, blank=True)  # what else the bank sent, cut to size
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="returned_amount_is_positive"),
+            models.CheckConstraint(
+                condition=Q(applied__in=["reversed", "failed"], transaction__isnull=False, why="")
+                | Q(applied="unmatched") & ~Q(why=""),
+                name="returns_are_applied_or_not",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{money(self.amount, self.currency)} ({self.applied})"

@@ -1,0 +1,200 @@
+"""Payouts that come back: notified by the bank, or entered by our staff. Both credit the wallet in one way.
+
+The status of a successful payout stays `success`. Each return is a row and a ledger entry, and the payout's
+`amount_returned` never exceeds its amount. Locks are taken in this order: transaction, ledger account.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from ledger import services as ledger
+from merchants import audit
+from merchants.audit import Actor
+from merchants.clock import database_now
+from merchants.idempotency import DuplicateReference
+from merchants.rows import insert, insert_if_absent
+from payments import outcomes
+from payments.identifiers import new_id
+from payments.models import InvalidState, PayoutReturn, Reversal, Transaction
+from payments.services import bookings, finishing
+from payments.services.finishing import Cause
+from payments.services.intents import lock
+
+Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
+
+BANK = Actor(name="bank")
+# Our reference of a payout as rails send it: its id, with or without hyphens.
+PAYOUT_ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnNotice:
+    """A returned payout as the bank reports it. The amount is in minor units."""
+
+    bank_reference: str
+    payout_reference: str
+    amount: int
+    currency: str
+    reason: str = ""
+    extra_members: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnReceipt:
+    """A recorded return, and whether this notification was the first about it."""
+
+    payout_return: PayoutReturn
+    is_new: bool
+
+
+@database.atomic
+def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_now) -> ReturnReceipt:
+    """Record a return once per bank reference, and apply it to the payout that it belongs to.
+
+    A successful payout is reversed, a pending one fails. A return that can be applied to no payout is
+    recorded as unmatched, for operators.
+
+    :raises DuplicateReference: the bank reference belongs to a return of other content
+    """
+    payout = _lock_payout(notice.payout_reference)
+    now = clock()
+    applied, why = _decide(payout, amount=notice.amount, currency=notice.currency)
+    payout_return = PayoutReturn(
+        id=new_id(now),
+        transaction=payout,
+        bank_reference=notice.bank_reference,
+        payout_reference=notice.payout_reference,
+        amount=notice.amount,
+        currency=notice.currency,
+        reason=notice.reason,
+        applied=applied,
+        why=why,
+        actor=BANK.name,
+        extra_members=dict(notice.extra_members),
+        at=now,
+    )
+    if not insert_if_absent(payout_return):
+        return _replay(notice)
+    if payout is not None and applied == Applied.REVERSED:
+        _credit(payout, payout_return, actor=BANK)
+    elif payout is not None and applied == Applied.FAILED:
+        finishing.finish(payout, outcomes.payout_failure(""), cause=Cause.RETURN, now=now)
+    return ReturnReceipt(payout_return, is_new=True)
+
+
+@database.atomic
+def reverse(
+    *, transaction_id: UUID, reason: str, actor: Actor, now: datetime, amount: int | None = None
+) -> PayoutReturn | None:
+    """Credit what is left of a successful payout to the wallet; return None if nothing is left.
+
+    The fee stays earned: it was for sending. `amount` is what was left when the reversal was proposed.
+
+    :raises InvalidState: it isn't a successful payout, or another amount is left than was proposed
+    """
+    payout = lock(transaction_id)
+    if not can_be_reversed(payout):
+        raise InvalidState("Only a successful payout can be reversed.")
+    left = _left(payout)
+    if not left:
+        return None
+    if amount not in {None, left}:
+        raise InvalidState("The bank has returned more of this payout in the meantime.")
+    payout_return = PayoutReturn(
+        id=new_id(now),
+        transaction=payout,
+        amount=left,
+        currency=payout.currency,
+        reason=reason,
+        applied=Applied.REVERSED,
+        actor=actor.name,
+        at=now,
+    )
+    insert(payout_return)
+    _credit(payout, payout_return, actor=actor)
+    return payout_return
+
+
+def can_be_reversed(transaction: Transaction) -> bool:
+    return _is_payout(transaction) and transaction.status == Transaction.Status.SUCCESS
+
+
+def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -> None:
+    """Book a return of a successful payout. Every reversal goes through here."""
+    payout.add_return(payout_return.amount)
+    ledger.book(bookings.payout_reversed(payout, payout_return))
+    audit.record(
+        action="payout.reversed",
+        actor=actor,
+        business=payout.business,
+        target=str(payout.pk),
+        after={
+            "amount": payout_return.amount,
+            "currency": payout_return.currency,
+            "reason": payout_return.reason,
+        },
+        now=payout_return.at,
+    )
+
+
+def _lock_payout(reference: str) -> Transaction | None:
+    """Return the payout that a bank's reference names, locked until the transaction ends."""
+    if not PAYOUT_ID.fullmatch(reference):
+        return None
+    try:
+        found = lock(UUID(reference))
+    except Transaction.DoesNotExist:
+        return None
+    return found if _is_payout(found) else None
+
+
+def _decide(
+    payout: Transaction | None, *, amount: int, currency: str
+) -> tuple[PayoutReturn.Applied, PayoutReturn.Why]:
+    """Return what a return is applied to; the payout is locked."""
+    why = Why.UNKNOWN_PAYOUT if payout is None else _why_not(payout, amount=amount, currency=currency)
+    if payout is None or why != Why.NONE:
+        return Applied.UNMATCHED, why
+    succeeded = payout.status == Transaction.Status.SUCCESS
+    return Applied.REVERSED if succeeded else Applied.FAILED, Why.NONE
+
+
+def _why_not(payout: Transaction, *, amount: int, currency: str) -> PayoutReturn.Why:
+    """Return why a return cannot be applied to a payout, if it cannot."""
+    if currency != payout.currency:
+        return Why.OTHER_CURRENCY
+    if payout.status == Transaction.Status.FAILED:
+        return Why.ALREADY_FAILED
+    if amount > _left(payout):
+        return Why.TOO_MUCH
+    if payout.status == Transaction.Status.PENDING and amount < payout.amount:
+        return Why.PARTIAL
+    return Why.NONE
+
+
+def _left(payout: Transaction) -> int:
+    """Return how much of a payout has not come back."""
+    left = payout.amount - payout.amount_returned
+    # During an upgrade a host of the first release may have reversed the whole payout.
+    is_reversed = left == payout.amount and Reversal.objects.filter(transaction=payout).exists()
+    return 0 if is_reversed else left
+
+
+def _replay(notice: ReturnNotice) -> ReturnReceipt:
+    """Return what an earlier notification with the same bank reference has recorded."""
+    first = PayoutReturn.objects.get(bank_reference=notice.bank_reference)
+    recorded = (first.payout_reference, first.amount, first.currency)
+    if recorded != (notice.payout_reference, notice.amount, notice.currency):
+        raise DuplicateReference(
+            "This bank reference belongs to a return with another payout reference, amount or currency."
+        )
+    return ReturnReceipt(first, is_new=False)
+
+
+def _is_payout(transaction: Transaction) -> bool:
+    return transaction.request_type == Transaction.RequestType.PAYOUT
