@@ -1,6 +1,5 @@
 """Settlement batches: looked at, downloaded, and approved, released or rejected by whoever may."""
 
-from collections.abc import Callable
 from uuid import UUID
 
 from django import forms
@@ -9,22 +8,21 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from merchants import clock
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.base import CurrencyFilter, moves_money
 from merchants.callers import person_acting
-from payments.models import BatchTransition, InvalidState, SettlementBatch, SettlementItem
-from payments.services import batch_decisions, statements
+from payments.admin.submitting import submit
+from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
+from payments.services import batch_decisions, staff_actions, statements
 from payments.settle_moves import BATCH_MOVES
 
 MAY_DECIDE = "payments.decide_settlementbatch"
-DECISIONS: dict[str, Callable[..., object]] = {  # by the state that a batch gets
-    "approved": batch_decisions.approve,
-    "released": batch_decisions.release,
-    "rejected": batch_decisions.reject,
-}
+# By the state that a batch gets. A rejection moves no money: it is one person's.
+SUBMITTED = {"approved": Proposal.Action.APPROVE_BATCH, "released": Proposal.Action.RELEASE_BATCH}
+DECISIONS = (*SUBMITTED, "rejected")
 
 
 class DecisionForm(forms.Form):
@@ -83,24 +81,30 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
             context["decisions"] = [state for state in BATCH_MOVES[batch.state] if state != "pending"]
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
+    @moves_money
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
         form = DecisionForm(request.POST)
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
-        get_object_or_404(SettlementBatch, pk=batch_id)
+        batch = get_object_or_404(SettlementBatch, pk=batch_id)
         if form.is_valid():
-            self._decide(request, batch_id, **form.cleaned_data)
+            self._decide(request, batch, **form.cleaned_data)
         else:
             messages.error(request, "Nothing was decided: a decision and its reason are needed.")
         return redirect("admin:payments_settlementbatch_change", batch_id)
 
-    def _decide(self, request: HttpRequest, batch_id: UUID, *, decision: str, reason: str) -> None:
+    def _decide(self, request: HttpRequest, batch: SettlementBatch, *, decision: str, reason: str) -> None:
+        done = f"The batch is {decision}."
+        if decision in SUBMITTED:
+            kind = SUBMITTED[decision]
+            submit(request, lambda: staff_actions.batch_decision(batch, kind, reason=reason), done=done)
+            return
         try:
-            DECISIONS[decision](batch_id, reason=reason, actor=person_acting(request), now=timezone.now())
+            batch_decisions.reject(batch.pk, reason=reason, actor=person_acting(request), now=clock.now())
         except InvalidState as refused:
             messages.error(request, str(refused.detail))
         else:
-            messages.success(request, f"The batch is {decision}.")
+            messages.success(request, done)
 
     def statement(self, request: HttpRequest, batch_id: UUID) -> StreamingHttpResponse:
         if not self.has_view_permission(request):

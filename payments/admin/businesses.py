@@ -11,11 +11,11 @@ from payments.models import RailChoice, Tariff
 
 
 class TariffInline(ReadOnlyInline):
-    """What it has agreed; the latest row of a flow counts."""
+    """What it has agreed; the latest row of a flow and currency counts."""
 
     model = Tariff
     fields = (
-        "flow", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap", "steps",
+        "flow", "currency", "is_offered", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap", "steps",
         "valid_from", "agreed_by",
     )  # fmt: skip
     ordering = ("-id",)

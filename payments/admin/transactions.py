@@ -8,7 +8,6 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from merchants.admin import (
-    ReadOnlyAdmin,
     ReadOnlyInline,
     by_business_name,
     by_id,
@@ -16,6 +15,7 @@ from merchants.admin import (
     in_each_business,
 )
 from merchants.admin.base import CurrencyFilter
+from payments.admin.resolutions import ResolvableAdmin
 from payments.models import CardOperation, Transaction, Transition
 
 ACCOUNT_NUMBER, STAN, RRN = "[0-9]{10}", "[0-9]{6}", "[0-9]{12}"
@@ -52,7 +52,7 @@ def by_refund(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 
 
 @admin.register(Transaction)
-class TransactionAdmin(ReadOnlyAdmin):
+class TransactionAdmin(ResolvableAdmin):
     list_display = (
         "reference",
         "amount",
@@ -62,7 +62,14 @@ class TransactionAdmin(ReadOnlyAdmin):
         "response_code",
         "created_at",
     )
-    amounts = ("amount", "fee", "amount_captured", "amount_refunded", "amount_being_refunded")
+    amounts = (
+        "amount",
+        "fee",
+        "amount_captured",
+        "amount_refunded",
+        "amount_being_refunded",
+        "amount_returned",
+    )
     list_filter = (WaitsFilter, "status", "request_type", CurrencyFilter)
     list_select_related = ("business",)
     looks = (
@@ -86,7 +93,7 @@ class TransactionAdmin(ReadOnlyAdmin):
 
 
 @admin.register(CardOperation)
-class CardOperationAdmin(ReadOnlyAdmin):
+class CardOperationAdmin(ResolvableAdmin):
     list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
     amounts, currency = ("amount",), "transaction.currency"
     list_filter = ("kind", "status")

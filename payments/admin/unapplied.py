@@ -8,17 +8,17 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
-from merchants.admin.base import CurrencyFilter
-from merchants.callers import person_acting
-from merchants.errors import Problem
+from merchants.admin.base import CurrencyFilter, moves_money
+from payments.admin.submitting import submit
 from payments.banks import all_banks
-from payments.services import unapplied
+from payments.models import Proposal
+from payments.services import staff_actions
 from virtual_accounts.models import UnappliedMoney
 
+Action = Proposal.Action
 MAY_DECIDE = "virtual_accounts.change_unappliedmoney"
 
 
@@ -84,27 +84,28 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
             context |= {"credit_form": CreditForm(auto_id="credit_%s"), "return_form": ReturnForm()}
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
+    @moves_money
     def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, CreditForm(request.POST))
 
+    @moves_money
     def give_back(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, ReturnForm(request.POST))
 
     def _decide(self, request: HttpRequest, money_id: UUID, form: CreditForm) -> HttpResponse:
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
-        get_object_or_404(UnappliedMoney, pk=money_id)
+        money = get_object_or_404(UnappliedMoney, pk=money_id)
         if not form.is_valid():
             messages.error(request, f"Nothing was decided: look at {' and '.join(form.errors)}.")
         else:
-            self._carry_out(request, money_id, form)
+            self._submit(request, money, form)
         return redirect("admin:virtual_accounts_unappliedmoney_change", money_id)
 
-    def _carry_out(self, request: HttpRequest, money_id: UUID, form: CreditForm) -> None:
-        decide = unapplied.return_to_sender if isinstance(form, ReturnForm) else unapplied.credit
-        try:
-            money = decide(money_id, **form.cleaned_data, actor=person_acting(request), now=timezone.now())
-        except Problem as refused:
-            messages.error(request, str(refused.detail))
-        else:
-            messages.success(request, f"The money is {money.state}.")
+    def _submit(self, request: HttpRequest, money: UnappliedMoney, form: CreditForm) -> None:
+        kind = Action.RETURN_UNAPPLIED if isinstance(form, ReturnForm) else Action.CREDIT_UNAPPLIED
+        submit(
+            request,
+            lambda: staff_actions.unapplied_decision(money, kind, **form.cleaned_data),
+            done=f"The money is {'returned' if kind == Action.RETURN_UNAPPLIED else 'credited'}.",
+        )

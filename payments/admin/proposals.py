@@ -1,0 +1,172 @@
+"""Proposals of staff: listed, and confirmed or declined by a second person."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.views.decorators.http import require_POST
+
+from merchants import clock
+from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
+from merchants.admin.base import moves_money
+from merchants.callers import person_acting
+from merchants.errors import Problem
+from merchants.models import User
+from payments.models import Proposal
+from payments.services import proposals
+from payments.services.staff_actions import PERMISSIONS
+
+Action = Proposal.Action
+# The page of what a proposal is about.
+PAGES = {
+    Action.APPROVE_BATCH: "payments_settlementbatch",
+    Action.RELEASE_BATCH: "payments_settlementbatch",
+    Action.CREDIT_UNAPPLIED: "virtual_accounts_unappliedmoney",
+    Action.RETURN_UNAPPLIED: "virtual_accounts_unappliedmoney",
+    Action.REVERSE_PAYOUT: "payments_transaction",
+    Action.RESOLVE_TRANSACTION: "payments_transaction",
+    Action.RESOLVE_OPERATION: "payments_cardoperation",
+}
+
+
+class DeclineForm(forms.Form):
+    """Why a proposal is declined or withdrawn."""
+
+    reason = forms.CharField(max_length=255)
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Open proposals unless another state is chosen."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        decided = [state for state in Proposal.State.choices if state[0] != Proposal.State.OPEN]
+        return [*decided, ("all", "All")]
+
+    def choices(self, changelist: Any) -> Any:
+        first, *others = super().choices(changelist)
+        return [{**first, "display": "Open"}, *others]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        chosen = self.value()
+        if chosen == "all":
+            return queryset
+        if chosen in Proposal.State.values:
+            return queryset.filter(state=chosen)
+        return queryset.filter(state=Proposal.State.OPEN, expires_at__gt=clock.now())
+
+
+@admin.register(Proposal)
+class ProposalAdmin(ReadOnlyAdmin):
+    change_form_template = "admin/payments/proposal.html"
+    list_display = (
+        "created_at",
+        "action",
+        "business",
+        "amount",
+        "reason",
+        "proposed_by",
+        "expires_at",
+        "state",
+    )
+    amounts = ("amount",)
+    list_filter = (StateFilter, "action")
+    list_select_related = ("business", "proposed_by")
+    looks = (by_id(), by_id("target"), exactly("proposed_by__email__iexact"), by_business_name())
+    search_help_text = "Id of the proposal or of what it is about, e-mail address, or name of the business."
+    fields = (
+        "action", "subject", "business", "amount", "details", "reason", "evidence", "state", "proposed_by",
+        "created_at", "expires_at", "decided_by", "decided_at", "decision_reason",
+    )  # fmt: skip
+    readonly_fields = ("subject", "details")
+
+    @admin.display(description="about")
+    def subject(self, proposal: Proposal) -> str:
+        page = PAGES.get(Action(proposal.action))
+        if page is None:
+            return "—"
+        address = reverse(f"admin:{page}_change", args=[proposal.target])
+        return format_html('<a href="{}">{}</a>', address, proposal.target)
+
+    @admin.display(description="details")
+    def details(self, proposal: Proposal) -> str:
+        named = [f"{name.replace('_', ' ')}: {value}" for name, value in sorted(proposal.parameters.items())]
+        return ", ".join(named) or "—"
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            path(
+                f"<uuid:proposal_id>/{what}/",
+                self.admin_site.admin_view(require_POST(view)),
+                name=f"payments_proposal_{what}",
+            )
+            for what, view in (("confirm", self.confirm), ("decline", self.decline))
+        ] + super().get_urls()
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> HttpResponse:
+        proposal = kwargs.get("obj")
+        if isinstance(proposal, Proposal) and _may_decide(request, proposal) and _is_open(proposal):
+            is_own = proposal.proposed_by_id == request.user.pk
+            context |= {"decline_form": DeclineForm(), "may_confirm": not is_own}
+        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+
+    @moves_money
+    def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
+        _require_permission(request, proposal_id)
+        try:
+            proposals.confirm(
+                proposal_id,
+                user=cast("User", request.user),
+                actor=person_acting(request),
+                now=clock.now(),
+            )
+        except Problem as refused:
+            messages.error(request, str(refused.detail))
+        else:
+            messages.success(request, "Confirmed and done.")
+        return redirect("admin:payments_proposal_change", proposal_id)
+
+    @moves_money
+    def decline(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
+        _require_permission(request, proposal_id)
+        form = DeclineForm(request.POST)
+        if not form.is_valid():
+            messages.error(request, "Give a reason of at most 255 characters.")
+            return redirect("admin:payments_proposal_change", proposal_id)
+        try:
+            proposals.decline(
+                proposal_id,
+                user=cast("User", request.user),
+                reason=form.cleaned_data["reason"],
+                actor=person_acting(request),
+                now=clock.now(),
+            )
+        except Problem as refused:
+            messages.error(request, str(refused.detail))
+        else:
+            messages.success(request, "The proposal is closed. Nothing was done.")
+        return redirect("admin:payments_proposal_change", proposal_id)
+
+
+def _is_open(proposal: Proposal) -> bool:
+    return proposal.state == Proposal.State.OPEN and proposal.expires_at > clock.now()
+
+
+def _may_decide(request: HttpRequest, proposal: Proposal) -> bool:
+    return bool(request.user.has_perm(PERMISSIONS[proposal.action]))
+
+
+def _require_permission(request: HttpRequest, proposal_id: UUID) -> None:
+    if not _may_decide(request, get_object_or_404(Proposal, pk=proposal_id)):
+        raise PermissionDenied

@@ -1,0 +1,80 @@
+"""Unknown outcomes that no rail answers: resolved on the page of the transaction or operation."""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_POST
+
+from merchants.admin import ReadOnlyAdmin
+from merchants.admin.base import moves_money
+from payments.admin.submitting import submit
+from payments.models import CardOperation, Transaction
+from payments.services import resolutions, staff_actions
+
+MAY_RESOLVE = "payments.resolve_unknown"
+
+
+class ResolutionForm(forms.Form):
+    """What became of it, and how we know."""
+
+    outcome = forms.ChoiceField(choices=[("", "Choose"), ("succeeded", "Succeeded"), ("failed", "Failed")])
+    reason = forms.CharField(max_length=255)
+    evidence = forms.CharField(
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Statement line, ticket or message that shows it. No card numbers.",
+    )
+
+
+class ResolvableAdmin(ReadOnlyAdmin):
+    """Rows whose unknown outcome staff may resolve."""
+
+    change_form_template = "admin/payments/resolvable.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_resolve"
+        view = self.admin_site.admin_view(require_POST(self.resolve))
+        return [path("<uuid:subject_id>/resolve/", view, name=name), *super().get_urls()]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> HttpResponse:
+        subject = kwargs.get("obj")
+        if subject is not None and _is_unknown(subject) and request.user.has_perm(MAY_RESOLVE):
+            is_reversal = getattr(subject, "awaiting", "") == Transaction.Awaiting.REVERSAL
+            context |= {"resolution_form": ResolutionForm(), "is_reversal": is_reversal}
+        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+
+    @moves_money
+    def resolve(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
+        if not request.user.has_perm(MAY_RESOLVE):
+            raise PermissionDenied
+        subject: Any = get_object_or_404(self.model, pk=subject_id)
+        form = ResolutionForm(request.POST)
+        if form.is_valid():
+            wanted = form.cleaned_data
+            submit(
+                request,
+                lambda: staff_actions.resolution(
+                    subject,
+                    succeeded=wanted["outcome"] == "succeeded",
+                    reason=wanted["reason"],
+                    evidence=wanted["evidence"],
+                ),
+                done=f"Resolved as {wanted['outcome']}.",
+            )
+        else:
+            messages.error(request, "Nothing was resolved: outcome, reason and evidence are required.")
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", subject_id)
+
+
+def _is_unknown(subject: object) -> bool:
+    if isinstance(subject, CardOperation):
+        return subject.status == CardOperation.Status.PENDING
+    return isinstance(subject, Transaction) and resolutions.is_unknown(subject)

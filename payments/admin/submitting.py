@@ -1,0 +1,89 @@
+"""What pages of the administration share whose forms move money: performed at once, or proposed (four eyes)."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
+
+from merchants import clock
+from merchants.admin import ReadOnlyAdmin
+from merchants.admin.base import moves_money
+from merchants.callers import person_acting
+from merchants.errors import Problem
+from merchants.models import User
+from payments.models import Proposal
+from payments.services import proposals
+from payments.services.staff_actions import StaffAction
+
+
+def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> bool:
+    """Submit an action and report to the person what happened; return False where it was refused."""
+    try:
+        proposal = _submit(request, make())
+    except Problem as refused:
+        messages.error(request, str(refused.detail))
+        return False
+    if proposal is None:
+        messages.success(request, done)
+    else:
+        _report(request, proposal)
+    return True
+
+
+def _submit(request: HttpRequest, action: StaffAction) -> Proposal | None:
+    return proposals.submit(
+        action, user=cast("User", request.user), actor=person_acting(request), now=clock.now()
+    )
+
+
+def _report(request: HttpRequest, proposal: Proposal) -> None:
+    address = reverse("admin:payments_proposal_change", args=[proposal.pk])
+    link = format_html('<a href="{}">proposal</a>', address)
+    messages.success(request, format_html("Your {} awaits another person's confirmation.", link))
+
+
+class SubmittedRowAdmin(ReadOnlyAdmin):
+    """Rows that staff add by an action that moves money."""
+
+    def action_of(self, obj: Any, form: Any) -> StaffAction:
+        """Return the action that the form asks for."""
+        raise NotImplementedError
+
+    def added_row(self, obj: Any) -> Model:
+        """Return the row that the action has written."""
+        raise NotImplementedError
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
+        return admin.ModelAdmin.has_add_permission(self, request)
+
+    @moves_money
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        try:
+            return super().add_view(request, form_url, extra_context)
+        except Problem as refused:
+            messages.error(request, str(refused.detail))
+            return redirect(request.get_full_path())
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: ARG002, FBT001
+        obj.proposal = _submit(request, self.action_of(obj, form))
+        if obj.proposal is None:
+            obj.pk = self.added_row(obj).pk
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Log what was added. The audit trail has the proposal."""
+        return super().log_addition(request, obj, message) if obj.proposal is None else None
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        if obj.proposal is None:
+            return super().response_add(request, obj, post_url_continue)
+        _report(request, obj.proposal)
+        return redirect("admin:payments_proposal_change", obj.proposal.pk)

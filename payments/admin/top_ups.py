@@ -1,0 +1,28 @@
+"""Entries of the ledger: looked up; adding one is a top-up."""
+
+from typing import Any
+
+from django.contrib import admin
+
+from ledger import admin as ledger
+from ledger.models import Entry
+from payments.admin.submitting import SubmittedRowAdmin
+from payments.services import staff_actions
+from payments.services.staff_actions import StaffAction
+
+
+@admin.register(Entry)
+class EntryAdmin(SubmittedRowAdmin, ledger.EntryAdmin):
+    """Adding an entry fills a wallet."""
+
+    def action_of(self, obj: Entry, form: Any) -> StaffAction:
+        return staff_actions.top_up(
+            business=obj.business,
+            currency=obj.currency,
+            amount=form.cleaned_data["amount"],
+            cause=obj.cause,
+            reason=obj.note,
+        )
+
+    def added_row(self, obj: Entry) -> Entry:
+        return Entry.objects.get(kind=Entry.Kind.TOP_UP, cause=obj.cause)

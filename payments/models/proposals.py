@@ -1,0 +1,94 @@
+"""Proposals: actions of staff that move money, which a second person confirms."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from merchants.models import Business, User
+
+
+class ProposalQuerySet(models.QuerySet["Proposal"]):
+    def open(self, *, at: datetime) -> ProposalQuerySet:
+        """Return what can still be confirmed."""
+        return self.filter(state=Proposal.State.OPEN, expires_at__gt=at)
+
+    def overdue(self, *, at: datetime) -> ProposalQuerySet:
+        return self.filter(state=Proposal.State.OPEN, expires_at__lte=at)
+
+
+class Proposal(models.Model):
+    """An action that one of our staff proposes and another confirms or declines. Amounts are minor units."""
+
+    class Action(models.TextChoices):
+        """What is proposed; beside it, what `target` is the id of."""
+
+        TOP_UP = "top_up", "Top up a wallet"  # the form that asked for it
+        APPROVE_BATCH = "approve_batch", "Approve a settlement batch"  # the batch
+        RELEASE_BATCH = "release_batch", "Release a settlement batch"  # the batch
+        CREDIT_UNAPPLIED = "credit_unapplied", "Credit an unapplied transfer"  # the unapplied money
+        RETURN_UNAPPLIED = "return_unapplied", "Return an unapplied transfer"  # the unapplied money
+        REVERSE_PAYOUT = "reverse_payout", "Reverse a payout"  # the transaction
+        RESOLVE_TRANSACTION = "resolve_transaction", "Resolve an unknown transaction"  # the transaction
+        RESOLVE_OPERATION = "resolve_operation", "Resolve an unknown operation"  # the operation
+
+    class State(models.TextChoices):
+        OPEN = "open"  # awaits a second person
+        CONFIRMED = "confirmed"  # and performed; final
+        DECLINED = "declined"  # or withdrawn by the proposer; final
+        EXPIRED = "expired"  # final
+
+    id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
+    action = models.CharField(max_length=20, choices=Action.choices)
+    target = models.UUIDField()
+    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    currency = models.CharField(max_length=3)
+    amount = models.BigIntegerField()
+    parameters = models.JSONField(default=dict)  # plain text by name, never a secret
+    reason = models.CharField(max_length=255)
+    evidence = models.CharField(max_length=2000, blank=True)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
+    proposed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    decided_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    decision_reason = models.CharField(max_length=255, blank=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True)
+
+    objects: ClassVar = ProposalQuerySet.as_manager()
+
+    class Meta:
+        permissions: ClassVar = [("resolve_unknown", "Can resolve outcomes that no rail answers")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["target"], condition=Q(state="open"), name="one_open_proposal_per_target"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "confirmed", "declined", "expired"]),
+                name="known_proposal_state",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="confirmed")
+                | Q(decided_by__isnull=False) & ~Q(decided_by=F("proposed_by")),
+                name="a_second_person_confirms",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="open", decided_at__isnull=True)
+                | ~Q(state="open") & Q(decided_at__isnull=False),
+                name="only_decided_proposals_have_decided_at",
+            ),
+            models.CheckConstraint(condition=Q(amount__gte=0), name="proposed_amount_is_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_action_display()}: {self.target}"
+
+    def decide(self, state: Proposal.State, *, by: User | None, reason: str, now: datetime) -> None:
+        """Record the decision about an open proposal that the caller has locked."""
+        self.state, self.decided_by, self.decision_reason, self.decided_at = state, by, reason, now
+        self.save(update_fields=["state", "decided_by", "decision_reason", "decided_at"])

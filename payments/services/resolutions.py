@@ -1,0 +1,126 @@
+"""Unknown outcomes that no rail will answer, resolved by staff as succeeded or failed.
+
+A resolution takes the same path as the rail's own answer: the same transitions, entries and events. An answer that
+arrives afterwards finds the outcome final and changes nothing.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from merchants import audit
+from merchants.audit import Actor
+from payments.models import CardOperation, InvalidState, Transaction
+from payments.outcomes import COMPLETED, REVERSED, UNSPECIFIED_FAILURE, Outcome, payout_failure
+from payments.rails.protocol import RailAnswer
+from payments.services import finishing, operations
+from payments.services.finishing import Cause
+from payments.services.intents import lock
+
+Awaiting = Transaction.Awaiting
+
+
+class OutcomeKnown(InvalidState):
+    """The rail has answered, or another person has resolved it."""
+
+    default_detail = "Its outcome is known: there is nothing to resolve."
+
+
+@database.atomic
+def resolve_transaction(
+    transaction_id: UUID, *, succeeded: bool, reason: str, evidence: str, actor: Actor, now: datetime
+) -> Transaction:
+    """Resolve a payment, card check or payout that awaits its rail, or the reversal of an authorisation.
+
+    Where the reversal is unknown, `succeeded` is the reversal's: the payment fails. If the reversal failed, the
+    charge stands and the payment succeeds.
+
+    :raises OutcomeKnown: it awaits no answer of a rail.
+    """
+    transaction = lock(transaction_id)
+    awaited = transaction.awaiting
+    if not is_unknown(transaction):
+        raise OutcomeKnown
+    if awaited == Awaiting.REVERSAL and succeeded:
+        finishing.finish(transaction, REVERSED, cause=Cause.STAFF, now=now)
+    else:
+        took_place = succeeded != (awaited == Awaiting.REVERSAL)
+        outcome = COMPLETED if took_place else _failure_of(transaction)
+        finishing.apply_resolution(transaction, RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now)
+    _record(
+        transaction,
+        target=transaction.pk,
+        before={"status": Transaction.Status.PENDING.value, "awaiting": str(awaited)},
+        after={"status": str(transaction.status), "resolved_as": _words(succeeded=succeeded)}
+        | {"reason": reason, "evidence": evidence},
+        actor=actor,
+        now=now,
+    )
+    return transaction
+
+
+@database.atomic
+def resolve_operation(
+    operation_id: UUID, *, succeeded: bool, reason: str, evidence: str, actor: Actor, now: datetime
+) -> CardOperation:
+    """Resolve a capture, void or refund.
+
+    :raises OutcomeKnown: it is not pending.
+    """
+    transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
+    if not CardOperation.objects.filter(pk=operation_id, status=CardOperation.Status.PENDING).exists():
+        raise OutcomeKnown
+    outcome = COMPLETED if succeeded else UNSPECIFIED_FAILURE_BY_STAFF
+    operation = operations.apply_answer(
+        operation_id=operation_id, answer=RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now
+    )
+    _record(
+        transaction,
+        target=operation.pk,
+        before={"status": CardOperation.Status.PENDING.value, "kind": str(operation.kind)},
+        after={"status": str(operation.status), "resolved_as": _words(succeeded=succeeded)}
+        | {"reason": reason, "evidence": evidence},
+        actor=actor,
+        now=now,
+    )
+    return operation
+
+
+def is_unknown(transaction: Transaction) -> bool:
+    return transaction.awaiting in {Awaiting.RAIL, Awaiting.REVERSAL}
+
+
+# No gateway said so: its code and recommendation stay empty.
+UNSPECIFIED_FAILURE_BY_STAFF = Outcome(UNSPECIFIED_FAILURE.code, UNSPECIFIED_FAILURE.summary)
+
+
+def _failure_of(transaction: Transaction) -> Outcome:
+    if transaction.request_type == Transaction.RequestType.PAYOUT:
+        failed = payout_failure("")
+        return Outcome(failed.code, failed.summary)
+    return UNSPECIFIED_FAILURE_BY_STAFF
+
+
+def _words(*, succeeded: bool) -> str:
+    return "succeeded" if succeeded else "failed"
+
+
+def _record(
+    transaction: Transaction,
+    *,
+    target: UUID,
+    before: dict[str, str],
+    after: dict[str, str],
+    actor: Actor,
+    now: datetime,
+) -> None:
+    audit.record(
+        action="unknown.resolved",
+        actor=actor,
+        business=transaction.business,
+        target=str(target),
+        before=before,
+        after=after,
+        now=now,
+    )

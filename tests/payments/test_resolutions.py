@@ -1,0 +1,248 @@
+"""Unknown outcomes that no rail answers, resolved by staff."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from ledger.invariants import check
+from ledger.models import Account
+from merchants.models import AuditEntry
+from payments.invariants import INVARIANTS
+from payments.models import CardOperation, Proposal, Transaction, Transition
+from payments.outcomes import COMPLETED, DO_NOT_HONOUR
+from payments.rails.protocol import RailAnswer
+from payments.services import finishing, operations
+from payments.services.requery import ask, requery, unanswered
+from tests import orders
+from tests.dashboard.people import signed_in
+from tests.factories import UserFactory
+from tests.transactions import authorised_payment, captured_payment
+from tests.wallets import fill_wallet
+from tests.webhooks.rows import make_endpoint
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db
+
+FORM = {"outcome": "succeeded", "reason": "Bank confirmed", "evidence": "Statement of 1 March, line 7"}
+
+
+@pytest.fixture
+def staff(db):
+    person = UserFactory(email="staff@example.com", is_staff=True, is_superuser=True)
+    return signed_in(person, client=Client())
+
+
+def resolve(client, subject, outcome="succeeded", **changes):
+    address = f"/admin/payments/{subject._meta.model_name}/{subject.pk}/resolve/"
+    answer = client.post(address, FORM | {"outcome": outcome} | changes, follow=True)
+    subject.refresh_from_db()
+    return answer.content.decode()
+
+
+def assert_ledger_holds():
+    assert [one.invariant.name for one in check(INVARIANTS) if not one.holds] == []
+
+
+def balance(business, kind="wallet"):
+    return Account.objects.get(business=business, kind=kind, currency="NGN").balance
+
+
+@pytest.fixture
+def payout(ada, api):
+    """A payout whose bank never answers."""
+    fill_wallet(ada.business, 1_000_000)
+    make_endpoint(business=ada.business)
+    order = orders.payout(amount=100_000)
+    order["customer"]["account_number"] = "0000000097"
+    shown = api.post("/api/payments", order).json()
+    assert shown["status"] == "pending"
+    return Transaction.objects.get(pk=shown["id"])
+
+
+@pytest.fixture
+def refund(ada, api, settings):
+    settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+    payment = captured_payment(business=ada.business, now=timezone.now())
+    finishing.apply_answer(
+        payment, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
+    )
+    api.post(f"/api/payments/{payment.reference}/refunds", {"reference": "rf", "amount": 20_000})
+    return CardOperation.objects.get(status="pending")
+
+
+class TestPayout:
+    def test_resolved_as_succeeded_is_booked_like_the_banks_answer(self, staff, payout, ada):
+        page = staff.get(f"/admin/payments/transaction/{payout.pk}/change/").content.decode()
+        assert "Resolve outcome" in page
+
+        assert "Resolved as succeeded." in resolve(staff, payout)
+
+        assert (payout.status, payout.response_code, payout.fee) == ("success", "10000", 1_000)
+        assert balance(ada.business) == 1_000_000 - 101_000
+        assert Transition.objects.filter(transaction=payout, after="success", cause="staff").exists()
+        assert Delivery.objects.get().event == "payout.success"
+        assert_ledger_holds()
+
+    def test_resolved_as_failed_gives_the_money_back(self, staff, payout, ada):
+        resolve(staff, payout, "failed")
+
+        assert (payout.status, payout.response_code, payout.gateway_code) == ("failed", "20030", "")
+        assert payout.response_summary == "Payment failed"
+        assert balance(ada.business) == 1_000_000
+        assert_ledger_holds()
+
+    def test_late_answer_changes_nothing(self, staff, payout, ada):
+        (stale,) = unanswered()
+        resolve(staff, payout, "failed")
+
+        (asked,) = ask([stale])
+
+        payout.refresh_from_db()
+        assert asked.is_answered
+        assert (payout.status, balance(ada.business)) == ("failed", 1_000_000)
+        assert_ledger_holds()
+
+    def test_is_audited_with_reason_and_evidence(self, staff, payout):
+        resolve(staff, payout)
+
+        entry = AuditEntry.objects.get(action="unknown.resolved")
+        assert (entry.actor, entry.target) == ("staff@example.com", str(payout.pk))
+        assert entry.after["reason"] == FORM["reason"]
+        assert entry.after["evidence"] == FORM["evidence"]
+        assert (entry.before["status"], entry.after["status"]) == ("pending", "success")
+
+    @pytest.mark.parametrize("missing", ["outcome", "reason", "evidence"])
+    def test_needs_outcome_reason_and_evidence(self, staff, payout, missing):
+        shown = resolve(staff, payout, **{"outcome": "failed", missing: ""})
+
+        assert "Nothing was resolved" in shown
+        assert payout.status == "pending"
+
+    def test_known_outcome_cannot_be_resolved(self, staff, payout):
+        resolve(staff, payout)
+
+        assert "Its outcome is known" in resolve(staff, payout, "failed")
+        assert payout.status == "success"
+
+    def test_needs_the_permission(self, payout):
+        person = UserFactory(email="looks@example.com", is_staff=True)
+        client = signed_in(person, client=Client())
+
+        address = f"/admin/payments/transaction/{payout.pk}/resolve/"
+        assert client.post(address, FORM).status_code == 403
+
+    def test_needs_a_second_person_where_four_eyes_is_on(self, staff, payout, settings):
+        settings.FOUR_EYES = True
+        second = signed_in(
+            UserFactory(email="second@example.com", is_staff=True, is_superuser=True), client=Client()
+        )
+
+        resolve(staff, payout)
+        assert payout.status == "pending"
+        proposal = Proposal.objects.get()
+        assert (proposal.evidence, proposal.parameters) == (FORM["evidence"], {"outcome": "succeeded"})
+        second.post(f"/admin/payments/proposal/{proposal.pk}/confirm/")
+
+        payout.refresh_from_db()
+        assert payout.status == "success"
+
+    def test_answer_that_comes_before_the_confirmation_wins(self, staff, payout, settings):
+        settings.FOUR_EYES = True
+        second = signed_in(
+            UserFactory(email="second@example.com", is_staff=True, is_superuser=True), client=Client()
+        )
+        resolve(staff, payout, "failed")
+        list(requery(unanswered()))
+
+        shown = second.post(
+            f"/admin/payments/proposal/{Proposal.objects.get().pk}/confirm/", follow=True
+        ).content.decode()
+
+        payout.refresh_from_db()
+        assert "Its outcome is known" in shown
+        assert payout.status == "success"
+
+
+class TestOperation:
+    @pytest.fixture
+    def authorised(self, ada, api, settings):
+        """Return a function that opens a capture or void of an authorised payment, and leaves it unanswered."""
+
+        def start(kind):
+            payment = authorised_payment(business=ada.business, now=timezone.now())
+            settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+            api.post(f"/api/payments/{payment.reference}/{kind}")
+            return payment
+
+        return start
+
+    @pytest.mark.parametrize(
+        ("outcome", "refunded", "status"), [("succeeded", 20_000, "success"), ("failed", 0, "failed")]
+    )
+    def test_refund_is_booked_like_the_acquirers_answer(self, staff, refund, outcome, refunded, status):
+        page = staff.get(f"/admin/payments/cardoperation/{refund.pk}/change/").content.decode()
+        assert "Resolve outcome" in page
+
+        resolve(staff, refund, outcome)
+
+        payment = refund.transaction
+        assert refund.status == status
+        assert (payment.amount_refunded, payment.amount_being_refunded) == (refunded, 0)
+        assert_ledger_holds()
+
+    def test_late_answer_changes_nothing(self, staff, refund):
+        resolve(staff, refund)
+
+        operations.apply_answer(
+            operation_id=refund.pk,
+            answer=RailAnswer(outcome=DO_NOT_HONOUR),
+            cause=Transition.Cause.REQUERY,
+            now=timezone.now(),
+        )
+
+        refund.refresh_from_db()
+        assert refund.status == "success"
+        assert refund.transaction.amount_refunded == 20_000
+
+    @pytest.mark.parametrize(
+        ("kind", "outcome", "status"),
+        [
+            ("capture", "succeeded", "success"),
+            ("capture", "failed", "pending"),
+            ("void", "succeeded", "failed"),
+            ("void", "failed", "pending"),
+        ],
+    )
+    def test_capture_and_void_end_the_authorisation_if_they_succeeded(
+        self, staff, authorised, kind, outcome, status
+    ):
+        payment = authorised(kind)
+
+        resolve(staff, CardOperation.objects.get(), outcome)
+
+        payment.refresh_from_db()
+        assert payment.status == status
+        assert_ledger_holds()
+
+
+class TestReversal:
+    @pytest.fixture
+    def payment(self, ada, settings):
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        payment = captured_payment(business=ada.business, now=timezone.now())
+        now = timezone.now()
+        payment.await_reversal(query_at=now, cause=Transition.Cause.REQUERY, now=now)
+        return payment
+
+    @pytest.mark.parametrize(("outcome", "status"), [("succeeded", "failed"), ("failed", "success")])
+    def test_payment_fails_if_reversed_and_succeeds_if_the_charge_stands(
+        self, staff, payment, outcome, status
+    ):
+        page = staff.get(f"/admin/payments/transaction/{payment.pk}/change/").content.decode()
+        assert "has not confirmed that it reversed" in page
+
+        resolve(staff, payment, outcome)
+
+        assert payment.status == status
+        assert payment.amount_captured == (payment.amount if status == "success" else 0)
+        assert_ledger_holds()
