@@ -1,15 +1,14 @@
 """Scheduled work of the payments app. Each looks into the database for what is due."""
 
 from celery import shared_task
-from django.utils import timezone
 
+from merchants import clock
 from payments.services import days, expiry, requery
 
 
 @shared_task(name="payments.expire_due")
 def expire_due() -> None:
-    now = timezone.now()
-    for _ in expiry.expire(expiry.overdue(now=now), now=now):
+    for _ in expiry.expire(expiry.overdue(now=clock.database_now())):
         pass
     for _ in expiry.expire_sessions():
         pass
@@ -17,12 +16,11 @@ def expire_due() -> None:
 
 @shared_task(name="payments.requery_due")
 def requery_due() -> None:
-    now = timezone.now()
-    for _ in requery.requery(requery.unanswered(due_at=now), now=now):
+    for _ in requery.requery_due():
         pass
 
 
 @shared_task(name="payments.roll_up_days")
 def roll_up_days() -> None:
-    for _ in days.roll_up(now=timezone.now()):
+    for _ in days.roll_up(now=clock.now()):
         pass

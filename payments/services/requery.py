@@ -1,26 +1,44 @@
-"""Unknown outcomes: ask the rail again, at growing intervals, until it gives a definite answer."""
+"""Unknown outcomes: ask the rail again, at growing intervals, until it gives a definite answer.
 
-from collections.abc import Iterator
+A run leases what is due, asks the rails at the same time, a few questions per rail, and applies each answer as it
+comes. A rail that hangs delays its own questions only, and no run waits for it: see decision 0050.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
-from django.db.models import Q
 
+from merchants.clock import database_now
 from payments.models import AlreadyMoved, CardOperation, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
-from payments.services import authorisation_reversals, finishing, operations
-from payments.services.connectors import acquirer_of, bank_of
+from payments.services import (
+    authorisation_reversals,
+    finishing,
+    operations,
+    query_leases,
+    rail_calls,
+    rail_silences,
+)
+from payments.services.connectors import acquirer_finder, bank_finder
 from payments.services.finishing import Cause
 from payments.services.orders import card_order, operation_order, payout_order
+from payments.services.query_leases import Lane, Unanswered, lane_of, unanswered
+from payments.services.rail_calls import Question, Reply, Round
+
+__all__ = ["INTERVALS", "Asked", "ask", "requery", "requery_due", "unanswered"]
 
 log = structlog.get_logger("sluice.requery")
 
-Unanswered: TypeAlias = Transaction | CardOperation
+Clock = Callable[[], datetime]
 
 # The wait before each further question. The last one repeats: nothing is ever failed on a guess.
 INTERVALS = (
@@ -32,8 +50,10 @@ INTERVALS = (
     timedelta(hours=4),
     timedelta(hours=12),
 )
-# So many that could not be written down are the database's trouble and not a row's: the rest waits for the next run.
+# So many answers that could not be stored are the database's fault and not a row's: the rest waits for the next run.
 MISSES = 3
+PLACE_INTERVAL = 0.05  # seconds between two looks for a free place
+RUN_TIME = 1.0  # seconds that the schedule's run collects answers; it must not keep other tasks waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,81 +64,252 @@ class Asked:
     is_answered: bool
 
 
-def unanswered(*, due_at: datetime | None = None) -> list[Unanswered]:
-    """Return everything whose outcome is unknown; only what is due at a moment, where one is given."""
-    due = Q() if due_at is None else Q(next_query_at__lte=due_at)
-    transactions = Transaction.objects.unanswered().filter(due).select_related("business", "challenge")
-    pending = CardOperation.objects.filter(due, status=CardOperation.Status.PENDING)
-    return [
-        *transactions.order_by("next_query_at"),
-        *pending.select_related("transaction__business").order_by("next_query_at"),
-    ]
+def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
+    """Ask about what is due, until nothing is or the run's time is over."""
+    now = clock()
+    silent = rail_silences.silent_lanes()
+    early = [lane for lane in _lanes_named(silent) if rail_silences.may_probe(lane, now=now)]
+    source = _DueQuestions(early=early, clock=clock)
+    lanes = [*query_leases.lanes_due(at=now), *early]
+    yield from _Run(source.take, lanes, clock=clock, silent=silent).run(until=time.monotonic() + RUN_TIME)
 
 
-def requery(subjects: list[Unanswered], *, now: datetime) -> Iterator[Asked]:
-    """Ask the rail about each, and apply what it says. One at a time, outside every database transaction.
+def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
+    """Ask about these, due or not, unless another process does so at the moment. Wait for every answer."""
+    waiting = _by_lane(subjects)
 
-    What the database cannot take now stays due: only a rail that says nothing is asked more seldom.
-    """
-    misses = 0
-    for subject in subjects:
+    def take(lane: Lane, limit: int) -> list[Unanswered]:
+        leased: list[Unanswered] = []
+        while waiting[lane] and len(leased) < limit:
+            keys = [waiting[lane].pop(0).pk for _ in range(min(limit, len(waiting[lane])))]
+            leased += query_leases.lease(lane, limit=limit, at=clock(), among=keys)
+        return leased
+
+    yield from _Run(take, list(waiting), clock=clock, silent=rail_silences.silent_lanes()).run()
+
+
+def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
+    """Ask about these, which the caller has leased. Wait for every answer."""
+    waiting = _by_lane(subjects)
+
+    def take(lane: Lane, limit: int) -> list[Unanswered]:
+        taken, waiting[lane] = waiting[lane][:limit], waiting[lane][limit:]
+        return taken
+
+    yield from _Run(take, list(waiting), clock=clock, silent=rail_silences.silent_lanes()).run()
+
+
+class _DueQuestions:
+    """Leases of what is due; of a lane that is to be probed, one question that is not."""
+
+    def __init__(self, *, early: list[Lane], clock: Clock) -> None:
+        self._early = set(early)
+        self._clock = clock
+
+    def take(self, lane: Lane, limit: int) -> list[Unanswered]:
+        now = self._clock()
+        leased = query_leases.lease(lane, limit=limit, at=now, due_at=now)
+        if not leased and lane in self._early:
+            leased = query_leases.lease(lane, limit=1, at=now)
+        self._early.discard(lane)
+        return leased
+
+
+class _Run:
+    """One run: the lanes that may have more questions, and the answers that are awaited."""
+
+    def __init__(
+        self,
+        take: Callable[[Lane, int], list[Unanswered]],
+        lanes: list[Lane],
+        *,
+        clock: Clock,
+        silent: set[str],
+    ) -> None:
+        self._take = take
+        self._open = dict.fromkeys(lanes)
+        self._clock = clock
+        self._silent = silent
+        self._round = Round(late=self._handle_late)
+        self._misses = 0
+
+    def run(self, *, until: float = float("inf")) -> Iterator[Asked]:
+        """Ask and yield what was answered, or not; `until` is a moment of the monotonic clock."""
         try:
-            is_answered = _ask_again(subject, now=now)
+            while self._misses < MISSES:
+                if time.monotonic() < until:
+                    self._fill_lanes()
+                if self._round.waiting_for == 0:
+                    if not self._open or until < float("inf"):
+                        break
+                    time.sleep(PLACE_INTERVAL)  # another run in this process holds all places of the lane
+                    continue
+                reply = self._round.next(timeout=_seconds_to(until))
+                if reply is None:
+                    break
+                yield from self._handle(reply)
+        finally:
+            for reply in self._round.close():
+                self._forgo(reply) if self._misses == MISSES else self._handle_late(reply)
+
+    def _fill_lanes(self) -> None:
+        for lane in list(self._open):
+            free = rail_calls.places.take(lane)
+            if not free:
+                continue
+            started = 0
+            try:
+                subjects = self._take(lane, free)
+                for subject in subjects:
+                    started += self._start(subject, lane)
+            finally:
+                rail_calls.places.give_back(lane, free - started)
+            if len(subjects) < free:
+                del self._open[lane]
+
+    def _start(self, subject: Unanswered, lane: Lane) -> bool:
+        try:
+            call = _question(subject, now=self._clock())
+        except Exception:
+            log.exception("question not built", id=str(subject.pk))
+            _ask_later(subject, now=self._clock())
+            return False
+        self._round.start(Question(subject, lane, call))
+        return True
+
+    def _handle(self, reply: Reply) -> Iterator[Asked]:
+        """Apply an answer, or start the second question of a subject."""
+        subject, lane = reply.question.subject, reply.question.lane
+        try:
+            if isinstance(reply.error, CannotTell):
+                call = _begin_reversal(subject, now=self._clock())
+                rail_calls.places.take_one_more(lane)
+                self._round.start(Question(subject, lane, call))
+                return
+            is_answered = self._settle(reply)
+        except AlreadyMoved:
+            is_answered = True  # another process was first
         except (OperationalError, InterfaceError) as error:
-            log.warning("the database is away", id=str(subject.pk), error=type(error).__name__)
+            log.warning("database unavailable", id=str(subject.pk), error=type(error).__name__)
+            self._misses += 1
             is_answered = False
-            misses += 1
+            self._forgo(reply)
         yield Asked(subject, is_answered=is_answered)
-        if misses == MISSES:
-            return
 
-
-def _ask_again(subject: Unanswered, *, now: datetime) -> bool:
-    try:
-        is_answered = _ask_and_apply(subject, now=now)
-    except AlreadyMoved:
-        is_answered = True  # somebody else was first
-    except (AnswerLost, RailUnavailable):
-        is_answered = False
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception as error:
-        # Whatever is wrong with this one, the others must be asked too. What a database error says stays
-        # out of the log: it may quote a row's values.
-        log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
-        is_answered = False
-    if not is_answered:
-        _ask_later(subject, now=now)
-    return is_answered
-
-
-def _ask_and_apply(subject: Unanswered, *, now: datetime) -> bool:
-    if isinstance(subject, CardOperation):
-        return _ask_about_operation(subject, now=now)
-    if subject.request_type == Transaction.RequestType.PAYOUT:
-        return _apply(subject, bank_of(subject).query(payout_order(subject)), now=now)
-    acquirer = acquirer_of(subject)
-    if subject.awaiting == Transaction.Awaiting.RAIL:
+    def _handle_late(self, reply: Reply) -> None:
+        """Apply an answer that the run did not wait for, with the second question if there is one."""
+        question = reply.question
         try:
-            return _apply(subject, acquirer.query(_passed_order(subject)), now=now)
-        except CannotTell:
-            pass  # then it is undone
-    authorisation_reversals.reverse(subject, acquirer=acquirer, now=now)
+            if isinstance(reply.error, CannotTell):
+                call = _begin_reversal(question.subject, now=self._clock())
+                reply = _call(Question(question.subject, question.lane, call))
+            self._settle(reply)
+        except AlreadyMoved:
+            pass  # another process was first
+        except (OperationalError, InterfaceError) as error:
+            log.warning("database unavailable", id=str(question.subject.pk), error=type(error).__name__)
+            self._forgo(reply)
+
+    def _settle(self, reply: Reply) -> bool:
+        """Store what a reply says; return whether the outcome is known now."""
+        subject, now = reply.question.subject, self._clock()
+        self._note_silence(reply, now=now)
+        is_answered = False
+        try:
+            is_answered = _apply(subject, reply.result(), now=now)
+        except (AlreadyMoved, OperationalError, InterfaceError):
+            raise
+        except (AnswerLost, RailUnavailable):
+            pass
+        except Exception as error:
+            # Whatever is wrong with this one, the others must be asked too. What a database error says stays
+            # out of the log: it may quote a row's values.
+            log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
+        if not is_answered:
+            _ask_later(subject, now=now)
+        return is_answered
+
+    def _note_silence(self, reply: Reply, *, now: datetime) -> None:
+        lane = reply.question.lane
+        if isinstance(reply.error, AnswerLost | RailUnavailable):
+            if str(lane) in self._silent:
+                return
+            rail_silences.note_silence(lane, now=now)
+            self._silent.add(str(lane))
+        elif reply.error is None and str(lane) in self._silent:
+            self._silent.discard(str(lane))
+            brought = rail_silences.end_silence(lane, now=now)
+            log.info("rail answers again", lane=str(lane), brought_forward=brought)
+            if brought:
+                self._open[lane] = None
+
+    def _forgo(self, reply: Reply) -> None:
+        """Leave a subject due, for the database could not store its answer."""
+        with suppress(DatabaseError):  # it ends in time
+            query_leases.release(reply.question.subject)
+
+
+def _question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
+    """Return the call that asks about a subject. It needs no database."""
+    if isinstance(subject, CardOperation):
+        return _operation_question(subject)
+    if subject.request_type == Transaction.RequestType.PAYOUT:
+        bank, may_repeat = bank_finder(subject), now - subject.created_at < _bank_memory()
+        transfer = payout_order(subject, may_be_repeated=may_repeat)
+        return lambda: bank().query(transfer)
+    acquirer = acquirer_finder(subject)
+    if subject.awaiting == Transaction.Awaiting.REVERSAL:
+        undone = card_order(subject)
+        return lambda: acquirer().reverse(undone, is_repeat=True)
+    order = _passed_order(subject)
+    return lambda: acquirer().query(order)
+
+
+def _operation_question(operation: CardOperation) -> Callable[[], Any]:
+    acquirer = acquirer_finder(operation.transaction)
+    order, asked = card_order(operation.transaction), operation_order(operation)
+    if operation.is_unsent:
+        return lambda: acquirer().operate(order, asked)
+    return lambda: acquirer().query_operation(order, asked)
+
+
+def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
+    """Record that an authorisation is being reversed; return the call that does so.
+
+    :raises AlreadyMoved: its answer came after all
+    """
+    if isinstance(subject, CardOperation):
+        raise TypeError("only authorisations are reversed")
+    authorisation_reversals.begin(subject, now=now)
+    order, acquirer = card_order(subject), acquirer_finder(subject)
+    return lambda: acquirer().reverse(order, is_repeat=False)
+
+
+def _call(question: Question) -> Reply:
+    try:
+        return Reply(question, answer=question.call())
+    except Exception as error:  # noqa: BLE001  (it is handled like any reply)
+        return Reply(question, error=error)
+
+
+def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> bool:
+    """Apply what a rail said; return whether it was definite. A confirmed reversal says nothing more."""
+    if isinstance(subject, CardOperation):
+        return _apply_to_operation(subject, answer, now=now)
+    if subject.awaiting == Transaction.Awaiting.REVERSAL:
+        authorisation_reversals.finish(subject, now=now)
+        return True
+    if answer is None or not answer.is_definite:
+        return False
+    finishing.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
     return True
 
 
-def _apply(transaction: Transaction, answer: RailAnswer, *, now: datetime) -> bool:
-    if answer.is_definite:
-        finishing.apply_answer(transaction, answer, cause=Cause.REQUERY, now=now)
-    return answer.is_definite
-
-
-def _ask_about_operation(operation: CardOperation, *, now: datetime) -> bool:
-    order, asked = card_order(operation.transaction), operation_order(operation)
-    answer = acquirer_of(operation.transaction).query_operation(order, asked)
-    if answer.is_definite:
-        operations.apply_answer(operation_id=operation.pk, answer=answer, cause=Cause.REQUERY, now=now)
-    return answer.is_definite
+def _apply_to_operation(operation: CardOperation, answer: RailAnswer | None, *, now: datetime) -> bool:
+    if answer is None or not answer.is_definite:
+        return False
+    operations.apply_answer(operation_id=operation.pk, answer=answer, cause=Cause.REQUERY, now=now)
+    return True
 
 
 def _passed_order(transaction: Transaction) -> CardOrder:
@@ -130,6 +321,26 @@ def _passed_order(transaction: Transaction) -> CardOrder:
 @database.atomic
 def _ask_later(subject: Unanswered, *, now: datetime) -> None:
     locked: Unanswered = type(subject).objects.select_for_update().get(pk=subject.pk)
-    if locked.next_query_at is not None:  # it is still unanswered
+    is_ours = locked.query_leased_until == subject.query_leased_until
+    if is_ours and locked.next_query_at is not None:  # it is still unanswered
         wait = INTERVALS[min(locked.queries_made, len(INTERVALS) - 1)]
         locked.ask_later(query_at=now + wait)
+
+
+def _bank_memory() -> timedelta:
+    return timedelta(hours=settings.BANK_MEMORY)
+
+
+def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:
+    lanes: dict[Lane, list[Unanswered]] = {}
+    for subject in subjects:
+        lanes.setdefault(lane_of(subject), []).append(subject)
+    return lanes
+
+
+def _lanes_named(names: Iterable[str]) -> list[Lane]:
+    return [Lane(*name.split(":", 1)) for name in sorted(names)]
+
+
+def _seconds_to(moment: float) -> float | None:
+    return None if moment == float("inf") else max(moment - time.monotonic(), 0)

@@ -106,7 +106,7 @@ class TestRequery:
         run("requery_pending")
         challenges.approve(challenge=Challenge.objects.get(), code="123456", now=clock.now)
 
-        list(requery.requery(begun, now=clock.now))
+        list(requery.ask(begun, clock=lambda: clock.now))
 
         payment = Transaction.objects.get()
         assert payment.awaiting == "rail"
@@ -137,7 +137,7 @@ class TestRequery:
         with monkeypatch.context() as patch:
             patch.setattr(requery.finishing, "apply_answer", Mock(side_effect=OperationalError))
             due = requery.unanswered(due_at=clock.now)
-            asked = list(requery.requery(due, now=clock.now))
+            asked = list(requery.ask(due, clock=lambda: clock.now))
         assert [one.is_answered for one in asked] == [False] * requery.MISSES
         assert len(requery.unanswered(due_at=clock.now)) == len(lost)
 
@@ -253,7 +253,7 @@ class TestUnconfiguredRail:
 
     @pytest.mark.parametrize("rest", ["/capture", "/void", "/refunds"])
     def test_leaves_a_payment_as_it_was(self, api, settings, rest):
-        order = orders.card_payment(capture=False)
+        order = orders.card_payment(capture=rest == "/refunds")
         api.post("/api/payments", order)
         settings.CARD_ACQUIRER = ""
 

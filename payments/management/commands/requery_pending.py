@@ -2,8 +2,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
+from merchants.clock import database_now
 from merchants.progress import show_progress
 from payments.services import requery
 
@@ -19,11 +19,11 @@ class Command(BaseCommand):
         parser.add_argument("--due", action="store_true", help="only those whose next question is due")
 
     def handle(self, *, dry_run: bool, due: bool, **options: Any) -> None:
-        now = timezone.now()
-        unknown = requery.unanswered(due_at=now if due else None)
+        now = database_now()
+        unknown = requery.unanswered(due_at=now if due else None, unleased_at=now)
         if dry_run:
             self.stdout.write(f"Would ask about {len(unknown)} unknown outcomes.")
             return
-        asked = list(show_progress(requery.requery(unknown, now=now), total=len(unknown), stream=self.stderr))
+        asked = list(show_progress(requery.requery(unknown), total=len(unknown), stream=self.stderr))
         answered = sum(one.is_answered for one in asked)
         self.stdout.write(f"Asked about {len(asked)} unknown outcomes; {answered} are known now.")

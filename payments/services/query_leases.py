@@ -1,0 +1,154 @@
+"""Leases of questions to the rails: what one process asks about, no other asks about at the same time.
+
+The request that sends an order holds the first lease, until the first re-query is due. A process that is killed
+leaves its leases to their end. Time is the database's. Decision 0050.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db import transaction as database
+from django.db.models import Q, QuerySet
+
+from payments.models import CardOperation, Transaction
+from payments.rails.protocol import AnswerLost, RailAnswer
+
+Unanswered: TypeAlias = Transaction | CardOperation
+
+BANK, ACQUIRER = "bank", "acquirer"
+MARGIN = timedelta(seconds=14)  # for the connection, and for the database before and after the call
+
+
+class Lane(NamedTuple):
+    """A rail, and the connector that its questions go to. Lanes do not wait for each other."""
+
+    rail: str
+    connector: str
+
+    def __str__(self) -> str:
+        return f"{self.rail}:{self.connector}"
+
+    @property
+    def transactions(self) -> QuerySet[Transaction]:
+        """Unanswered transactions of this lane."""
+        found: QuerySet[Transaction] = Transaction.objects.unanswered().filter(connector=self.connector)
+        of_bank = Q(method=Transaction.Method.BANK)
+        return found.filter(of_bank if self.rail == BANK else ~of_bank)
+
+    @property
+    def operations(self) -> QuerySet[CardOperation]:
+        """Unanswered operations of this lane."""
+        pending = CardOperation.objects.filter(status=CardOperation.Status.PENDING)
+        if self.rail == BANK:
+            return pending.none()
+        return pending.filter(transaction__connector=self.connector)
+
+
+def lane_of(subject: Unanswered) -> Lane:
+    if isinstance(subject, CardOperation):
+        return Lane(ACQUIRER, subject.transaction.connector)
+    rail = BANK if subject.method == Transaction.Method.BANK else ACQUIRER
+    return Lane(rail, subject.connector)
+
+
+def unanswered(*, due_at: datetime | None = None, unleased_at: datetime | None = None) -> list[Unanswered]:
+    """Return everything whose outcome is unknown; only what is due, or not leased, at a moment where one is given."""
+    chosen = _chosen(due_at=due_at, unleased_at=unleased_at)
+    transactions = _whole(Transaction.objects.unanswered().filter(chosen))
+    operations = _whole(CardOperation.objects.filter(chosen, status=CardOperation.Status.PENDING))
+    return [*transactions.order_by("next_query_at"), *operations.order_by("next_query_at")]
+
+
+def lanes_due(*, at: datetime) -> list[Lane]:
+    """Return the lanes with a question that is due and that no process asks at the moment."""
+    due = _chosen(due_at=at, unleased_at=at)
+    transactions = Transaction.objects.unanswered().filter(due).order_by()
+    found = {
+        Lane(BANK if method == Transaction.Method.BANK else ACQUIRER, connector)
+        for method, connector in transactions.values_list("method", "connector").distinct()
+    }
+    operations = CardOperation.objects.filter(due, status=CardOperation.Status.PENDING).order_by()
+    names = operations.values_list("transaction__connector", flat=True).distinct()
+    return sorted(found | {Lane(ACQUIRER, name) for name in names})
+
+
+@database.atomic
+def lease(
+    lane: Lane,
+    *,
+    limit: int,
+    at: datetime,
+    due_at: datetime | None = None,
+    among: Iterable[UUID] | None = None,
+) -> list[Unanswered]:
+    """Lease up to so many questions of a lane, longest due first; skip what others work on.
+
+    With `among`, only these. The caller asks at once: a lease lasts for one question.
+    """
+    chosen = _chosen(due_at=due_at, unleased_at=at)
+    if among is not None:
+        chosen &= Q(pk__in=list(among))
+    found: list[Unanswered] = []
+    for questions in (lane.transactions, lane.operations):
+        locked = _whole(questions.filter(chosen)).select_for_update(skip_locked=True, of=("self",))
+        found += list(locked.order_by("next_query_at")[:limit])
+    leased = sorted(found, key=lambda subject: subject.next_query_at or at)[:limit]
+    until = at + length()
+    for model in (Transaction, CardOperation):
+        keys = [subject.pk for subject in leased if isinstance(subject, model)]
+        if keys:
+            model._default_manager.filter(pk__in=keys).update(query_leased_until=until)
+    for subject in leased:
+        subject.query_leased_until = until
+    return leased
+
+
+def release(subject: Unanswered) -> None:
+    """End a lease that this process holds, so that the next question need not wait for its end."""
+    held = type(subject)._default_manager.filter(pk=subject.pk, query_leased_until=subject.query_leased_until)
+    held.update(query_leased_until=None)
+    subject.query_leased_until = None
+
+
+def answer_to(question: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
+    """Ask a rail under the lease that a subject was created with.
+
+    None where the outcome is still unknown. The lease has ended then, and `requery` may ask at once.
+    """
+    answer = None
+    try:
+        answer = question()
+    except AnswerLost:
+        return None
+    finally:
+        if answer is None or not answer.is_definite:
+            with suppress(DatabaseError):  # it ends in time
+                release(about)
+    return answer if answer.is_definite else None
+
+
+def length() -> timedelta:
+    """Return how long a lease lasts: longer than any question. A bank's may be two calls."""
+    longest: int = max(settings.ACQUIRER_TIMEOUT, settings.BANK_TIMEOUT)
+    return 2 * timedelta(seconds=longest) + MARGIN
+
+
+def _chosen(*, due_at: datetime | None, unleased_at: datetime | None) -> Q:
+    chosen = Q() if due_at is None else Q(next_query_at__lte=due_at)
+    if unleased_at is not None:
+        chosen &= Q(query_leased_until=None) | Q(query_leased_until__lte=unleased_at)
+    return chosen
+
+
+def _whole(questions: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the rows with all that a question needs."""
+    if questions.model is Transaction:
+        return questions.select_related("business", "challenge")
+    return questions.select_related("transaction__business")

@@ -1,0 +1,288 @@
+"""Questions about unknown outcomes are leased: one process asks at a time, and a hanging rail delays no other."""
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.db import transaction as database
+from django.utils import timezone
+
+from merchants import connectors
+from merchants.clock import database_now
+from payments.models import CardOperation, RailSilence, Transaction
+from payments.services import query_leases, rail_calls, rail_silences, requery
+from payments.services.query_leases import Lane
+from payments.tasks import expire_due, requery_due
+from tests import orders
+from tests.factories import BusinessFactory
+from tests.racing import racers
+from tests.rails import HangingBank, SlowAcquirer
+from tests.transactions import captured_payment, start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOST_CARD = 50_098
+AGO = timedelta(minutes=1)
+
+
+@pytest.fixture
+def business():
+    return BusinessFactory()
+
+
+@pytest.fixture
+def bank(settings):
+    """A bank that answers no question until the test is over, or lets it."""
+    settings.PAYOUT_BANK = "tests.rails.HangingBank"
+    HangingBank.hang()
+    yield HangingBank
+    HangingBank.may_answer.set()
+    eventually(lambda: all(thread.name != "rail-call" for thread in threading.enumerate()))
+
+
+def eventually(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def due_payouts(business, count):
+    made = [start(orders.payout(), business=business, now=timezone.now() - AGO) for _ in range(count)]
+    Transaction.objects.update(next_query_at=timezone.now() - AGO)
+    return made
+
+
+def due_card_payment(business):
+    payment = captured_payment(business=business, now=timezone.now() - AGO, amount=LOST_CARD)
+    Transaction.objects.filter(pk=payment.pk).update(next_query_at=timezone.now() - AGO)
+    return payment
+
+
+def status_of(transaction):
+    return Transaction.objects.get(pk=transaction.pk).status
+
+
+class TestHangingBank:
+    @pytest.fixture(autouse=True)
+    def _short_run(self, _patient_requery, monkeypatch):
+        monkeypatch.setattr(requery, "RUN_TIME", 0.3)
+
+    def test_is_asked_about_each_payout_by_one_of_four_runs(self, business, bank):
+        due_payouts(business, 3)
+
+        with racers(4) as threads:
+            runs = threads.race(*[requery_due] * 4)
+
+        assert runs == [None] * 4
+        assert len(bank.questions) == len(set(bank.questions)) == 3
+        assert bank.asked_twice_at_once == []
+
+    def test_has_a_bounded_number_of_questions_at_once(self, business, bank):
+        due_payouts(business, 3 * rail_calls.PLACES)
+
+        for _ in range(3):
+            requery_due()
+
+        assert bank.most_at_once == rail_calls.PLACES
+
+    def test_does_not_delay_the_acquirers_questions(self, business, bank):
+        payouts = due_payouts(business, 2 * rail_calls.PLACES)
+        payment = due_card_payment(business)
+
+        requery_due()
+
+        assert not bank.may_answer.is_set()
+        assert status_of(payment) == "success"
+        assert {status_of(payout) for payout in payouts} == {"pending"}
+
+    def test_has_its_late_answers_applied(self, business, bank):
+        payouts = due_payouts(business, rail_calls.PLACES)
+        requery_due()
+
+        bank.may_answer.set()
+
+        eventually(lambda: {status_of(payout) for payout in payouts} == {"success"})
+        assert len(bank.questions) == len(payouts)
+
+    def test_is_asked_about_the_others_when_it_answers_again(self, business, bank):
+        payouts = due_payouts(business, 3 * rail_calls.PLACES)
+        requery_due()
+        bank.may_answer.set()
+        eventually(lambda: not bank.asking)
+
+        eventually(lambda: requery_due() or {status_of(payout) for payout in payouts} == {"success"})
+
+        assert len(bank.questions) == len(set(bank.questions)) == len(payouts)
+
+
+class TestLease:
+    def test_of_a_killed_process_ends_and_another_asks(self, business, clock, settings):
+        settings.PAYOUT_BANK = "tests.rails.SlowBank"
+        payout = start(orders.payout(), business=business, now=clock.now)
+        clock.advance(seconds=10)
+        leased = query_leases.lease(Lane("bank", "sandbox"), limit=9, at=clock.now, due_at=clock.now)
+        assert [one.pk for one in leased] == [payout.pk]
+
+        clock.now += query_leases.length() - timedelta(microseconds=1)
+        requery_due()
+        before = status_of(payout)
+        clock.advance(microseconds=1)
+        requery_due()
+
+        assert (before, status_of(payout)) == ("pending", "success")
+
+    def test_that_was_lost_to_another_process_postpones_nothing(self, business, clock, settings):
+        """A process was stopped in the midst of its question; when it goes on, another holds the lease."""
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        start(orders.payout(), business=business, now=clock.now)
+        clock.advance(seconds=10)
+        lane = Lane("bank", "sandbox")
+        stopped = query_leases.lease(lane, limit=1, at=clock.now, due_at=clock.now)
+        clock.now += query_leases.length()
+        (current,) = query_leases.lease(lane, limit=1, at=clock.now, due_at=clock.now)
+
+        list(requery.ask(stopped, clock=lambda: clock.now))
+
+        payout = Transaction.objects.get()
+        assert (payout.query_leased_until, payout.queries_made) == (current.query_leased_until, 0)
+
+    def test_covers_a_capture_and_its_payment_alike(self, api, clock, settings):
+        order = orders.card_payment(capture=False)
+        api.post("/api/payments", order)
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        api.post(f"/api/payments/{order['reference']}/capture")
+        clock.advance(seconds=10)
+        lane = Lane("acquirer", "sandbox")
+
+        first = query_leases.lease(lane, limit=9, at=clock.now, due_at=clock.now)
+        second = query_leases.lease(lane, limit=9, at=clock.now, due_at=clock.now)
+
+        assert [type(one) for one in first] == [CardOperation]
+        assert second == []
+
+    def test_belongs_to_the_request_that_sends_the_order(self, business, clock, settings, monkeypatch):
+        """An operator who asks about everything must not ask about what a request asks at this moment."""
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        seen = []
+
+        def authorise(acquirer, order, **rest):
+            seen.append(list(requery.requery(requery.unanswered(), clock=lambda: clock.now)))
+            return original(acquirer, order, **rest)
+
+        original = SlowAcquirer.authorise
+        monkeypatch.setattr(SlowAcquirer, "authorise", authorise)
+        connectors._made.cache_clear()  # it keeps methods
+        payment = captured_payment(business=business, now=clock.now)
+
+        assert seen == [[]]
+        assert [one.is_answered for one in requery.requery(requery.unanswered())] == [True]
+        assert status_of(payment) == "success"
+        connectors._made.cache_clear()
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
+    def test_skips_what_a_request_works_on(self, business, settings, clock):
+        settings.PAYOUT_BANK = "tests.rails.SlowBank"
+        payouts = [start(orders.payout(), business=business, now=clock.now) for _ in range(2)]
+        clock.advance(seconds=10)
+        lane, leased = Lane("bank", "sandbox"), []
+
+        def lease_here():
+            leased.extend(query_leases.lease(lane, limit=9, at=clock.now, due_at=clock.now))
+            connection.close()
+
+        with database.atomic():
+            Transaction.objects.select_for_update().get(pk=payouts[0].pk)
+            other = threading.Thread(target=lease_here)
+            other.start()
+            other.join(10)
+
+        assert [one.pk for one in leased] == [payouts[1].pk]
+
+
+class TestMoments:
+    def test_of_each_answer_is_its_own(self, business, settings):
+        """A run's first moment would date the last answers before the moment at which they came."""
+        settings.PAYOUT_BANK = "tests.rails.SlowBank"
+        for _ in range(3):
+            start(orders.payout(), business=business, now=timezone.now())
+        ticks = iter(datetime(2026, 3, 1, 12, tzinfo=UTC) + timedelta(seconds=number) for number in range(99))
+
+        list(requery.ask(requery.unanswered(), clock=lambda: next(ticks)))
+
+        moments = Transaction.objects.values_list("finished_at", flat=True)
+        assert len(set(moments)) == 3
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the clock of its process")
+    @pytest.mark.parametrize("skew", [timedelta(seconds=11), timedelta(days=8), -timedelta(seconds=11)])
+    def test_of_a_host_with_a_wrong_clock_decide_nothing(self, api, settings, monkeypatch, skew):
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        api.post("/api/payments", orders.card_payment())
+        settings.CARD_ACQUIRER = "payments.rails.sandbox.SandboxAcquirer"
+        api.post("/api/payments", orders.card_payment(capture=False))
+        created_at = database_now()
+        monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + skew)
+
+        requery_due()
+        expire_due()
+
+        assert set(Transaction.objects.values_list("status", "awaiting")) == {
+            ("pending", "rail"),
+            ("pending", "capture"),
+        }
+        due = Transaction.objects.get(awaiting="rail").next_query_at
+        assert timedelta(seconds=5) < due - created_at <= timedelta(seconds=10)
+
+
+class TestSilence:
+    BANK = Lane("bank", "sandbox")
+
+    def lose(self, business, clock, *, questions):
+        """Make a payout whose bank has not answered so many questions."""
+        payout = start(orders.payout(), business=business, now=clock.now)
+        for _ in range(questions):
+            payout.refresh_from_db()
+            clock.now = payout.next_query_at
+            requery_due()
+        payout.refresh_from_db()
+        return payout
+
+    def test_that_ends_makes_everything_due_that_waits(self, business, clock, settings):
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        old = self.lose(business, clock, questions=4)
+        assert old.next_query_at - clock.now == timedelta(minutes=30)
+        start(orders.payout(), business=business, now=clock.now)
+        settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
+
+        clock.advance(seconds=10)
+        requery_due()
+
+        assert set(Transaction.objects.values_list("status", flat=True)) == {"success"}
+        assert not RailSilence.objects.exists()
+
+    def test_is_probed_once_a_minute(self, business, clock, settings):
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        payout = self.lose(business, clock, questions=4)
+        settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
+
+        clock.now += rail_silences.PROBE_INTERVAL
+        requery_due()
+
+        assert status_of(payout) == "success"
+
+    def test_is_probed_by_one_process_at_a_time(self, business, clock, settings):
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        self.lose(business, clock, questions=2)
+        clock.now += rail_silences.PROBE_INTERVAL
+
+        assert rail_silences.may_probe(self.BANK, now=clock.now)
+        assert not rail_silences.may_probe(self.BANK, now=clock.now)
+
+    def test_of_a_single_answer_brings_nothing_forward(self, business, clock):
+        rail_silences.note_silence(self.BANK, now=clock.now)
+        clock.advance(seconds=5)
+
+        assert rail_silences.end_silence(self.BANK, now=clock.now) == 0
+        assert not RailSilence.objects.exists()
