@@ -1,0 +1,1 @@
+"""The wallet: its balance and its statement."""

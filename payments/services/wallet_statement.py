@@ -1,0 +1,89 @@
+"""The wallet's statement: what each movement of a wallet belongs to."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ledger.models import Entry, Posting
+from payments.models import PayoutReturn, SettlementBatch, Transaction
+from virtual_accounts.models import UnappliedMoney
+
+Kind = Entry.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What moved the money: the reference that merchants look it up by, and its own id."""
+
+    reference: str
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """A posting of a wallet with its cause."""
+
+    posting: Posting
+    cause: Cause
+
+    @property
+    def id(self) -> str:
+        """Return the currency and the position in the statement: stable, and unique within the business."""
+        return f"{self.posting.account.currency}-{self.posting.sequence}"
+
+
+def movements(postings: Sequence[Posting]) -> list[Movement]:
+    """Return postings of wallets with their causes, in one statement for each kind of cause."""
+    causes: dict[tuple[str, UUID], Cause] = {}
+    for kinds, look_up in _LOOKUPS:
+        wanted = {posting.entry.cause for posting in postings if posting.entry.kind in kinds}
+        if wanted:
+            found = look_up(wanted)
+            causes |= {(kind, each): cause for kind in kinds for each, cause in found.items()}
+    return [
+        Movement(
+            posting,
+            causes.get((posting.entry.kind, posting.entry.cause))
+            or Cause(str(posting.entry.cause), posting.entry.cause),
+        )
+        for posting in postings
+    ]
+
+
+def _transactions(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = Transaction.objects.filter(pk__in=ids).values_list("pk", "reference")
+    return {pk: Cause(reference, pk) for pk, reference in rows}
+
+
+def _returned_payouts(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = PayoutReturn.objects.filter(pk__in=ids)
+    found = rows.values_list("pk", "transaction__reference", "transaction_id")
+    return {pk: Cause(reference, payout) for pk, reference, payout in found}
+
+
+def _settlements(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = SettlementBatch.objects.filter(pk__in=ids).values_list("pk", flat=True)
+    return {pk: Cause(str(pk), pk) for pk in rows}
+
+
+def _unapplied_transfers(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = UnappliedMoney.objects.filter(transfer__in=ids).values_list("transfer_id", "pk")
+    return {transfer: Cause(str(pk), pk) for transfer, pk in rows}
+
+
+# The kinds of entries that move a wallet, and what each means to its owner.
+MOVEMENT_KINDS = {
+    Kind.PAYOUT_ACCEPTED: "Payout",
+    Kind.PAYOUT_FAILED: "Failed payout",
+    Kind.PAYOUT_REVERSED: "Returned payout",
+    Kind.SETTLEMENT_RELEASED: "Settlement",
+    Kind.UNAPPLIED_OUT: "Unapplied transfer",
+    Kind.TOP_UP: "Top-up",
+}
+PAYOUTS = (Kind.PAYOUT_ACCEPTED, Kind.PAYOUT_FAILED)
+_LOOKUPS: tuple[tuple[tuple[Entry.Kind, ...], Callable[[Iterable[UUID]], dict[UUID, Cause]]], ...] = (
+    (PAYOUTS, _transactions),
+    ((Kind.PAYOUT_REVERSED,), _returned_payouts),
+    ((Kind.SETTLEMENT_RELEASED,), _settlements),
+    ((Kind.UNAPPLIED_OUT,), _unapplied_transfers),
+)

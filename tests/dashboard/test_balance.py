@@ -1,0 +1,154 @@
+"""The balance page: the wallet's statement, its links and its export."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from ledger import services as ledger
+from payments.services import unapplied
+from tests import orders
+from tests.config.test_pages import Audit
+from tests.dashboard.test_settlements import NASTY
+from tests.settling import STAFF, decide, settle
+from tests.transactions import captured_payment, start
+from tests.unapplied import mismatched_money
+from tests.wallets import fill_wallet
+
+pytestmark = pytest.mark.django_db
+
+BALANCE = "/dashboard/balance/"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def top_up(business, amount, *, at, currency="NGN", reason="Float"):
+    ledger.top_up(
+        business=business, currency=currency, amount=amount, reason=reason, cause=uuid4(), actor=STAFF, now=at
+    )
+
+
+def text_of(client, address):
+    return unescape(client.get(address).content.decode())
+
+
+def exported(client, address):
+    answer = client.get(address)
+    return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+
+
+@pytest.fixture
+def week(ada):
+    """A top-up on each of seven days: 1, 10, 100 …"""
+    for n in range(7):
+        top_up(ada.business, 10**n, at=NOON + n * timedelta(days=1))
+
+
+class TestPage:
+    def test_links_each_movement_to_its_cause(self, browser, ada):
+        now = timezone.now()
+        fill_wallet(ada.business, 1_000_000)
+        captured_payment(business=ada.business, now=now)
+        batch = decide(*settle(), "approve", "release")
+        payout = start(orders.payout(reference="salary-1"), business=ada.business, now=now)
+        money = mismatched_money(business=ada.business, now=now)
+        unapplied.credit(money.pk, reason="Theirs", actor=STAFF, now=now)
+
+        shown = browser.get(BALANCE)
+
+        assert [(row.title, row.address) for row in shown.context["rows"]] == [
+            ("Unapplied transfer", f"/dashboard/virtual-accounts/unapplied/{money.pk}/"),
+            ("Payout", f"/dashboard/payouts/{payout.pk}/"),
+            ("Settlement", f"/dashboard/settlements/{batch.pk}/"),
+            ("Top-up", ""),
+        ]
+        for row in shown.context["rows"]:
+            assert not row.address or browser.get(row.address).status_code == 200
+        assert "salary-1" in unescape(shown.content.decode())
+
+    @pytest.mark.parametrize(
+        ("query", "opening", "closing", "rows"),
+        [
+            ("", 0, 1_111_111, 7),
+            ("?since=2026-03-03&until=2026-03-05", 11, 11_111, 3),
+            ("?until=2026-03-01", 0, 1, 1),
+            ("?since=2026-04-01", 1_111_111, 1_111_111, 0),
+            ("?currency=USD", 0, 0, 0),
+        ],
+    )
+    def test_shows_opening_and_closing_balance(self, browser, week, query, opening, closing, rows):  # noqa: PLR0917
+        context = browser.get(f"{BALANCE}{query}").context
+
+        assert (context["opening"], context["closing"], len(context["rows"])) == (opening, closing, rows)
+
+    def test_pages_keep_the_balances_of_the_period(self, browser, ada):
+        for n in range(30):
+            top_up(ada.business, 1, at=NOON + timedelta(minutes=n))
+
+        first = browser.get(BALANCE).context
+        second = browser.get(f"{BALANCE}{first['page'].older}").context
+
+        assert [len(each["rows"]) for each in (first, second)] == [25, 5]
+        assert (second["opening"], second["closing"]) == (0, 30)
+
+    def test_shows_only_own_movements(self, other_browser, ada):
+        fill_wallet(ada.business, 50_000)
+
+        assert not other_browser.get(BALANCE).context["rows"]
+
+    @pytest.mark.parametrize(
+        "query", ["currency=XXX", "since=odd", "until=1999-01-01", "before=x", "after=%00", "before=-1"]
+    )
+    def test_never_fails_on_bad_input(self, browser, ada, query):
+        fill_wallet(ada.business, 1)
+
+        assert browser.get(f"{BALANCE}?{query}").status_code == 200
+        assert browser.get(f"{BALANCE}export.csv?{query}").status_code in {200, 302}
+
+    def test_nasty_text_stays_text(self, browser, ada):
+        top_up(ada.business, 1, at=NOON, reason=NASTY)
+
+        shown = browser.get(BALANCE).content.decode()
+
+        assert "<script>" not in shown
+        assert NASTY in unescape(shown)
+        assert Audit(shown).findings == []
+
+    def test_reads_a_full_page_in_few_queries(self, browser, ada, django_assert_max_num_queries):
+        for _ in range(30):
+            start(orders.payout(), business=ada.business, now=timezone.now())
+
+        with django_assert_max_num_queries(14):
+            assert browser.get(BALANCE).status_code == 200
+
+
+class TestExport:
+    def test_has_every_movement_of_the_period_with_its_reference(self, browser, ada, monkeypatch):
+        monkeypatch.setattr("dashboard.balance.pages.EXPORTED_AT_ONCE", 2)
+        for n in range(5):
+            top_up(ada.business, 1_000_000, at=NOON + n * timedelta(days=1))
+        start(orders.payout(reference="salary-1", amount=100), business=ada.business, now=timezone.now())
+
+        rows = exported(browser, f"{BALANCE}export.csv?currency=NGN&since=2026-03-03")
+
+        assert [(row["id"], row["kind"]) for row in rows] == [
+            ("NGN-6", "payout_accepted"),
+            ("NGN-5", "top_up"),
+            ("NGN-4", "top_up"),
+            ("NGN-3", "top_up"),
+        ]
+        assert (rows[0]["reference"], rows[0]["amount"], rows[0]["balance_after"]) == (
+            "salary-1",
+            "-1100",
+            "4998900",
+        )
+
+    def test_holds_no_formula(self, browser, ada):
+        top_up(ada.business, 1, at=NOON, reason="=HYPERLINK(1)")
+
+        (row,) = exported(browser, f"{BALANCE}export.csv")
+
+        assert row["note"] == "'=HYPERLINK(1)"
