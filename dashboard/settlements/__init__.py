@@ -1,1 +1,1 @@
-"""Settlements: what was earned on each business day, on its way to the wallet; and what the wallet did."""
+"""Settlements: what was earned on each business day, on its way to the wallet."""

@@ -1,4 +1,4 @@
-"""The pages of settlements, of the balance and its movements."""
+"""The pages of settlements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from dashboard.choices import choices
 from dashboard.pages import BY_ID, BY_NUMBER, page_of
 from dashboard.settlements.steps import steps_of
 from dashboard.timelines import Moment
-from ledger.models import Account, Posting
 from ledger.services import balances
 from payments.models import SettlementBatch, SettlementItem, Transaction
 from payments.services.statements import csv_lines, show
@@ -25,16 +24,6 @@ from payments.services.statements import csv_lines, show
 
 class BatchFilter(forms.Form):
     state = forms.ChoiceField(required=False, choices=choices(Transaction.SettleStatus.choices))
-
-
-class MovementFilter(forms.Form):
-    """Which of the wallets: one per currency."""
-
-    currency = forms.ChoiceField(required=False)
-
-    def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
 
 
 @require_safe
@@ -77,29 +66,6 @@ def settlement_export(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpR
     batch = _own(seat, batch_id)
     name = f"settlement-{batch.day}-{batch.currency}-{batch.number}"
     return exports.file(name=name, lines=csv_lines(batch))
-
-
-@require_safe
-@members_only
-def movements_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Show what went into the wallet and what left it, with the balance after each."""
-    held = balances(seat.business)
-    currencies = [each.currency for each in held]
-    form = MovementFilter(request.GET, currencies=currencies)
-    chosen = form.cleaned_data["currency"] if form.is_valid() else ""
-    currency = chosen or (currencies[0] if currencies else "")
-    wallet = Account.objects.filter(
-        business=seat.business, currency=currency, kind=Account.Kind.WALLET
-    ).first()
-    postings = Posting.objects.filter(account=wallet).select_related("entry")
-    context = {
-        "seat": seat,
-        "form": form,
-        "currency": currency,
-        "currencies": currencies,
-        "page": page_of([postings], request.GET, order=BY_NUMBER),
-    }
-    return render(request, "dashboard/settlements/movements.html", context)
 
 
 def _items(batch: SettlementBatch) -> Any:

@@ -1,19 +1,16 @@
-"""Settlements: batches with their steps, how the net comes about, statements, and the wallet's movements."""
+"""Settlements: batches with their steps, net calculation and statements."""
 
 import csv
 import io
 from html import unescape
-from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
-from ledger import services as ledger
 from payments.models import Transaction
 from tests.config.test_pages import Audit
-from tests.settling import STAFF, decide, settle
+from tests.settling import decide, settle
 from tests.transactions import captured_payment
-from tests.wallets import fill_wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +48,7 @@ class TestList:
         "query", [{"state": "odd"}, {"before": "x"}, {"currency": "XXX"}, {"after": "\x00"}]
     )
     def test_never_fails_on_bad_input(self, browser, batch, query):
-        for address in (SETTLEMENTS, f"{SETTLEMENTS}{batch.pk}/", f"{SETTLEMENTS}movements/"):
+        for address in (SETTLEMENTS, f"{SETTLEMENTS}{batch.pk}/"):
             assert browser.get(address, query).status_code == 200
 
 
@@ -81,34 +78,12 @@ class TestBatch:
         assert other_browser.get(f"{SETTLEMENTS}{batch.pk}/{page}").status_code == 404
 
 
-class TestMovements:
-    def test_show_amount_and_balance_after_each(self, browser, ada, batch):
-        fill_wallet(ada.business, 50_000)
-        decide(batch, "approve", "release")
-
-        postings = browser.get(f"{SETTLEMENTS}movements/").context["page"].rows
-
-        assert [(each.amount, each.balance_after) for each in postings] == [
-            (batch.net, 50_000 + batch.net),
-            (50_000, 50_000),
-        ]
-
-    def test_are_ones_own(self, other_browser, ada):
-        fill_wallet(ada.business, 50_000)
-
-        assert not other_browser.get(f"{SETTLEMENTS}movements/").context["page"].rows
-
-
 class TestNastyText:
     def test_stays_text_on_every_page_of_the_area(self, browser, ada, batch, payment):
-        now = timezone.now()
         Transaction.objects.filter(pk=payment.pk).update(reference=NASTY[:100], customer_name=NASTY)
         decide(batch, "reject", reason=NASTY)
-        ledger.top_up(
-            business=ada.business, currency="NGN", amount=1, reason=NASTY, cause=uuid4(), actor=STAFF, now=now
-        )
 
-        for page in ("", f"{batch.pk}/", "movements/"):
+        for page in ("", f"{batch.pk}/"):
             shown = browser.get(f"{SETTLEMENTS}{page}").content.decode()
             assert "<script>" not in shown
             assert Audit(shown).findings == []
