@@ -1,6 +1,7 @@
 import pytest
 from django.core.management import call_command
 
+from merchants.identifiers import new_id
 from payments.models import CardOperation, Transaction
 from tests import orders
 
@@ -108,8 +109,75 @@ class TestCapture:
 
         answer = api.post(f"{address}/{second}")
 
-        assert refused(answer) == (409, "invalid_state")
+        if first == second:
+            assert (answer.status_code, answer["Idempotent-Replayed"]) == (200, "true")
+            assert answer.json() == before
+        else:
+            assert refused(answer) == (409, "invalid_state")
         assert api.get(address).json() == before
+
+    @pytest.mark.parametrize("first", [None, {"amount": 50_000}])
+    @pytest.mark.parametrize("second", [None, {"amount": 50_000}, b'{"amount": 50000.0}'])
+    def test_of_everything_is_repeated_with_or_without_the_amount(self, api, first, second):
+        address = authorised(api)
+        done = api.post(f"{address}/capture", first)
+
+        again = api.post(f"{address}/capture", second)
+
+        assert "Idempotent-Replayed" not in done
+        assert (again.status_code, again["Idempotent-Replayed"]) == (200, "true")
+        assert again.json() == done.json()
+        assert CardOperation.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        ("first", "second"), [(20_000, None), (20_000, 20_001), (20_000, 50_001), (None, 20_000)]
+    )
+    def test_with_another_amount_is_refused(self, api, first, second):
+        address = authorised(api)
+        api.post(f"{address}/capture", {"amount": first} if first else None)
+
+        answer = api.post(f"{address}/capture", {"amount": second} if second else None)
+
+        assert refused(answer) == (409, "invalid_state")
+
+    @pytest.mark.parametrize(("action", "amount"), [("capture", 20_098), ("void", None)])
+    def test_or_void_is_not_sent_twice_while_its_outcome_is_unknown(self, api, settings, action, amount):
+        address = authorised(api)
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        body = {"amount": amount} if amount else None
+        first = api.post(f"{address}/{action}", body)
+        settings.CARD_ACQUIRER = "tests.rails.AcquirerThatMustNotBeAsked"
+
+        again = api.post(f"{address}/{action}", body)
+
+        assert (first.status_code, first.json()["status"]) == (200, "pending")
+        assert (again.status_code, again["Idempotent-Replayed"]) == (200, "true")
+        assert again.json() == first.json()
+        assert CardOperation.objects.count() == 1
+
+    @pytest.mark.parametrize("action", ["capture", "void"])
+    def test_or_void_is_repeated_while_the_acquirer_is_unavailable(self, api, settings, action):
+        address = authorised(api)
+        first = api.post(f"{address}/{action}")
+        settings.CARD_ACQUIRER = ""
+
+        again = api.post(f"{address}/{action}")
+
+        assert (again.status_code, again.json()) == (200, first.json())
+
+    @pytest.mark.parametrize("action", ["capture", "void"])
+    def test_or_void_that_was_refused_is_sent_again(self, api, settings, action):
+        address = authorised(api)
+        settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"
+        refusal = api.post(f"{address}/{action}")
+        settings.CARD_ACQUIRER = "payments.rails.sandbox.SandboxAcquirer"
+
+        answer = api.post(f"{address}/{action}")
+
+        assert refused(refusal) == (409, "invalid_state")
+        assert answer.status_code == 200
+        assert "Idempotent-Replayed" not in answer
+        assert CardOperation.objects.count() == 2
 
     def test_of_what_was_captured_at_once_or_declined_is_refused(self, api):
         paid = api.post("/api/payments", orders.card_payment()).json()
@@ -152,6 +220,27 @@ class TestCapture:
 
 @pytest.mark.django_db
 class TestVoid:
+    def test_of_an_expired_authorisation_repeats_nothing(self, api, clock):
+        """An expired authorisation is released at the acquirer too, but not at the merchant's request."""
+        address = authorised(api)
+        clock.advance(days=7)
+        call_command("expire_due")
+        payment = Transaction.objects.get()
+        CardOperation.objects.get_or_create(
+            transaction=payment,
+            kind="void",
+            defaults={
+                "id": new_id(clock.now),
+                "business": payment.business,
+                "amount": payment.amount,
+                "created_at": clock.now,
+            },
+        )
+
+        answer = api.post(f"{address}/void")
+
+        assert refused(answer) == (409, "invalid_state")
+
     def test_fails_the_payment(self, api):
         address = authorised(api)
 

@@ -1,0 +1,66 @@
+"""Cancel a payment that waits for its payer: at the 3-D Secure page, or for a transfer.
+
+Locks are taken in the order of decision 0015: session, transaction, ledger account.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from merchants.clock import database_now
+from payments.idempotency import IdempotentResult
+from payments.models import InvalidState, Transaction
+from payments.outcomes import CANCELLED
+from payments.services import finishing
+from payments.services.finishing import Cause
+from payments.services.intents import find, lock
+from virtual_accounts.models import Session
+from virtual_accounts.services import sessions
+
+Awaiting = Transaction.Awaiting
+
+
+@database.atomic
+def cancel(
+    *, transaction_id: UUID, clock: Callable[[], datetime] = database_now
+) -> IdempotentResult[Transaction]:
+    """End a payment that waits for its payer: it fails with 20091. A payment that was cancelled is replayed.
+
+    The clock is read under the locks, so of a cancellation and an arriving transfer, an answer of the payer or an
+    expiry one comes first and the others see what it did.
+
+    :raises InvalidState: it does not wait for its payer, or its time is over
+    """
+    session_id = find(transaction_id).session_id
+    session = sessions.lock(session_id) if session_id else None
+    transaction = lock(transaction_id)
+    transaction.session = session
+    if transaction.response_code == CANCELLED.code:
+        return IdempotentResult(transaction, is_replay=True)
+    now = clock()
+    _require_waiting(transaction, session, now=now)
+    if session is None:
+        finishing.finish(transaction, CANCELLED, cause=Cause.MERCHANT, now=now)
+    else:
+        sessions.fail(session, now=now)
+        finishing.fail_all([transaction], CANCELLED, cause=Cause.MERCHANT, now=now)
+    return IdempotentResult(transaction, is_replay=False)
+
+
+def _require_waiting(transaction: Transaction, session: Session | None, *, now: datetime) -> None:
+    if transaction.awaiting not in WAITING_FOR_PAYER:
+        raise InvalidState(_WHY_NOT.get(Awaiting(transaction.awaiting), _NOT_WAITING))
+    ends = session.expires_at if session is not None else transaction.expires_at
+    if ends is None or ends <= now:
+        raise InvalidState("The time to pay is over: the payment is about to expire.")
+
+
+WAITING_FOR_PAYER = (Awaiting.PAYER, Awaiting.TRANSFER)
+_NOT_WAITING = "Only a payment that waits for its payer can be cancelled."
+_WHY_NOT = {
+    Awaiting.RAIL: "The payment is being processed. Its outcome is not known yet.",
+    Awaiting.REVERSAL: "The payment is being reversed.",
+    Awaiting.CAPTURE: "The payment is authorised. Void it to release the authorisation.",
+}
