@@ -1,7 +1,7 @@
-"""Amounts as people write them, and as they are kept: whole minor units.
+"""Amounts that people type, as minor units.
 
->>> minor_units("2,500.50", "NGN"), minor_units("1500", "JPY"), written(250_050, "NGN"), written(-5, "NGN")
-(250050, 1500, '2500.50', '-0.05')
+>>> minor_units("2,500.50", "NGN"), minor_units("1500", "JPY"), minor_units("1.5", "KWD")
+(250050, 1500, 1500)
 >>> minor_units("0.001", "NGN")
 Traceback (most recent call last):
 dashboard.amounts.NoAmount: NGN has 2 decimals.
@@ -9,9 +9,7 @@ dashboard.amounts.NoAmount: NGN has 2 decimals.
 
 import re
 
-from iso4217 import Currency
-
-from merchants.money import money
+from merchants.money import decimals_of, money, written
 
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
 LARGEST = 10**12  # minor units, as in the API
@@ -26,30 +24,16 @@ def minor_units(text: str, currency: str) -> int:
 
     :raises NoAmount: it is none, or not positive, or too large
     """
-    match = SHAPE.match(text.strip())
+    match, decimals = SHAPE.match(text.strip()), decimals_of(currency)
     if match is None:
-        raise NoAmount("Write an amount such as 2500.00.")
-    decimals = decimals_of(currency)
+        raise NoAmount(f"Write an amount such as {written(2_500 * 10**decimals, currency)}.")
     whole, fraction = match[1].replace(",", ""), match[2] or ""
     if len(fraction) > decimals:
-        raise NoAmount(f"{currency} has {decimals} decimals.")
+        raise NoAmount(f"{currency} has {decimals or 'no'} decimals.")
     amount = int(whole + fraction.ljust(decimals, "0"))
     if not 0 < amount <= LARGEST:
         raise NoAmount(f"The amount must be above 0 and at most {written(LARGEST, currency)}.")
     return amount
-
-
-def written(amount: int, currency: str) -> str:
-    """Return an amount as one would type it: without currency and without separators."""
-    decimals = decimals_of(currency)
-    sign = "-" if amount < 0 else ""
-    major, minor = divmod(abs(amount), 10**decimals)
-    return f"{sign}{major}.{minor:0{decimals}}" if decimals else f"{sign}{major}"
-
-
-def decimals_of(currency: str) -> int:
-    exponent = Currency(currency).exponent
-    return 2 if exponent is None else int(exponent)
 
 
 def with_sign(amount: int, currency: str) -> str:

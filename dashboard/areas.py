@@ -30,6 +30,7 @@ AREAS = (
     Area("Virtual accounts", "dashboard-virtual-accounts", "building-library"),
     Area("Webhooks", "dashboard-webhooks", "bolt"),
     Area("Settlements", "dashboard-settlements", "banknotes"),
+    Area("Balance", "dashboard-balance", "wallet"),
     Area("Developers", "dashboard-developers", "code-bracket"),
     Area("Team", "dashboard-team", "users"),
     Area("Sandbox", "dashboard-sandbox", "beaker"),

@@ -77,6 +77,7 @@ def _read_number(text: str) -> tuple[int]:
 
 
 BY_NUMBER = Order(("id",), _read_number)  # an id that the database counts up
+BY_SEQUENCE = Order(("sequence",), _read_number)  # a position in an account
 BY_ID = Order(("id",), _read_id)  # an id that begins with its time
 BY_MOMENT = Order(("created_at", "id"), _read_moment_and_id)
 

@@ -5,21 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from rest_framework.exceptions import ValidationError
-
 from merchants.models import Business
-from merchants.strict_fields import REQUIRED, RequestSerializer, error, read_request
-from payments.idempotency import fingerprint
+from merchants.strict_fields import RequestSerializer, read_request
+from payments.idempotency import IdempotentResult, fingerprint, replay_of
+from payments.models import Transaction
+from payments.rails import RailUnavailable
 from payments.serializers import (
     CardCheckSerializer,
     CardPaymentSerializer,
     PayoutSerializer,
+    UnknownKindSerializer,
+    UnknownMethodSerializer,
     VirtualAccountPaymentSerializer,
 )
 from payments.services import card_checks, card_payments, payouts, virtual_account_payments
-from payments.services.intents import Intent
+from payments.services.intents import find_of
 
-StartFunction: TypeAlias = Callable[..., Intent]
+StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,35 @@ class Flow:
     serializer: RequestSerializer
     begin: StartFunction
 
-    def start(self, data: Mapping[str, Any], *, business: Business, now: datetime) -> Intent:
+    def start(
+        self, data: Mapping[str, Any], *, business: Business, now: datetime
+    ) -> IdempotentResult[Transaction]:
         """Read the request, do what it asks, and return the transaction as it is then.
 
         :raises ValidationError: the request is wrong; nothing was stored
         :raises DuplicateReference: its reference belongs to a different request
-        :raises RailUnavailable: nobody is configured to do it; nothing was stored
+        :raises RailUnavailable: it is a new request and no connector is available; nothing was stored
         """
         request = read_request(self.serializer, data, business=business)
-        return self.begin(business=business, request=request, fingerprint=fingerprint(request), now=now)
+        mark = fingerprint(request)
+        try:
+            return self.begin(business=business, request=request, fingerprint=mark, now=now)
+        except RailUnavailable:
+            # Services check their connector before they store anything: that costs no statement. Only where it
+            # is unavailable, a lookup tells a repeated request, which needs no connector, from a new one.
+            replay = _replay(business, request.get("reference"), mark)
+            if replay is None:
+                raise
+            return replay
+
+
+def _replay(business: Business, reference: str | None, mark: str) -> IdempotentResult[Transaction] | None:
+    """Return the transaction of an equal request, if there is one.
+
+    :raises DuplicateReference: the reference belongs to a different request
+    """
+    existing = find_of(business, reference) if reference else None
+    return replay_of(existing, fingerprint=mark)
 
 
 FLOWS: dict[tuple[str, str | None], Flow] = {
@@ -46,25 +68,23 @@ FLOWS: dict[tuple[str, str | None], Flow] = {
     ("payout", None): Flow(PayoutSerializer(), payouts.start),
     ("card_check", None): Flow(CardCheckSerializer(), card_checks.start),
 }
-REQUEST_TYPES = tuple(dict.fromkeys(request_type for request_type, _ in FLOWS))
-PAYMENT_METHODS = tuple(method for _, method in FLOWS if method)
+
+
+def _no_flow(**_: Any) -> IdempotentResult[Transaction]:
+    raise AssertionError("The serializer of an unknown kind rejects every request.")
+
+
+UNKNOWN_KIND = Flow(UnknownKindSerializer(), _no_flow)
+UNKNOWN_METHOD = Flow(UnknownMethodSerializer(), _no_flow)
 
 
 def choose(data: Mapping[str, Any]) -> Flow:
     """Return the flow of a request.
 
-    :raises ValidationError: request_type, or the payment_method of a payment, is none that exists
+    Where request_type, or the payment_method of a payment, is missing or unknown, the flow's serializer rejects
+    the request, naming everything that is wrong with the fields that all kinds have.
     """
-    request_type = _one_of(data, "request_type", REQUEST_TYPES)
-    if request_type != "payment":
-        return FLOWS[request_type, None]
-    return FLOWS["payment", _one_of(data, "payment_method", PAYMENT_METHODS)]
-
-
-def _one_of(data: Mapping[str, Any], name: str, options: tuple[str, ...]) -> str:
-    if name not in data:
-        raise ValidationError({name: error(REQUIRED, "required")})
-    value = data[name]
-    if not isinstance(value, str) or value not in options:
-        raise ValidationError({name: error(f"This field must be {' or '.join(options)}.", "invalid_choice")})
-    return value
+    request_type, method = data.get("request_type"), data.get("payment_method")
+    if request_type == "payment":
+        return (FLOWS.get(("payment", method)) if isinstance(method, str) else None) or UNKNOWN_METHOD
+    return (FLOWS.get((request_type, None)) if isinstance(request_type, str) else None) or UNKNOWN_KIND

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from merchants.idempotency import DuplicateReference, keyed_hash
+from merchants.idempotency import DuplicateReference, IdempotentResult, keyed_hash, replay_of
 from payments.cards import Card
 from payments.rails.protocol import ThreeDSecure
 
-__all__ = ["DuplicateReference", "fingerprint"]
+__all__ = ["DuplicateReference", "IdempotentResult", "fingerprint", "replay_of"]
 
 
 def fingerprint(request: dict[str, Any]) -> str:

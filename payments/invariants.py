@@ -67,6 +67,19 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="trace_numbers_are_given_out_once",
+        rule="No two card transactions or operations have one RRN. It repeats only after ten years.",
+        sql="""
+            SELECT 'RRN ' || rrn || ': ' || count(*) || ' messages'
+            FROM (
+                SELECT retrieval_reference_number AS rrn, created_at FROM payments_transaction
+                UNION ALL
+                SELECT retrieval_reference_number, created_at FROM payments_cardoperation
+            ) message
+            WHERE rrn <> '' GROUP BY rrn, substr(CAST(created_at AS text), 1, 4) HAVING count(*) > 1
+        """,
+    ),
+    Invariant(
         name="payouts_are_taken_from_the_wallet",
         rule="A payout that is pending or has succeeded was taken from the wallet: its amount, and its fee.",
         sql=f"""
@@ -141,17 +154,42 @@ INVARIANTS = (
     ),
     Invariant(
         name="reversals_are_booked",
-        rule="A reversal is of a successful payout, and has an entry of its amount; nothing else has one.",
+        rule="A return that reversed a successful payout has an entry of its amount; nothing else has one.",
         sql=f"""
-            SELECT 'payout ' || coalesce(reversal.transaction_id, booked.cause)
+            SELECT 'payout return ' || coalesce(returned.id, booked.cause)
             FROM (
-                SELECT reversal.transaction_id, payment.amount
-                FROM payments_reversal reversal
-                    JOIN payments_transaction payment ON payment.id = reversal.transaction_id
+                SELECT returned.id, returned.amount, payment.business_id, payment.currency
+                FROM payments_payoutreturn returned
+                    JOIN payments_transaction payment ON payment.id = returned.transaction_id
                         AND payment.request_type = 'payout' AND payment.status = 'success'
-            ) reversal FULL JOIN ({moved("payout_reversed", "wallet")}) booked
-                ON booked.cause = reversal.transaction_id
-            WHERE reversal.transaction_id IS NULL OR booked.amount IS NULL OR booked.amount <> reversal.amount
+                WHERE returned.applied = 'reversed'
+            ) returned FULL JOIN ({moved("payout_reversed", "wallet")}) booked ON booked.cause = returned.id
+            WHERE returned.id IS NULL OR booked.amount IS NULL OR booked.amount <> returned.amount
+                OR booked.currency <> returned.currency OR booked.business_id <> returned.business_id
+        """,
+    ),
+    Invariant(
+        name="returned_amounts_are_sums",
+        rule="What has come back of a payout is the sum of its returns, and at most its amount.",
+        sql="""
+            SELECT 'transaction ' || coalesce(payment.id, returned.transaction_id)
+            FROM (
+                SELECT transaction_id, sum(amount) AS amount FROM payments_payoutreturn
+                WHERE applied = 'reversed' GROUP BY transaction_id
+            ) returned FULL JOIN (SELECT * FROM payments_transaction WHERE amount_returned <> 0) payment
+                ON payment.id = returned.transaction_id
+            WHERE payment.id IS NULL OR returned.amount IS NULL
+                OR payment.amount_returned <> returned.amount OR payment.amount_returned > payment.amount
+        """,
+    ),
+    Invariant(
+        name="returned_pending_payouts_failed",
+        rule="A pending payout that the bank returned has failed.",
+        sql="""
+            SELECT 'payout return ' || returned.id
+            FROM payments_payoutreturn returned
+                JOIN payments_transaction payment ON payment.id = returned.transaction_id
+            WHERE returned.applied = 'failed' AND payment.status <> 'failed'
         """,
     ),
     Invariant(

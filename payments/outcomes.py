@@ -49,9 +49,10 @@ REVERSED = replace(UNSPECIFIED_FAILURE, gateway_code="68")
 
 AUTHORISATION_EXPIRED = Outcome("20068", "Authorisation expired without capture")
 VOIDED = Outcome("20090", "Payment voided")
+CANCELLED = Outcome("20091", "Payment cancelled")  # before it was paid
 
 # The merchant's own wallet, not the payer's account: no gateway was asked.
-WALLET_TOO_LOW = replace(NOT_SUFFICIENT_FUNDS, gateway_code="", advice="")
+WALLET_TOO_LOW = Outcome(NOT_SUFFICIENT_FUNDS.code, "Payment failed")
 TRANSFER_EXPIRED = Outcome("20068", "Payment expired without receiving funds")
 ACCOUNT_DEACTIVATED = Outcome("20030", UNSPECIFIED_FAILURE.summary)
 
@@ -92,6 +93,6 @@ def payout_failure(gateway_code: str) -> Outcome:
     return replace(_PAYOUT_FAILED, gateway_code=gateway_code, advice=_PAYOUT_ADVICE.get(gateway_code, RETRY))
 
 
-_PAYOUT_FAILED = Outcome("20030", "Payment failed")
+_PAYOUT_FAILED = Outcome("20030", WALLET_TOO_LOW.summary)
 # NIP codes that say something about the beneficiary's account, which a second try does not change.
 _PAYOUT_ADVICE = dict.fromkeys(("06", "07", "08", "16", "34", "57"), DO_NOT_RETRY)

@@ -1,17 +1,21 @@
-"""Transactions and refunds as merchants see them, in answers and in webhooks.
+"""Transactions, refunds and unapplied transfers as merchants see them, in answers and in webhooks.
 
 Fields that do not belong to the flow, or are not known yet, are left out.
 """
 
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
 
 from merchants.timestamps import timestamp
 from payments import banks
-from payments.models import CardOperation, Transaction
-from virtual_accounts.models import Session
+from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from payments.outcomes import COMPLETED
+from virtual_accounts.models import Session, UnappliedMoney
 from virtual_accounts.representation import represent_session
+
+RETURNED_BY_BANK = "Returned by the bank"  # where the bank gives no reason
 
 
 def represent(transaction: Transaction) -> dict[str, Any]:
@@ -23,13 +27,20 @@ def represent(transaction: Transaction) -> dict[str, Any]:
         "status": transaction.status,
         "response_code": transaction.response_code,
         "response_summary": transaction.response_summary,
-        **_known(transaction, GATEWAY_FIELDS),
+        **_gateway_fields(transaction),
         **_known(transaction, RAIL_NUMBERS if transaction.acquirer_transaction_id else ()),
         "amount": transaction.amount,
+        **_authorised_amount(transaction),
         "currency": transaction.currency,
         "payment_timestamp": timestamp(transaction.created_at),
     }
     shown |= _PARTS[transaction.request_type](transaction)
+    if transaction.narration:
+        shown["narration"] = transaction.narration
+    if transaction.metadata is not None:
+        shown["metadata"] = transaction.metadata
+    if transaction.finished_at is not None:
+        shown["completed_at"] = timestamp(transaction.finished_at)
     return shown
 
 
@@ -43,6 +54,31 @@ GATEWAY_FIELDS = (
 RAIL_NUMBERS = ("retrieval_reference_number", "system_trace_audit_number")
 
 
+def _gateway_fields(transaction: Transaction) -> dict[str, str]:
+    """Return what the gateway said. A failed payment shows nothing that stands for success.
+
+    An authorisation that was voided or has expired was approved before.
+    """
+    shown = _known(transaction, GATEWAY_FIELDS)
+    if transaction.status == Transaction.Status.FAILED:
+        shown.pop("authorization_code", None)
+        if shown.get("gateway_code") == COMPLETED.gateway_code:
+            del shown["gateway_code"]
+    return shown
+
+
+def _authorised_amount(transaction: Transaction) -> dict[str, int]:
+    """Return what the issuer has authorised, for payments that are captured later and have not failed."""
+    is_authorised = transaction.awaiting == Transaction.Awaiting.CAPTURE or (
+        transaction.status == Transaction.Status.SUCCESS and transaction.is_card_payment
+    )
+    return (
+        {"amount_authorized": transaction.amount}
+        if is_authorised and not transaction.captures_at_once
+        else {}
+    )
+
+
 def _known(transaction: Transaction, names: tuple[str, ...]) -> dict[str, str]:
     return {name: value for name in names if (value := getattr(transaction, name))}
 
@@ -51,6 +87,7 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
     if transaction.session is not None:
         return _transfer_payment(transaction, transaction.session)
     shown: dict[str, Any] = {
+        "payment_method": transaction.method,
         "fee": transaction.fee,
         "refund_status": transaction.refund_status,
         **_known(transaction, ("settle_status", "merchant_descriptor")),
@@ -68,6 +105,7 @@ def _transfer_payment(transaction: Transaction, session: Session) -> dict[str, A
     """Nothing of it can be captured or refunded by the API: those fields do not belong to it."""
     details = {"virtual_account_details": represent_session(session)}
     return {
+        "payment_method": transaction.method,
         "fee": transaction.fee,
         **_known(transaction, ("settle_status",)),
         **details,
@@ -92,7 +130,21 @@ def _payout(transaction: Transaction) -> dict[str, Any]:
     }
     if transaction.customer_reference:
         customer["merchant_reference"] = transaction.customer_reference
-    return {"fee": transaction.fee, "customer": customer}
+    shown: dict[str, Any] = {"fee": transaction.fee, "customer": customer}
+    if transaction.amount_returned:
+        shown["reversal"] = _reversal(transaction)
+    return shown
+
+
+def _reversal(payout: Transaction) -> dict[str, Any]:
+    """Return what has come back of a payout: the sum, with moment and reason of the last return."""
+    returns = [each for each in payout.returns.all() if each.applied == PayoutReturn.Applied.REVERSED]
+    last = max(returns, key=attrgetter("pk"))
+    return {
+        "amount": payout.amount_returned,
+        "at": timestamp(last.at),
+        "reason": last.reason or RETURNED_BY_BANK,
+    }
 
 
 def _card_check(transaction: Transaction) -> dict[str, Any]:
@@ -130,6 +182,55 @@ def represent_refund(refund: CardOperation) -> dict[str, Any]:
         shown["gateway_code"] = refund.gateway_code
     if refund.reason:
         shown["reason"] = refund.reason
+    return shown
+
+
+def represent_settlement(batch: SettlementBatch) -> dict[str, Any]:
+    """Return a settlement batch without its items. Amounts are minor units.
+
+    `net` is `gross - fees - refunds - brought_forward + carried_forward`; the last two are left out where
+    they are zero.
+    """
+    shown: dict[str, Any] = {
+        "id": str(batch.pk),
+        "number": batch.number,
+        "currency": batch.currency,
+        "day": batch.day.isoformat(),
+        "status": batch.state,
+        "gross": batch.gross,
+        "fees": batch.fees,
+        "refunds": batch.refunds,
+        "net": batch.net,
+        "count": batch.payments_count,
+        "created_at": timestamp(batch.created_at),
+    }
+    for name in ("brought_forward", "carried_forward"):
+        if amount := getattr(batch, name):
+            shown[name] = amount
+    if batch.released_at is not None:
+        shown["released_at"] = timestamp(batch.released_at)
+    return shown
+
+
+def represent_unapplied_transfer(money: UnappliedMoney) -> dict[str, Any]:
+    """Return an unapplied transfer, as `virtual_accounts.services.unapplied.find` reads it."""
+    transfer = money.transfer
+    shown: dict[str, Any] = {
+        "id": str(money.pk),
+        "account_number": transfer.number_id,
+        "amount": money.amount,
+        "currency": money.currency,
+        "received_at": timestamp(transfer.received_at),
+        "sender": transfer.sender,
+        "why": transfer.reason,
+        "state": money.state,
+    }
+    if money.payment_reference:
+        shown["payment_reference"] = money.payment_reference
+    if money.decided_at is not None:
+        shown |= {"reason": money.reason, "decided_at": timestamp(money.decided_at)}
+    if money.reference:
+        shown["return_reference"] = money.reference
     return shown
 
 

@@ -5,23 +5,28 @@ from typing import Any
 
 from django.conf import settings
 
-from merchants.masking import passes_luhn
+from merchants.masking import mask_card_numbers, passes_luhn
 from merchants.strict_fields import (
     Amount,
     Choice,
+    Country,
     Currency,
     Email,
     Errors,
     Flag,
     FreeText,
+    Ignored,
     IPAddress,
+    Metadata,
     Name,
     NotBlank,
+    PlainName,
     Reference,
     RequestSerializer,
     Text,
     WebAddress,
     WholeNumber,
+    error,
     required_together,
 )
 from payments import banks
@@ -33,10 +38,12 @@ EVERY_FIELD = frozenset(
     {
         "request_type", "reference", "amount", "currency", "payment_method", "payment_method_id",
         "expiry_duration", "source", "customer", "3ds", "redirect_url", "narration", "payment_ip",
-        "authorization_type", "capture",
+        "authorization_type", "capture", "metadata",
     }
 )  # fmt: skip
 SESSION_AT_MOST = 365 * 24 * 3600  # seconds
+REQUEST_TYPES = ("payment", "payout", "card_check")
+PAYMENT_METHODS = ("card", "virtual_account")
 CHALLENGE_PREFERENCES = ("challenge_mandated", "challenge_preferred", "no_preference", "no_challenge")
 
 
@@ -64,13 +71,13 @@ class RedirectAddress(WebAddress):
         return value
 
 
-class SenderName(Name):
-    """Who sent a transfer, on one line and cut to what is kept of it."""
+class SenderName(NotBlank):
+    """Who sent a transfer, taken as leniently as from a bank: on one line, masked and cut to what is kept of it."""
 
     KEPT = 100
 
     def to_internal_value(self, data: Any) -> str:
-        name = super().to_internal_value(data)
+        name = mask_card_numbers(super().to_internal_value(data))
         return " ".join("".join(c if c.isprintable() else " " for c in name).split())[: self.KEPT]
 
 
@@ -93,7 +100,7 @@ class BillingAddressSerializer(RequestSerializer):
     city = Text(required=False, min_length=0, max_length=100)
     state = Text(required=False, min_length=0, max_length=100)
     postal_code = Text(required=False, min_length=0, max_length=20)
-    country = Text(required=False, pattern=r"[A-Z]{3}", says="This field must be an ISO 3166-1 alpha-3 code.")
+    country = Country(required=False)
 
 
 class SourceSerializer(RequestSerializer):
@@ -101,7 +108,7 @@ class SourceSerializer(RequestSerializer):
 
     type = Choice(["card"])
     pan = CardNumber()
-    name = NotBlank(max_length=100)
+    name = PlainName(max_length=100)
     expiry_month = Text(pattern=r"0[1-9]|1[0-2]", says="This field must be 01 to 12.")
     expiry_year = Text(pattern=r"[0-9]{4}", says="This field must have four digits.")
     cvv = Text(pattern=r"[0-9]{3,4}", says="This field must have 3 or 4 digits.")
@@ -160,15 +167,51 @@ class ThreeDSecureSerializer(RequestSerializer):
         return ThreeDSecure(**super().to_internal_value(data))
 
 
+class PaymentReference(Reference):
+    """A reference of a payment, payout or card check. Those that Sluice generates have prefixes of their own."""
+
+    RESERVED_PREFIXES = ("va_", "chk_", "pl_", "return_")
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.pattern = f"(?!{'|'.join(self.RESERVED_PREFIXES)}){self.pattern}"
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if value.startswith(self.RESERVED_PREFIXES):
+            *others, last = self.RESERVED_PREFIXES
+            self.refuse(f"This field may not begin with {', '.join(others)} or {last}", "reserved_reference")
+        return value
+
+
 class OrderSerializer(RequestSerializer):
     """What payments and payouts have in common."""
 
-    reference = Reference()
+    reference = PaymentReference()
     amount = Amount()
     currency = Currency()
     narration = FreeText(required=False, min_length=0)
     payment_ip = IPAddress(required=False)
     authorization_type = Choice(["regular"], required=False)
+    metadata = Metadata(required=False)
+
+
+class UnknownKindSerializer(OrderSerializer):
+    """A request whose request_type is missing or unknown: only what all kinds have in common is judged."""
+
+    request_type = Choice(REQUEST_TYPES)
+    elsewhere = EVERY_FIELD
+
+    def get_fields(self) -> Any:
+        fields = super().get_fields()
+        return fields | {name: Ignored() for name in sorted(EVERY_FIELD - fields.keys())}
+
+
+class UnknownMethodSerializer(UnknownKindSerializer):
+    """A payment whose payment_method is missing or unknown."""
+
+    payment_method = Choice(PAYMENT_METHODS)
+    customer = PayerSerializer(required=False)
 
 
 class CardPaymentSerializer(OrderSerializer):
@@ -203,13 +246,25 @@ class PayoutSerializer(OrderSerializer):
     customer = BeneficiarySerializer()
     elsewhere = EVERY_FIELD
 
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
+        """Refuse a currency that the beneficiary's bank doesn't take."""
+        customer, currency = data.get("customer"), data.get("currency")
+        code = customer.get("bank_code") if isinstance(customer, Mapping) else None
+        bank = banks.find(code) if isinstance(code, str) else None
+        if bank is None or not isinstance(currency, str) or currency == bank.currency:
+            return {}
+        return {
+            "currency": error(f"This bank takes payouts in {bank.currency} only.", "unsupported_currency")
+        }
+
 
 class CardCheckSerializer(RequestSerializer):
     request_type = Choice(["card_check"])
-    reference = Reference(required=False)
+    reference = PaymentReference(required=False)
     amount = WholeNumber(default=0, minimum=0, maximum=0)
     currency = Currency()
     source = CheckedSourceSerializer()  # type: ignore[assignment]
+    metadata = Metadata(required=False)
     elsewhere = EVERY_FIELD
 
 
@@ -219,6 +274,10 @@ class CaptureSerializer(RequestSerializer):
 
 class VoidSerializer(RequestSerializer):
     """A void says nothing."""
+
+
+class CancelSerializer(RequestSerializer):
+    """A cancellation has no fields."""
 
 
 class RefundSerializer(RequestSerializer):

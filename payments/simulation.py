@@ -9,7 +9,7 @@ from virtual_accounts.services.transfers import Notice
 SENDER = "Sandbox Sender"  # where the request names none
 
 _WHY_UNAPPLIED = {
-    Transfer.Reason.LATE: "the payment's time is over",
+    Transfer.Reason.LATE: "the payment is over",
     Transfer.Reason.SECOND: "the payment has received its transfer",
     Transfer.Reason.INACTIVE: "the account is inactive",
     Transfer.Reason.OTHER_CURRENCY: "the account takes another currency",

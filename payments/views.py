@@ -5,29 +5,32 @@ from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
-from django.utils import timezone
+from django.utils.http import parse_etags
 from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from merchants import clock
 from merchants.errors import Problem
 from merchants.models import Business
-from merchants.pagination import NewestFirst
+from merchants.pagination import page_of
 from merchants.strict_fields import read_request
 from payments import banks, flows
 from payments.filters import filtered
+from payments.idempotency import IdempotentResult
 from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
 from payments.serializers import (
+    CancelSerializer,
     CaptureSerializer,
     DeactivateSerializer,
     RefundSerializer,
     SimulateSerializer,
     VoidSerializer,
 )
-from payments.services import captures, deactivation, refunds, transfers
+from payments.services import cancellations, captures, deactivation, refunds, transfers
 from payments.services.intents import find_of
 from payments.simulation import simulated_notice, simulation_message
 from virtual_accounts.models import VirtualAccount
@@ -37,6 +40,8 @@ from virtual_accounts.services import accounts
 M = TypeVar("M", bound=Model)
 
 CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
+CANCEL = CancelSerializer()
+REPLAYED = {"Idempotent-Replayed": "true"}
 DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
 
 
@@ -45,14 +50,16 @@ class PaymentsView(APIView):
 
     def post(self, request: Request) -> Response:
         body = _body(request)
-        intent = flows.choose(body).start(body, business=_business(request), now=timezone.now())
-        transaction = intent.transaction
+        intent = flows.choose(body).start(body, business=_business(request), now=clock.now())
+        transaction = intent.resource
         return _created_or_replayed(
-            represent(transaction), is_new=intent.is_new, location=f"/api/payments/{transaction.reference}"
+            represent(transaction),
+            is_replay=intent.is_replay,
+            location=f"/api/payments/{transaction.reference}",
         )
 
     def get(self, request: Request) -> Response:
-        transactions = Transaction.objects.of(_business(request)).select_related("challenge", "session")
+        transactions = Transaction.objects.of(_business(request)).for_representation()
         return _page(self, filtered(transactions, request.query_params), represent)
 
 
@@ -68,10 +75,10 @@ class CaptureView(APIView):
 
     def post(self, request: Request, reference: str) -> Response:
         wanted = read_request(CAPTURE, _body(request), business=_business(request))
-        payment = captures.capture(
-            transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=timezone.now()
+        result = captures.capture(
+            transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
         )
-        return Response(represent(payment))
+        return _done_or_replayed(result)
 
 
 class VoidView(APIView):
@@ -79,8 +86,16 @@ class VoidView(APIView):
 
     def post(self, request: Request, reference: str) -> Response:
         read_request(VOID, _body(request), business=_business(request))
-        payment = captures.void(transaction_id=_find(request, reference).pk, now=timezone.now())
-        return Response(represent(payment))
+        result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
+        return _done_or_replayed(result)
+
+
+class CancelView(APIView):
+    """Cancel a payment that waits for its payer."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        read_request(CANCEL, _body(request), business=_business(request))
+        return _done_or_replayed(cancellations.cancel(transaction_id=_find(request, reference).pk))
 
 
 class RefundsView(APIView):
@@ -88,8 +103,8 @@ class RefundsView(APIView):
 
     def post(self, request: Request, reference: str) -> Response:
         wanted = read_request(REFUND, _body(request), business=_business(request))
-        opened = refunds.refund(transaction=_find(request, reference), request=wanted, now=timezone.now())
-        return _created_or_replayed(represent_refund(opened.refund), is_new=opened.is_new)
+        result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
+        return _created_or_replayed(represent_refund(result.resource), is_replay=result.is_replay)
 
     def get(self, request: Request, reference: str) -> Response:
         made = CardOperation.objects.filter(
@@ -98,13 +113,23 @@ class RefundsView(APIView):
         return _page(self, made, represent_refund)
 
 
+class RefundView(APIView):
+    """Look up a refund by its own reference."""
+
+    def get(self, request: Request, reference: str) -> Response:
+        found = refunds.find_of(_business(request), reference)
+        if found is None:
+            raise NotFound
+        return Response(represent_refund(found))
+
+
 class DeactivateView(APIView):
     """Let a virtual account accept nothing more."""
 
     def post(self, request: Request, reference: str) -> Response:
         read_request(DEACTIVATE, _body(request), business=_business(request))
         account = _find_account(request, reference)
-        return Response(represent_account(deactivation.deactivate(account.pk, now=timezone.now())))
+        return Response(represent_account(deactivation.deactivate(account.pk, now=clock.now())))
 
 
 class SandboxOnly(Problem):
@@ -135,9 +160,15 @@ class BanksView(APIView):
     def get(self, request: Request) -> Response:
         rows, etag = banks.listing()
         headers = {"ETag": etag, "Cache-Control": "private, max-age=3600"}
-        if etag in request.headers.get("If-None-Match", ""):
+        if _is_current(etag, request.headers.get("If-None-Match", "")):
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers=headers)
         return Response({"data": rows}, headers=headers)
+
+
+def _is_current(etag: str, if_none_match: str) -> bool:
+    """Whether one of the tags of an If-None-Match header, compared weakly, is this one (RFC 9110, 13.1.2)."""
+    given = parse_etags(if_none_match)
+    return "*" in given or etag in {tag.removeprefix("W/") for tag in given}
 
 
 def _business(request: Request) -> Business:
@@ -166,13 +197,15 @@ def _find_account(request: Request, reference: str) -> VirtualAccount:
 
 def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:
     """Answer with the page of a list that the request asks for."""
-    paginator = NewestFirst()
-    page = paginator.paginate_queryset(rows, view.request, view)
-    return paginator.get_paginated_response([show(row) for row in page or []])
+    return Response(page_of(view, rows, show))
 
 
-def _created_or_replayed(shown: dict[str, Any], *, is_new: bool, location: str | None = None) -> Response:
-    if not is_new:
-        return Response(shown, headers={"Idempotent-Replayed": "true"})
+def _done_or_replayed(result: IdempotentResult[Transaction]) -> Response:
+    return Response(represent(result.resource), headers=REPLAYED if result.is_replay else {})
+
+
+def _created_or_replayed(shown: dict[str, Any], *, is_replay: bool, location: str | None = None) -> Response:
+    if is_replay:
+        return Response(shown, headers=REPLAYED)
     headers = {"Location": location} if location else {}
     return Response(shown, status=status.HTTP_201_CREATED, headers=headers)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.amounts import written
+from merchants.money import written
 
 FACTOR_NAMES = {
     "totp": "an authenticator app",
@@ -35,6 +35,12 @@ SENTENCES = {
     "virtual_account.activated": "activated the virtual account {target}",
     "unapplied.credited": "credited unapplied money to the wallet",
     "unapplied.returned": "returned unapplied money to its sender by the payout {reference}",
+    "unclaimed_transfer.resolved": "resolved the unclaimed transfer {target}",
+    "unknown.resolved": "resolved the unknown outcome of {target} as {resolved_as}",
+    "proposal.opened": "proposed a decision ({action})",
+    "proposal.confirmed": "confirmed the proposal {target}",
+    "proposal.declined": "declined the proposal {target}",
+    "proposal.expired": "closed the proposal {target}, which had expired",
     "wallet.topped_up": "topped up the wallet",
     "settlement_batch.pending": "sent a settlement batch to the bank",
     "settlement_batch.approved": "approved a settlement batch",

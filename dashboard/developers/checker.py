@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from merchants import signing
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey
-from merchants.signed_headers import HEADERS
+from merchants.signed_headers import HEADERS, form_error
 
 RIGHT, WRONG, SKIPPED = "right", "wrong", "skipped"
 MILLISECONDS = 1_000
@@ -130,13 +130,8 @@ def _form(pasted: Pasted) -> Step:
     ]
     if not malformed:
         return Step("Their form", RIGHT, "Each has its form.")
-    hints = {
-        "X-Timestamp": "X-Timestamp is Unix seconds, digits only.",
-        "X-Nonce": "X-Nonce is 16 to 128 characters of A-Z a-z 0-9 - _.",
-        "X-Signature": "X-Signature is 64 hexadecimal digits, not Base64.",
-        "X-Api-Key": "X-Api-Key is the public id, pk_…, not the secret.",
-    }
-    return Step("Their form", WRONG, " ".join(hints[name] for name in malformed))
+    words = " ".join(form_error(name, pasted.header(name)) for name in malformed)
+    return Step("Their form", WRONG, words)
 
 
 def _key(pasted: Pasted, key: ApiKey | None, given_secret: str) -> Step:

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -18,6 +17,7 @@ from dashboard.access import Seat, for_members
 from dashboard.sandbox.calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
 from dashboard.transactions.pages import address_of, own
+from merchants import clock
 from merchants.models import ApiKey, Business
 from merchants.roles import Permission
 from payments.services import expiry
@@ -41,7 +41,7 @@ def sandbox_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     _require_sandbox()
     found = _groups(seat.business)
     chosen = _chosen(found, request.GET.get("preset", ""))
-    key = ApiKey.objects.usable(at=timezone.now()).filter(business=seat.business, access="full").first()
+    key = ApiKey.objects.usable(at=clock.now()).filter(business=seat.business, access="full").first()
     context: dict[str, Any] = {"seat": seat, "groups": found, "preset": chosen, "has_key": key is not None}
     form = TryForm(request.POST)
     if request.method == "POST" and key is not None and form.is_valid():
@@ -60,7 +60,7 @@ def _groups(business: Business) -> list[Group]:
     )
     session = (
         Session.objects.filter(
-            account__business=business, status=Session.Status.PENDING, expires_at__gt=timezone.now()
+            account__business=business, status=Session.Status.PENDING, expires_at__gt=clock.now()
         )
         .order_by("-id")
         .first()
@@ -88,7 +88,7 @@ def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpRe
     """Let the time of a 3-D Secure challenge or an authorisation be over."""
     _require_sandbox()
     payment = own(seat, transaction_id)
-    if expiry.expire_now(payment.pk, now=timezone.now()):
+    if expiry.expire_now(payment.pk, now=clock.now()):
         messages.success(request, "Its time is over.")
     else:
         messages.warning(request, "This payment waits for nothing that expires.")
@@ -103,7 +103,7 @@ def retry_now(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpRespon
     delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
-    if webhooks.hasten(delivery.pk, now=timezone.now()):
+    if webhooks.hasten(delivery.pk, now=clock.now()):
         messages.success(request, "The next attempt is made now.")
     else:
         messages.warning(request, "This delivery waits for no attempt.")

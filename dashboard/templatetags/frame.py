@@ -13,8 +13,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import areas
-from dashboard.amounts import with_sign, written
+from dashboard.amounts import with_sign
 from dashboard.moments import distance
+from merchants.money import written
 
 register = template.Library()
 
@@ -36,6 +37,12 @@ def account_for(request: HttpRequest) -> Sequence[areas.Link]:
 @register.simple_tag
 def is_sandbox() -> bool:
     return settings.SANDBOX
+
+
+@register.filter
+def pairs(metadata: dict[str, str] | None) -> list[tuple[str, str]]:
+    """Return keys and values. In a template `metadata.items` would be the value of a key with that name."""
+    return list((metadata or {}).items())
 
 
 @register.filter

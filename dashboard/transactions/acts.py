@@ -1,4 +1,4 @@
-"""What people do to a payment: capture, void, refund. Each has a page that says what will happen first.
+"""What people do to a payment: capture, void, cancel, refund. Each has a page that says what will happen first.
 
 A form that is sent twice does nothing twice: a capture or void finds the payment moved on, and a refund
 comes with its own reference.
@@ -15,20 +15,19 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Seat, for_members
-from dashboard.transactions.detail import is_refundable
+from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.forms import AmountForm, RefundForm
 from dashboard.transactions.pages import address_of, own
-from merchants import audit
+from merchants import audit, clock
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.money import money
 from merchants.roles import Permission
 from payments.models import CardOperation, Transaction
-from payments.services import captures, refunds
+from payments.services import cancellations, captures, refunds
 
 GET_OR_POST = ["GET", "HEAD", "POST"]
 
@@ -47,7 +46,7 @@ def capture_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> Http
             payment,
             "payment.capture_asked",
             lambda now: _said_of_capture(
-                captures.capture(transaction_id=payment.pk, amount=amount, now=now), payment.currency
+                captures.capture(transaction_id=payment.pk, amount=amount, now=now).resource, payment.currency
             ),
             after={"amount": payment.amount if amount is None else amount},
         )
@@ -65,9 +64,25 @@ def void_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpRes
             seat,
             payment,
             "payment.void_asked",
-            lambda now: _said_of_void(captures.void(transaction_id=payment.pk, now=now)),
+            lambda now: _said_of_void(captures.void(transaction_id=payment.pk, now=now).resource),
         )
     return _ask(request, seat, payment, "void")
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def cancel_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Cancel a payment that waits for its payer."""
+    payment = own(seat, transaction_id)
+    if request.method == "POST":
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.cancel_asked",
+            lambda _: _said_of_cancellation(cancellations.cancel(transaction_id=payment.pk).resource),
+        )
+    return _ask(request, seat, payment, "cancel", is_possible=is_cancellable(payment))
 
 
 @require_http_methods(GET_OR_POST)
@@ -88,7 +103,7 @@ def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
             payment,
             "payment.refund_asked",
             lambda now: _said_of_refund(
-                refunds.refund(transaction=payment, request=wanted, now=now).refund, payment.currency
+                refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
             ),
             after={
                 "reference": wanted["reference"],
@@ -118,7 +133,7 @@ def _act(
     Told before it is done: what the acquirer was asked must not be missing from the trail, whatever
     happens to this process while it waits for the answer.
     """
-    now = timezone.now()
+    now = clock.now()
     audit.record(
         action=action,
         actor=person_acting(request),
@@ -145,6 +160,10 @@ def _said_of_void(payment: Transaction) -> tuple[int, str]:
     if payment.status == Transaction.Status.FAILED:
         return messages.SUCCESS, "The authorisation was released. Nothing was charged."
     return messages.WARNING, "The acquirer has not answered yet. The void is asked about again by itself."
+
+
+def _said_of_cancellation(payment: Transaction) -> tuple[int, str]:
+    return messages.SUCCESS, f"{payment.reference} was cancelled. Nothing was charged."
 
 
 def _said_of_refund(refund: CardOperation, currency: str) -> tuple[int, str]:

@@ -14,6 +14,7 @@ from merchants.models import Business
 from payments import banks
 from payments.models import CardOperation, Transaction
 from payments.representation import represent
+from payments.services import cancellations
 from webhooks.models import Attempt, Delivery
 
 
@@ -26,6 +27,7 @@ class Detail:
     bank_name: str
     raw: str  # the API's answer, as JSON
     can_capture: bool
+    can_cancel: bool
     can_refund: bool
     can_expire: bool  # it waits for something whose time ends
 
@@ -48,15 +50,26 @@ def detail_of(transaction: Transaction) -> Detail:
     bank = banks.find(transaction.bank_code) if transaction.bank_code else None
     return Detail(
         transaction=transaction,
-        timeline=timeline_of(transaction, operations=operations, delivery=delivery, attempts=attempts),
+        timeline=timeline_of(
+            transaction,
+            operations=operations,
+            returns=list(transaction.returns.order_by("pk")),
+            delivery=delivery,
+            attempts=attempts,
+        ),
         refunds=[each for each in operations if each.kind == CardOperation.Kind.REFUND],
         delivery=delivery,
         bank_name=bank.name if bank else "",
         raw=pretty(represent(transaction)),
         can_capture=_is_capturable(transaction, operations),
+        can_cancel=is_cancellable(transaction),
         can_refund=is_refundable(transaction),
         can_expire=transaction.is_pending and transaction.awaiting != Transaction.Awaiting.RAIL,
     )
+
+
+def is_cancellable(transaction: Transaction) -> bool:
+    return transaction.awaiting in cancellations.WAITING_FOR_PAYER
 
 
 def is_refundable(transaction: Transaction) -> bool:

@@ -39,10 +39,10 @@ class TransactionFilter(forms.Form):
                 transactions = transactions.filter(**{name: _spelt_out(wanted[name])})
         # By id, which begins with the time: every index of these lists ends with it.
         if wanted["since"]:
-            transactions = transactions.filter(id__gte=earliest_id(_begin(wanted["since"])))
+            transactions = transactions.filter(id__gte=earliest_id(midnight(wanted["since"])))
         if wanted["until"]:
             transactions = transactions.filter(
-                id__lt=earliest_id(_begin(wanted["until"]) + timedelta(days=1))
+                id__lt=earliest_id(midnight(wanted["until"]) + timedelta(days=1))
             )
         return transactions
 
@@ -122,5 +122,6 @@ def _spelt_out(choice: str) -> Func:
     return Func(template=f"'{choice}'", output_field=CharField())
 
 
-def _begin(day: date) -> datetime:
+def midnight(day: date) -> datetime:
+    """Return the first moment of a day, UTC."""
     return datetime.combine(day, time(), tzinfo=UTC)

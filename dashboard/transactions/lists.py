@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import OuterRef, Subquery, UUIDField
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -16,7 +17,7 @@ from dashboard.access import Seat, members_only
 from dashboard.pages import page_of
 from dashboard.transactions.filters import PaymentFilter, PayoutFilter, TransactionFilter, form_of, sources
 from payments import banks
-from payments.models import Transaction
+from payments.models import SettlementItem, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,24 @@ COLUMNS = (
     "gateway_code",
     "narration",
 )
-HEAD = (*COLUMNS, "created_at", "finished_at")
+FIELDS = (*COLUMNS, "created_at", "finished_at", "settle_status")
+HEAD = (*FIELDS, "settlement_id")
+# The batch that a payment is in; a rejected one releases its payments.
+SETTLEMENT = SettlementItem.objects.filter(transaction=OuterRef("pk"), operation=None, is_live=True).values(
+    "batch_id"
+)
 
 
 def _rows(form: TransactionFilter, seat: Seat) -> Iterator[list[Any]]:
     seen: set[Any] = set()
     lists = sources(form, business=seat.business)
     for source in lists:
-        for transaction in source.order_by("-id").only(*HEAD).iterator(chunk_size=1000):
+        for transaction in (
+            source.order_by("-id")
+            .only(*FIELDS)
+            .annotate(settlement_id=Subquery(SETTLEMENT, output_field=UUIDField()))
+            .iterator(chunk_size=1000)
+        ):
             if len(lists) > 1:  # what a search finds in two ways is told once
                 if transaction.pk in seen:
                     continue
@@ -127,6 +138,8 @@ def _row(transaction: Transaction) -> list[Any]:
     return [
         *(_cell(getattr(transaction, name)) for name in COLUMNS),
         *(each.isoformat(timespec="milliseconds") if each else "" for each in moments),
+        transaction.settle_status,
+        str(transaction.settlement_id or ""),  # type: ignore[attr-defined]
     ]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
@@ -17,7 +16,7 @@ from dashboard.api_errors import explain
 from dashboard.transactions.forms import PayoutForm
 from dashboard.transactions.pages import address_of
 from ledger.services import balances
-from merchants import audit
+from merchants import audit, clock
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.models import Business
@@ -35,23 +34,31 @@ def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     """Ask for a payout, show what it will cost, and start it when it is confirmed."""
     form = PayoutForm(
         request.POST or None,
-        currencies=seat.business.currencies,
+        currencies=[each for each in seat.business.currencies if each in banks.currencies()],
         initial={"reference": f"payout-{secrets.token_hex(6)}"},
     )
     if request.method != "POST" or not form.is_valid() or request.POST.get("step") == "change":
         return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
     if request.POST.get("step") == "confirmed":
         return _start(request, seat, form)
-    context = {"seat": seat, "form": form, "summary": _summary(seat.business, form.order())}
+    summary = _summary(seat.business, form.order())
+    if summary is None:
+        form.add_error("currency", f"Payouts aren't offered in {form.cleaned_data['currency']}.")
+        return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
+    context = {"seat": seat, "form": form, "summary": summary}
     return render(request, "dashboard/transactions/confirm_payout.html", context)
 
 
-def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any]:
-    """Return what a person should see before money leaves."""
+def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what a person should see before money leaves; None where nothing says what it costs."""
     amount, currency = order["amount"], order["currency"]
-    costs = fee(rule_now(business, Flow.PAYOUT), amount)
+    rule = rule_now(business, Flow.PAYOUT, currency)
+    if rule is None:
+        return None
+    costs = fee(rule, amount)
     bank = banks.find(order["customer"]["bank_code"])
-    available = next((each.available for each in balances(business) if each.currency == currency), 0)
+    held = next((each for each in balances(business) if each.currency == currency), None)
+    available = held.available_for_payouts if held else 0
     return {
         "amount": amount,
         "currency": currency,
@@ -64,7 +71,7 @@ def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
-    order, now = form.order(), timezone.now()
+    order, now = form.order(), clock.now()
     audit.record(
         action="payout.asked",
         actor=person_acting(request),
@@ -80,8 +87,8 @@ def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))
     else:
-        _say(request, intent.transaction)
-        return redirect(address_of(intent.transaction))
+        _say(request, intent.resource)
+        return redirect(address_of(intent.resource))
     return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
 
 

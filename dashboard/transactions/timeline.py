@@ -11,7 +11,7 @@ from dashboard.amounts import with_sign
 from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
 from ledger.models import Entry
 from merchants.money import money
-from payments.models import CardOperation, Challenge, Transaction, Transition
+from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
 from webhooks.models import Attempt, Delivery
 
 Status = Transaction.Status
@@ -23,6 +23,7 @@ def timeline_of(
     transaction: Transaction,
     *,
     operations: Sequence[CardOperation],
+    returns: Sequence[PayoutReturn],
     delivery: Delivery | None,
     attempts: Sequence[Attempt],
 ) -> list[Moment]:
@@ -32,7 +33,8 @@ def timeline_of(
         *_challenge_moments(getattr(transaction, "challenge", None)),
         *_moves(transaction),
         *_operation_moments(operations, currency=transaction.currency),
-        *_ledger_moments(transaction, [transaction.pk, *(each.pk for each in operations)]),
+        *_return_moments(returns),
+        *_ledger_moments(transaction, [transaction.pk, *(each.pk for each in [*operations, *returns])]),
         *_delivery_moments(delivery, attempts),
         *_plans(transaction),
     ]
@@ -76,6 +78,7 @@ _CAUSES = {
     Transition.Cause.MERCHANT: "At the merchant's request.",
     Transition.Cause.REQUERY: "The answer was lost at first, and asked for again.",
     Transition.Cause.EXPIRY: "Time ran out.",
+    Transition.Cause.RETURN: "The bank returned it.",
 }
 
 
@@ -113,6 +116,17 @@ def _operation_moments(operations: Iterable[CardOperation], *, currency: str) ->
                 is_planned=True,
                 mark=WAIT,
             )
+
+
+def _return_moments(returns: Iterable[PayoutReturn]) -> Iterator[Moment]:
+    for each in returns:
+        amount = money(each.amount, each.currency)
+        if each.applied == PayoutReturn.Applied.UNMATCHED:
+            title = f"The bank reported a return of {amount}; it was not booked"
+        else:
+            title = f"{amount} returned by the bank"
+        lines = [("Bank reference", each.bank_reference)] if each.bank_reference else []
+        yield Moment(at=each.at, title=title, text=each.reason, lines=lines, mark=BAD)
 
 
 def _ledger_moments(transaction: Transaction, causes: Sequence[UUID]) -> Iterator[Moment]:

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.exceptions import ValidationError
 
@@ -17,7 +16,7 @@ from dashboard.access import Seat, for_members, members_only
 from dashboard.api_errors import explain
 from dashboard.pages import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
-from merchants import audit
+from merchants import audit, clock
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.roles import Permission
@@ -84,26 +83,26 @@ def new_account_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 
 def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAccount | None:
-    now = timezone.now()
+    now = clock.now()
     try:
         wanted = read_account(form.order(), business=seat.business)
-        opened = accounts.create(business=seat.business, request=wanted, now=now)
+        result = accounts.create(business=seat.business, request=wanted, now=now)
     except ValidationError as refusal:
         explain(form, refusal.detail, parts=("address",))
         return None
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))
         return None
-    if opened.is_new:
+    if not result.is_replay:
         audit.record(
             action="virtual_account.created",
             actor=person_acting(request),
             business=seat.business,
-            target=opened.account.reference,
-            after={"type": opened.account.type},
+            target=result.resource.reference,
+            after={"type": result.resource.type},
             now=now,
         )
-    return opened.account
+    return result.resource
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -113,7 +112,7 @@ def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpR
     account = _own(seat, account_id)
     if request.method == "POST":
         _record(request, seat, account, "virtual_account.deactivated")
-        deactivation.deactivate(account.pk, now=timezone.now())
+        deactivation.deactivate(account.pk, now=clock.now())
         messages.success(request, "The account accepts nothing more.")
         return redirect("dashboard-virtual-account", account.pk)
     open_sessions = Session.objects.filter(account=account, status=Session.Status.PENDING)
@@ -137,7 +136,7 @@ def _record(request: HttpRequest, seat: Seat, account: VirtualAccount, action: s
         actor=person_acting(request),
         business=seat.business,
         target=account.reference,
-        now=timezone.now(),
+        now=clock.now(),
     )
 
 

@@ -14,7 +14,6 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Seat, for_members, members_only
@@ -25,9 +24,10 @@ from dashboard.virtual_accounts.unapplied_forms import (
     UnappliedFilter,
     is_sender_known,
 )
+from merchants import clock
 from merchants.callers import person_acting
 from merchants.errors import Problem
-from merchants.money import money as written
+from merchants.money import money as format_money
 from merchants.roles import Permission
 from payments import banks
 from payments.models import Transaction
@@ -81,7 +81,7 @@ def _carry_out(request: HttpRequest, money: UnappliedMoney, decision: str, form:
     """Do what was decided and say what came of it; False where the form has to say what is wrong."""
     decide = decisions.credit if decision == CREDIT else decisions.return_to_sender
     try:
-        decided = decide(money.pk, **form.cleaned_data, actor=person_acting(request), now=timezone.now())
+        decided = decide(money.pk, **form.cleaned_data, actor=person_acting(request), now=clock.now())
     except decisions.NotOpen as refusal:
         messages.warning(request, str(refusal.detail))  # the page shows by whom, and what it was
     except Problem as refusal:
@@ -93,7 +93,7 @@ def _carry_out(request: HttpRequest, money: UnappliedMoney, decision: str, form:
 
 
 def _say(request: HttpRequest, money: UnappliedMoney) -> None:
-    amount = written(money.amount, money.currency)
+    amount = format_money(money.amount, money.currency)
     payout = _payout(money)
     if payout is None:
         messages.success(request, f"{amount} is in the wallet.")

@@ -1,12 +1,20 @@
 """Transactions, what was asked of the acquirer about them, and the log of their moves."""
 
-from payments.models.batches import BatchTransition, SettlementBatch, SettlementItem
+from payments.models.batches import (
+    BatchTransition,
+    SettlementBatch,
+    SettlementBatchQuerySet,
+    SettlementItem,
+)
 from payments.models.challenges import Challenge, new_challenge_token
 from payments.models.counters import TraceCounter
 from payments.models.days import DayTotals, RolledDay
 from payments.models.fees import Tariff
 from payments.models.operations import CardOperation
+from payments.models.payout_returns import PayoutReturn
+from payments.models.proposals import Proposal, ProposalQuerySet
 from payments.models.rail_choices import RailChoice
+from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
 from payments.models.reversals import Reversal
 from payments.models.states import AlreadyMoved, InvalidState
@@ -19,12 +27,17 @@ __all__ = [
     "Challenge",
     "DayTotals",
     "InvalidState",
+    "PayoutReturn",
+    "Proposal",
+    "ProposalQuerySet",
     "RailChoice",
+    "RailSilence",
     "Reconciliation",
     "ReconciliationLine",
     "Reversal",
     "RolledDay",
     "SettlementBatch",
+    "SettlementBatchQuerySet",
     "SettlementItem",
     "Tariff",
     "TraceCounter",

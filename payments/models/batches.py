@@ -90,6 +90,12 @@ class SettlementBatch(models.Model):
     def __str__(self) -> str:
         return f"{self.currency} of {self.day}, no. {self.number}"
 
+    @property
+    def released_at(self) -> datetime | None:
+        """Return when its net went to the wallet. Lists prefetch `transitions`."""
+        released = [move.at for move in self.transitions.all() if move.after == SettleStatus.RELEASED]
+        return released[0] if released else None
+
     def set_totals(
         self, *, payments_count: int, gross: int, fees: int, refunds: int, brought_forward: int = 0
     ) -> None:

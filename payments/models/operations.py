@@ -41,6 +41,7 @@ class CardOperation(models.Model):
     response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
     gateway_code = models.CharField(max_length=3, blank=True)
     next_query_at = models.DateTimeField(null=True)
+    query_leased_until = models.DateTimeField(null=True)  # one process asks the acquirer until then
     queries_made = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
@@ -74,6 +75,11 @@ class CardOperation(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} of {self.transaction_id}"
 
+    @property
+    def is_unsent(self) -> bool:
+        """Whether the acquirer was not asked yet: `expiry` opens voids that `requery` sends."""
+        return self.kind == self.Kind.VOID and not self.transaction.is_pending and self.queries_made == 0
+
     def finish(self, outcome: Outcome, *, now: datetime) -> None:
         """Move from pending to success or failed, as the acquirer's outcome says.
 
@@ -98,7 +104,7 @@ class CardOperation(models.Model):
         )
 
     def ask_later(self, *, query_at: datetime) -> None:
-        """The acquirer still does not know: ask again at that moment."""
-        self.next_query_at = query_at
+        """The acquirer still does not know: ask again at that moment. Ends the lease."""
+        self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1
-        self.save(update_fields=["next_query_at", "queries_made"])
+        self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])

@@ -28,6 +28,10 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
         """A business's own: another's look as if they did not exist."""
         return self.filter(business=business)
 
+    def for_representation(self) -> TransactionQuerySet:
+        """Load with each transaction what its representation shows."""
+        return self.select_related("challenge", "session").prefetch_related("returns")
+
     def unanswered(self) -> TransactionQuerySet:
         """Sent to a rail whose answer is not known, be it to the order or to its reversal."""
         return self.filter(awaiting__in=[Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL])
@@ -131,8 +135,10 @@ class Transaction(models.Model):
     amount_captured = models.BigIntegerField(default=0)
     amount_refunded = models.BigIntegerField(default=0)
     amount_being_refunded = models.BigIntegerField(default=0)  # asked for, not answered yet
+    amount_returned = models.BigIntegerField(default=0, db_default=0)  # payouts: sum of its returns
 
     narration = models.CharField(max_length=255, blank=True)
+    metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
     payment_ip = models.GenericIPAddressField(null=True, blank=True)
     redirect_url = models.CharField(max_length=2048, blank=True)
     customer_name = models.CharField(max_length=255, blank=True)
@@ -162,6 +168,7 @@ class Transaction(models.Model):
     merchant_descriptor = models.CharField(max_length=22, blank=True)
 
     next_query_at = models.DateTimeField(null=True)  # while awaiting the rail
+    query_leased_until = models.DateTimeField(null=True)  # one process asks the rail until then
     queries_made = models.PositiveSmallIntegerField(default=0)
     expires_at = models.DateTimeField(null=True)  # while awaiting payer or capture
     created_at = models.DateTimeField()
@@ -186,6 +193,16 @@ class Transaction(models.Model):
                     amount_captured__gte=F("amount_refunded") + F("amount_being_refunded"),
                 ),
                 name="refunded_within_captured",
+            ),
+            models.CheckConstraint(
+                condition=Q(amount_returned=0)
+                | Q(
+                    request_type="payout",
+                    status="success",
+                    amount_returned__gt=0,
+                    amount_returned__lte=F("amount"),
+                ),
+                name="returned_within_successful_payouts",
             ),
             models.CheckConstraint(
                 condition=Q(refund_status="none", amount_refunded=0)
@@ -297,7 +314,10 @@ class Transaction(models.Model):
 
     def await_rail(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
         """The rail is being asked; if its answer gets lost, ask again at that moment."""
-        self._await(self.Awaiting.RAIL, next_query_at=query_at, cause=cause, now=now)
+        self.query_leased_until = query_at
+        self._await(
+            self.Awaiting.RAIL, next_query_at=query_at, also=("query_leased_until",), cause=cause, now=now
+        )
 
     def await_reversal(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
         """Nobody can say what became of the order: from now on it can only be undone, and asked about then.
@@ -336,7 +356,8 @@ class Transaction(models.Model):
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.awaiting = self.Awaiting.NOTHING
         self.response_code, self.response_summary = outcome.code, outcome.summary
-        self.gateway_code = outcome.gateway_code or self.gateway_code
+        # A void or expiry has none: the approval of the authorisation must not stay on a failed payment.
+        self.gateway_code = outcome.gateway_code
         self.gateway_recommendation = outcome.advice
         self.amount_captured, self.fee = captured, fee
         self.next_query_at = self.expires_at = None
@@ -345,10 +366,10 @@ class Transaction(models.Model):
         self._move(FINISH_FIELDS, awaited=awaited, then=[moved, *followed_by(self)])
 
     def ask_later(self, *, query_at: datetime) -> None:
-        """The rail still does not know: ask again at that moment."""
-        self.next_query_at = query_at
+        """The rail still does not know: ask again at that moment. Ends the lease."""
+        self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1
-        self.save(update_fields=["next_query_at", "queries_made"])
+        self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])
 
     def fail(self, outcome: Outcome, *, cause: Transition.Cause, now: datetime) -> Transition:
         """Take on a failure without writing it; return the move to be written with it (`fail_all`)."""
@@ -376,6 +397,11 @@ class Transaction(models.Model):
             self.refund_status = self.RefundStatus.REFUND_FAILED
         self.save(update_fields=["amount_being_refunded", "amount_refunded", "refund_status"])
         insert(self._transition("refund_status", before, self.refund_status, cause=cause, now=now))
+
+    def add_return(self, amount: int) -> None:
+        """Add to what the bank has returned of a successful payout. The caller holds its lock."""
+        self.amount_returned += amount
+        self.save(update_fields=["amount_returned"])
 
     def _await(
         self,
@@ -441,12 +467,14 @@ class Transition(models.Model):
 
         RAIL = "rail"  # the rail's answer to the first question
         PAYER = "payer"  # the 3-D Secure page
-        MERCHANT = "merchant"  # capture, void or refund
+        MERCHANT = "merchant"  # capture, void, cancellation or refund
         REQUERY = "requery"  # the rail's answer when asked again
         EXPIRY = "expiry"  # time ran out
         FUNDING = "funding"  # the wallet did not cover it
         SETTLEMENT = "settlement"  # its batch moved, and the payment with it
         TRANSFER = "transfer"  # a bank transfer arrived
+        STAFF = "staff"  # our own people resolved what no rail answered
+        RETURN = "return"  # the bank returned the payout before it had answered
 
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
     attribute = models.CharField(max_length=20)

@@ -7,17 +7,17 @@ that another site could abuse, and nothing for a CSRF token to protect.
 import math
 import re
 from datetime import datetime
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
+from merchants import clock
 from payments import sandbox_outcomes
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
@@ -57,7 +57,7 @@ class ChallengePage(View):
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         challenge = _find(token)
-        now = timezone.now()
+        now = clock.now()
         try:
             if request.POST.get("action") == "decline":
                 payment = challenges.decline(challenge=challenge, now=now)
@@ -74,10 +74,14 @@ class ChallengePage(View):
 
 
 def return_address(payment: Transaction) -> str:
-    """Return the merchant's redirect_url with reference, id and status added. No proof of payment."""
+    """Return the merchant's redirect_url with reference, id and status in the query. No proof of payment.
+
+    Parameters of these names that were there are replaced; the others stay byte for byte.
+    """
     parts = urlsplit(payment.redirect_url)
-    added = urlencode({"reference": payment.reference, "id": payment.pk, "status": payment.status})
-    query = f"{parts.query}&{added}" if parts.query else added  # the merchant's own part, byte for byte
+    ours = {"reference": payment.reference, "id": payment.pk, "status": payment.status}
+    kept = [part for part in parts.query.split("&") if unquote_plus(part.partition("=")[0]) not in ours]
+    query = "&".join([*kept, urlencode(ours)]) if parts.query else urlencode(ours)
     return urlunsplit(parts._replace(query=query))
 
 
@@ -91,7 +95,7 @@ def _page(
     request: HttpRequest, challenge: Challenge, *, is_wrong: bool = False, is_silent: bool = False
 ) -> HttpResponse:
     payment = challenge.transaction
-    minutes_left = _minutes_left(payment, now=timezone.now())
+    minutes_left = _minutes_left(payment, now=clock.now())
     response = render(
         request,
         "payments/challenge.html",

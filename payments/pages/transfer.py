@@ -9,10 +9,10 @@ from uuid import UUID
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from merchants import clock
 from payments.models import Transaction
 from payments.pages.ending import Ending
 from virtual_accounts.models import Session
@@ -53,7 +53,7 @@ def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
     session = payment.session
     if session is None:
         raise Http404  # its payer is asked for no transfer
-    seconds_left = _seconds_left(session, now=timezone.now())
+    seconds_left = _seconds_left(session, now=clock.now())
     return render(
         request,
         "payments/transfer.html",

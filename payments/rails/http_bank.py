@@ -59,7 +59,13 @@ class HttpBank:
 
     def query(self, order: PayoutOrder) -> RailAnswer:
         told = self._find(order)
-        return self.send(order) if told["response_code"] == NO_SUCH_TRANSFER else _answer(told)
+        if told["response_code"] != NO_SUCH_TRANSFER:
+            return _answer(told)
+        if order.may_be_repeated:
+            return self.send(order)
+        # The bank has carried it out and forgotten it, or never received it: a person finds out which.
+        log.error("the bank does not know an old transfer", id=str(order.id))
+        return RailAnswer(outcome=outcomes.PROCESSING)
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
         asked = {"account_number": account_number, "nip_code": nip_code}

@@ -93,6 +93,8 @@ class PayoutOrder:
     account_number: str
     nip_code: str
     narration: str
+    # False: the order is so old that the bank may have forgotten it. `query` must not send it again then.
+    may_be_repeated: bool = True
 
 
 class CardAcquirer(Protocol):
@@ -147,7 +149,7 @@ class PayoutBank(Protocol):
         """Transfer the amount."""
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        """Ask what became of a transfer."""
+        """Ask what became of a transfer. May send it again where the bank never received it, if it may be repeated."""
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
         """Return the name that an account is held in (name enquiry); None where there is no such account."""

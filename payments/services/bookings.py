@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ledger.models import Entry
 from ledger.services import Booking, Kind
-from payments.models import CardOperation, SettlementBatch, Transaction
+from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
 
 
 def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
@@ -85,13 +85,15 @@ def payout_failed(transaction: Transaction, *, fee: int, now: datetime) -> Booki
     )
 
 
-def payout_reversed(transaction: Transaction, *, reason: str, now: datetime) -> Booking:
-    return _of(
-        transaction,
-        Entry.Kind.PAYOUT_REVERSED,
-        {Kind.BANK_CLEARING: -transaction.amount, Kind.WALLET: transaction.amount},
-        now=now,
-        note=reason,
+def payout_reversed(transaction: Transaction, payout_return: PayoutReturn) -> Booking:
+    return Booking(
+        kind=Entry.Kind.PAYOUT_REVERSED,
+        cause=payout_return.pk,
+        business_id=transaction.business_id,
+        currency=payout_return.currency,
+        legs={Kind.BANK_CLEARING: -payout_return.amount, Kind.WALLET: payout_return.amount},
+        at=payout_return.at,
+        note=payout_return.reason,
     )
 
 

@@ -5,14 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
+from payments.idempotency import IdempotentResult
 from payments.models import Transaction
 from payments.services.connectors import acquirer_for
 from payments.services.finishing import ask_if_new
-from payments.services.intents import Intent, card_fields, open_intent
+from payments.services.intents import card_fields, open_intent
 from payments.services.orders import card_order
 
 
-def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+) -> IdempotentResult[Transaction]:
     """Ask the issuer about a card. Without a reference of the merchant's, one is made.
 
     :raises DuplicateReference: the reference belongs to a different request
@@ -29,6 +32,7 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         request_type=Transaction.RequestType.CARD_CHECK,
         amount=0,
         currency=request["currency"],
-        **card_fields(card, now=now),
+        metadata=request.get("metadata"),
+        **card_fields(card),
     )
     return ask_if_new(intent, lambda new: acquirer.verify(card_order(new), card=card))

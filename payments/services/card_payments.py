@@ -4,16 +4,19 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
+from payments.idempotency import IdempotentResult
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure
 from payments.services.connectors import acquirer_for
 from payments.services.finishing import ask_if_new
-from payments.services.intents import Intent, card_fields, open_intent, order_fields
+from payments.services.intents import card_fields, open_intent, order_fields
 from payments.services.orders import card_order
 
 
-def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+) -> IdempotentResult[Transaction]:
     """Start a card payment: intent, acquirer, answer. A lost answer leaves it pending.
 
     :raises DuplicateReference: the reference belongs to a different request
@@ -35,6 +38,6 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         challenge_preference=three_ds.challenge_preference if three_ds.enabled else "",
         redirect_url=request["redirect_url"],
         **order_fields(request),
-        **card_fields(card, now=now),
+        **card_fields(card),
     )
     return ask_if_new(intent, lambda new: acquirer.authorise(card_order(new), card=card))

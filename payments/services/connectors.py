@@ -5,7 +5,10 @@ some seconds, so that creating a transaction costs no statement more.
 """
 
 import time
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -16,7 +19,10 @@ from merchants.audit import Actor
 from merchants.models import Business
 from payments import rails
 from payments.models import RailChoice, Transaction
+from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, PayoutBank
+
+C = TypeVar("C")
 
 REMEMBERED_FOR = 5.0  # seconds
 
@@ -59,7 +65,13 @@ def acquirer_of(transaction: Transaction) -> CardAcquirer:
 
     :raises RailUnavailable: it is not configured any more, or out of reach
     """
-    return rails.card_acquirer(_acquirer_name(transaction.business_id), known_as=transaction.connector)
+    return acquirer_finder(transaction)()
+
+
+def acquirer_finder(transaction: Transaction) -> Callable[[], CardAcquirer]:
+    """Return what finds that acquirer without the database, in any thread; it may take seconds to connect."""
+    name = _acquirer_name(transaction.business_id)
+    return partial(rails.card_acquirer, name, known_as=transaction.connector)
 
 
 def bank_for(business: Business) -> PayoutBank:
@@ -75,7 +87,33 @@ def bank_of(transaction: Transaction) -> PayoutBank:
 
     :raises RailUnavailable: it is not configured any more, or out of reach
     """
-    return rails.payout_bank(_bank_name(transaction.business_id), known_as=transaction.connector)
+    return bank_finder(transaction)()
+
+
+def bank_finder(transaction: Transaction) -> Callable[[], PayoutBank]:
+    """Return what finds that bank without the database, in any thread."""
+    return partial(rails.payout_bank, _bank_name(transaction.business_id), known_as=transaction.connector)
+
+
+def attempt(find: Callable[[], C]) -> C | RailUnavailable:
+    """Return a connector, or the error to raise once the request is known to need one.
+
+    Some connectors wait a moment for their connection, so they are not looked up while rows are locked.
+    """
+    try:
+        return find()
+    except RailUnavailable as unavailable:
+        return unavailable
+
+
+def require(found: C | RailUnavailable) -> C:
+    """Return the connector that was found.
+
+    :raises RailUnavailable: none was
+    """
+    if isinstance(found, RailUnavailable):
+        raise found
+    return found
 
 
 @database.atomic

@@ -33,11 +33,14 @@ def overdue(*, now: datetime) -> list[UUID]:
     return list(Transaction.objects.overdue(at=now).order_by("expires_at").values_list("pk", flat=True))
 
 
-def expire(transaction_ids: list[UUID], *, now: datetime) -> Iterator[bool]:
-    """End each of these transactions; yield for each whether it was still there to be ended."""
+def expire(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = database_now) -> Iterator[bool]:
+    """End each of these transactions; yield for each whether it was still there to be ended.
+
+    The time is read for each of them: a long run must not date the last ones to its beginning.
+    """
     for transaction_id in transaction_ids:
         try:
-            yield expire_one(transaction_id, now=now)
+            yield expire_one(transaction_id, now=clock())
         except Exception as error:
             # Whatever is wrong with this one, the others must end too.
             if _is_database_away(error):

@@ -9,19 +9,20 @@ from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction as database
-from django.utils import timezone
 
 from ledger.services import Booking
+from merchants import clock
 from merchants.rows import Follower
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
+from payments.idempotency import IdempotentResult
 from payments.metrics import OUTCOMES
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.outcomes import Outcome
-from payments.rails.protocol import AnswerLost, RailAnswer
+from payments.rails.protocol import RailAnswer
 from payments.representation import represent
-from payments.services import bookings
-from payments.services.intents import Intent, authorisation_ends, challenge_ends, find
+from payments.services import bookings, query_leases
+from payments.services.intents import authorisation_ends, challenge_ends, find
 from webhooks import bell
 from webhooks import services as webhooks
 from webhooks.models import Delivery, Endpoint, Event
@@ -29,12 +30,14 @@ from webhooks.models import Delivery, Endpoint, Event
 Cause = Transition.Cause
 
 
-def ask_if_new(intent: Intent, question: Callable[[Transaction], RailAnswer]) -> Intent:
-    """Ask the rail about an intent that this request has written; about any other it was asked before."""
-    if not intent.is_new:
+def ask_if_new(
+    intent: IdempotentResult[Transaction], question: Callable[[Transaction], RailAnswer]
+) -> IdempotentResult[Transaction]:
+    """Ask the rail about a new intent. A replayed one was sent to it before."""
+    if intent.is_replay:
         return intent
-    transaction = intent.transaction
-    return replace(intent, transaction=ask(transaction, lambda: question(transaction), cause=Cause.RAIL))
+    transaction = intent.resource
+    return replace(intent, resource=ask(transaction, lambda: question(transaction), cause=Cause.RAIL))
 
 
 def ask(transaction: Transaction, question: Callable[[], RailAnswer], *, cause: Cause) -> Transaction:
@@ -42,11 +45,10 @@ def ask(transaction: Transaction, question: Callable[[], RailAnswer], *, cause: 
 
     A lost answer changes nothing: the transaction stays pending and `requery` asks again.
     """
-    try:
-        answer = question()
-    except AnswerLost:
+    answer = query_leases.answer_to(question, about=transaction)
+    if answer is None:
         return transaction
-    return apply_answer(transaction, answer, cause=cause, now=timezone.now())
+    return apply_answer(transaction, answer, cause=cause, now=clock.now())
 
 
 def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> Transaction:
@@ -61,6 +63,16 @@ def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, 
     except AlreadyMoved:
         return find(transaction.pk)
     return transaction
+
+
+def apply_resolution(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
+    """Apply the outcome that staff have established for a transaction that awaits its rail or a reversal.
+
+    :raises AlreadyMoved: another caller was first
+    """
+    if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
+        raise AlreadyMoved
+    _apply(transaction, answer, cause=cause, now=now)
 
 
 def _apply(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:

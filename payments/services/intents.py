@@ -4,7 +4,6 @@ An intent is one INSERT. Of a hundred equal requests at once one gets to write i
 the others find it there and answer with what it has become.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,49 +14,57 @@ from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
 from payments.cards import Card
 from payments.fees import Snapshot, flow_of
-from payments.idempotency import DuplicateReference
-from payments.identifiers import new_id, retrieval_reference_number, trace_numbers
+from payments.idempotency import IdempotentResult, replay_of
+from payments.identifiers import new_id
 from payments.models import Transaction
-from payments.services.tariffs import price_list
+from payments.services.tariffs import NoPrice, price_list
+from payments.trace_numbers import trace_numbers
 from virtual_accounts.models import Session
 
 FIRST_QUERY_AFTER = timedelta(seconds=10)
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """A transaction, and whether this request is the one that wrote it."""
-
-    transaction: Transaction
-    is_new: bool
-
-
 def open_intent(
     *, business: Business, reference: str, fingerprint: str, now: datetime, **fields: Any
-) -> Intent:
+) -> IdempotentResult[Transaction]:
     """Write a pending transaction, or find the one that an equal request wrote before.
 
     :raises DuplicateReference: a different request had this reference
+    :raises NoPrice: nothing says what it costs in this currency
     """
+    if "fee_rule" not in fields:
+        try:
+            fields["fee_rule"] = _fee_rule(business, fields)
+        except NoPrice:
+            # An equal request may have been accepted while there was a price.
+            replay = replay_of(find_of(business, reference), fingerprint=fingerprint)
+            if replay is None:
+                raise
+            return replay
+    query_at = fields.pop("next_query_at", now + FIRST_QUERY_AFTER)
     new = Transaction(
         id=new_id(now),
         business=business,
         reference=reference,
         fingerprint=fingerprint,
         created_at=now,
-        # Should this process die before it hears the rail's answer, somebody asks again.
-        **({"next_query_at": now + FIRST_QUERY_AFTER, "fee_rule": _fee_rule(business, fields)} | fields),
+        # This request asks the rail until then. Should its process die, another one asks.
+        next_query_at=query_at,
+        query_leased_until=query_at,
+        **fields,
     )
     if insert_if_absent(new):
-        return Intent(new, is_new=True)
-    existing = _existing(find_of(business, reference))
-    if existing.fingerprint != fingerprint:
-        raise DuplicateReference(id=str(existing.pk), status=existing.status)
-    return Intent(existing, is_new=False)
+        return IdempotentResult(new, is_replay=False)
+    replay = replay_of(find_of(business, reference), fingerprint=fingerprint)
+    if replay is None:
+        raise Transaction.DoesNotExist
+    return replay
 
 
 def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:
-    return price_list.snapshot(business, flow_of(fields["request_type"], fields["method"]))
+    return price_list.snapshot(
+        business, flow_of(fields["request_type"], fields["method"]), fields["currency"]
+    )
 
 
 def order_fields(request: dict[str, Any]) -> dict[str, Any]:
@@ -68,6 +75,7 @@ def order_fields(request: dict[str, Any]) -> dict[str, Any]:
         "amount": request["amount"],
         "currency": request["currency"],
         "narration": request.get("narration", ""),
+        "metadata": request.get("metadata"),
         "payment_ip": request.get("payment_ip"),
         "customer_name": customer.get("name", ""),
         "customer_email": customer.get("email", ""),
@@ -75,11 +83,11 @@ def order_fields(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def card_fields(card: Card, *, now: datetime) -> dict[str, str]:
+def card_fields(card: Card) -> dict[str, str]:
     """Return what is stored of a card, and the ISO 8583 numbers of its transaction."""
     return {
         "method": Transaction.Method.CARD,
-        **trace_fields(now=now),
+        **trace_fields(),
         "card_brand": card.brand,
         "card_bin": card.bin,
         "card_last4": card.last4,
@@ -88,12 +96,15 @@ def card_fields(card: Card, *, now: datetime) -> dict[str, str]:
     }
 
 
-def trace_fields(*, now: datetime) -> dict[str, str]:
-    """Return the ISO 8583 numbers of whatever is asked of an acquirer next."""
-    stan = trace_numbers.take()
+def trace_fields() -> dict[str, str]:
+    """Take the ISO 8583 numbers of the next message to an acquirer, before a database transaction begins.
+
+    :raises RailUnavailable: all numbers of this hour are taken
+    """
+    number = trace_numbers.take()
     return {
-        "system_trace_audit_number": stan,
-        "retrieval_reference_number": retrieval_reference_number(stan=stan, at=now),
+        "system_trace_audit_number": number.stan,
+        "retrieval_reference_number": number.rrn,
     }
 
 

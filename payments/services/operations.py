@@ -9,15 +9,15 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction as database
-from django.utils import timezone
 from rest_framework import status
 
 from ledger import services as ledger
+from merchants import clock
 from merchants.errors import Problem
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome
-from payments.rails.protocol import AnswerLost, RailAnswer
-from payments.services import bookings, finishing
+from payments.rails.protocol import RailAnswer
+from payments.services import bookings, finishing, query_leases
 from payments.services.finishing import Cause
 from payments.services.intents import lock
 
@@ -37,11 +37,10 @@ def ask(operation: CardOperation, question: Callable[[], RailAnswer], *, cause: 
 
     A lost answer changes nothing: the operation stays pending and `requery` asks again.
     """
-    try:
-        answer = question()
-    except AnswerLost:
+    answer = query_leases.answer_to(question, about=operation)
+    if answer is None:
         return operation
-    return apply_answer(operation_id=operation.pk, answer=answer, cause=cause, now=timezone.now())
+    return apply_answer(operation_id=operation.pk, answer=answer, cause=cause, now=clock.now())
 
 
 @database.atomic
@@ -72,6 +71,17 @@ def require_capturable(transaction: Transaction, *, now: datetime) -> None:
         raise InvalidState("A capture or void of this payment is under way.")
 
 
+def standing(transaction: Transaction) -> CardOperation | None:
+    """Return the capture or void that has succeeded or is under way. There is at most one."""
+    found: CardOperation | None = transaction.operations.filter(
+        kind__in=[Kind.CAPTURE, Kind.VOID],
+        status__in=[CardOperation.Status.PENDING, CardOperation.Status.SUCCESS],
+    ).first()
+    if found is not None:
+        found.transaction = transaction
+    return found
+
+
 def is_capture_or_void_under_way(transaction: Transaction) -> bool:
     """Tell whether the acquirer was asked to end the authorisation and has not answered yet."""
     return transaction.operations.filter(
@@ -88,5 +98,5 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
             ledger.book(bookings.refunded(operation, now=now))
     elif operation.kind == Kind.CAPTURE and outcome.is_success:
         finishing.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
-    elif operation.kind == Kind.VOID and outcome.is_success:
+    elif operation.kind == Kind.VOID and outcome.is_success and transaction.is_pending:
         finishing.finish(transaction, VOIDED, cause=cause, now=now)

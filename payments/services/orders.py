@@ -41,7 +41,7 @@ def operation_order(operation: CardOperation) -> OperationOrder:
     )
 
 
-def payout_order(transaction: Transaction) -> PayoutOrder:
+def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> PayoutOrder:
     bank = banks.find(transaction.bank_code)
     return PayoutOrder(
         id=transaction.pk,
@@ -51,4 +51,5 @@ def payout_order(transaction: Transaction) -> PayoutOrder:
         account_number=transaction.account_number,
         nip_code=bank.nip_code if bank else transaction.bank_code,
         narration=transaction.narration,
+        may_be_repeated=may_be_repeated,
     )

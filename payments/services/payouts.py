@@ -8,16 +8,19 @@ from django.db import transaction as database
 
 from ledger import services as ledger
 from merchants.models import Business
+from payments.idempotency import IdempotentResult
 from payments.models import Transaction
 from payments.outcomes import WALLET_TOO_LOW
 from payments.services import bookings, finishing
 from payments.services.connectors import bank_for
 from payments.services.finishing import Cause, ask_if_new
-from payments.services.intents import Intent, open_intent, order_fields
+from payments.services.intents import open_intent, order_fields
 from payments.services.orders import payout_order
 
 
-def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+) -> IdempotentResult[Transaction]:
     """Start a payout: intent and money set aside, bank, answer. A lost answer leaves it pending.
 
     Where the wallet must cover payouts and does not, it fails with 20051 and the bank is not asked.
@@ -29,7 +32,7 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
     intent = _accept(
         business=business, request=request, fingerprint=fingerprint, connector=bank.name, now=now
     )
-    if intent.transaction.awaiting != Transaction.Awaiting.RAIL:
+    if intent.resource.awaiting != Transaction.Awaiting.RAIL:
         return intent  # the wallet did not cover it, or an equal request is done
     return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
 
@@ -37,7 +40,7 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
 @database.atomic
 def _accept(
     *, business: Business, request: dict[str, Any], fingerprint: str, connector: str, now: datetime
-) -> Intent:
+) -> IdempotentResult[Transaction]:
     customer = request["customer"]
     intent = open_intent(
         business=business,
@@ -50,8 +53,8 @@ def _accept(
         bank_code=customer["bank_code"],
         **order_fields(request),
     )
-    if intent.is_new:
-        _take_from_wallet(intent.transaction, now=now)
+    if not intent.is_replay:
+        _take_from_wallet(intent.resource, now=now)
     return intent
 
 

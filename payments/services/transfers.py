@@ -5,6 +5,7 @@ order: session, transaction, ledger account.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction as database
@@ -12,18 +13,26 @@ from django.db import transaction as database
 from ledger import services as ledger
 from ledger.services import Booking
 from merchants.clock import database_now
-from merchants.idempotency import keyed_hash
+from merchants.idempotency import DuplicateReference, keyed_hash
 from merchants.models import Business
+from payments.fees import Flow
 from payments.models import Transaction
 from payments.outcomes import Outcome, amount_mismatch, transfer_received
 from payments.services import bookings, finishing
 from payments.services.finishing import Cause
 from payments.services.intents import lock_of_session, open_intent
-from virtual_accounts.models import Session, Transfer
-from virtual_accounts.services import transfers
-from virtual_accounts.services.transfers import Notice, Receipt
+from payments.services.tariffs import price_list
+from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
+from virtual_accounts.services import transfers, unclaimed
+from virtual_accounts.services.transfers import Notice, Receipt, UnknownAccount
 
-__all__ = ["Notice", "Receipt", "receive"]
+__all__ = ["Notice", "Receipt", "receive", "receive_notification"]
+
+Why = UnclaimedTransfer.Why
+
+UNCLAIMED = "unclaimed"  # what the bank is told about a transfer that no account can take
+# Minor units of one entry. A ledger account holds 2**63: hundreds of these before it is full.
+LARGEST_ENTRY = 10**16
 
 
 @database.atomic
@@ -43,6 +52,71 @@ def receive(
     if receipt.is_new and receipt.transfer.is_unapplied:
         ledger.book(_unapplied(receipt.transfer))
     return receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationReceipt:
+    """What became of a notification, as the bank is answered."""
+
+    bank_reference: str
+    applied: str
+    reason: str
+    is_new: bool
+
+
+def receive_notification(
+    notice: Notice, *, clock: Callable[[], datetime] = database_now
+) -> NotificationReceipt:
+    """Record a transfer that the bank announced, whether or not a business's account can take it.
+
+    Money that has arrived is never refused: what no account can take is kept as an unclaimed transfer.
+
+    :raises DuplicateReference: the bank's reference belongs to a transfer of other content
+    """
+    recorded = unclaimed.find(notice)
+    if recorded is not None:
+        return _replay(recorded, notice, now=clock())
+    if notice.amount > LARGEST_ENTRY:
+        return _keep_unclaimed(notice, Why.AMOUNT_TOO_LARGE, now=clock())
+    try:
+        receipt = receive(notice, clock=clock)
+    except UnknownAccount:
+        return _keep_unclaimed(notice, Why.UNKNOWN_ACCOUNT, now=clock())
+    except DuplicateReference:
+        unclaimed.keep(notice, Why.CONFLICT, now=clock())
+        raise
+    transfer = receipt.transfer
+    return NotificationReceipt(
+        bank_reference=transfer.bank_reference,
+        applied=transfer.applied,
+        reason=transfer.reason,
+        is_new=receipt.is_new,
+    )
+
+
+def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> NotificationReceipt:
+    if transfers.is_recorded(notice.bank_reference):
+        unclaimed.keep(notice, Why.CONFLICT, now=now)
+        raise transfers.other_content()
+    if unclaimed.keep(notice, why, now=now):
+        return _unclaimed_receipt(notice, why, is_new=True)
+    recorded = unclaimed.find(notice)  # a concurrent notification was first
+    if recorded is None:
+        raise UnclaimedTransfer.DoesNotExist
+    return _replay(recorded, notice, now=now)
+
+
+def _replay(recorded: UnclaimedTransfer, notice: Notice, *, now: datetime) -> NotificationReceipt:
+    if not unclaimed.has_content(recorded, notice):
+        unclaimed.keep(notice, Why.CONFLICT, now=now)
+        raise transfers.other_content()
+    return _unclaimed_receipt(notice, Why(recorded.why), is_new=False)
+
+
+def _unclaimed_receipt(notice: Notice, why: UnclaimedTransfer.Why, *, is_new: bool) -> NotificationReceipt:
+    return NotificationReceipt(
+        bank_reference=notice.bank_reference, applied=UNCLAIMED, reason=why, is_new=is_new
+    )
 
 
 def _settle(transfer: Transfer, session: Session) -> None:
@@ -85,11 +159,12 @@ def _new_payment(transfer: Transfer, session: Session) -> Transaction:
         awaiting=Transaction.Awaiting.TRANSFER,
         next_query_at=None,
         session_id=session.pk,
+        fee_rule=price_list.snapshot_or_free(account.business, Flow.VIRTUAL_ACCOUNT, transfer.currency),
         amount=transfer.amount,
         currency=transfer.currency,
         customer_name=account.holder_name,
         customer_email=account.email,
         customer_reference=account.reference,
     )
-    intent.transaction.session = session
-    return intent.transaction
+    intent.resource.session = session
+    return intent.resource

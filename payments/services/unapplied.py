@@ -4,6 +4,7 @@ Either way it goes to the owner's wallet first. A return takes it out again at o
 should the bank refuse that payout, the money is in the wallet as after any failed payout, and not lost.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -11,17 +12,19 @@ from django.db import transaction as database
 from rest_framework import status
 
 from ledger import services as ledger
-from ledger.services import Kind
+from ledger.services import Booking, Kind
 from merchants import audit
 from merchants.audit import Actor
 from merchants.errors import Problem
 from merchants.idempotency import keyed_hash
 from payments import banks, fees
+from payments.idempotency import IdempotentResult
 from payments.models import InvalidState, Transaction
+from payments.rails.protocol import PayoutBank
 from payments.services import bookings
 from payments.services.connectors import bank_for
 from payments.services.finishing import ask_if_new
-from payments.services.intents import Intent, open_intent
+from payments.services.intents import open_intent
 from payments.services.orders import payout_order
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied
@@ -49,7 +52,7 @@ def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> U
     """
     money = _lock_open(unapplied_id)
     money.decide(UnappliedMoney.State.CREDITED, reason=reason, actor=actor.name, reference="", now=now)
-    _to_wallet(money, now=now)
+    ledger.book(_to_wallet(money, now=now))
     _record("unapplied.credited", money, actor=actor, now=now)
     return money
 
@@ -69,24 +72,63 @@ def return_to_sender(
     :raises SenderUnknown: no account is named, and the bank told none
     :raises RailUnavailable: no bank is configured for payouts
     """
+    opened = open_return(
+        unapplied_id,
+        reason=reason,
+        actor=actor,
+        now=now,
+        account_number=account_number,
+        bank_code=bank_code,
+    )
+    opened.send()
+    return opened.money
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedReturn:
+    """A return that is booked, with the payout that the bank has yet to be asked for."""
+
+    money: UnappliedMoney
+    intent: IdempotentResult[Transaction]
+    bank: PayoutBank
+
+    def send(self) -> None:
+        """Ask the bank for the payout. Call it after the commit."""
+        ask_if_new(self.intent, lambda new: self.bank.send(payout_order(new)))
+
+
+@database.atomic
+def open_return(
+    unapplied_id: UUID,
+    *,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    account_number: str = "",
+    bank_code: str = "",
+) -> OpenedReturn:
+    """Book the return of money to its sender, and write the payout that carries it.
+
+    :raises NotOpen: it was returned or credited before
+    :raises SenderUnknown: no account is named, and the bank told none
+    :raises RailUnavailable: no bank is configured for payouts
+    """
     bank = bank_for(unapplied.owner(unapplied_id))
-    with database.atomic():
-        money = _lock_open(unapplied_id)
-        intent = _order_return(
-            money, bank.name, account_number=account_number, bank_code=bank_code, reason=reason, now=now
-        )
-        money.decide(
-            UnappliedMoney.State.RETURNED,
-            reason=reason,
-            actor=actor.name,
-            reference=intent.transaction.reference,
-            now=now,
-        )
-        _to_wallet(money, now=now)
-        ledger.book(bookings.payout_accepted(intent.transaction, fee=0, now=now))
-        _record("unapplied.returned", money, actor=actor, now=now)
-    ask_if_new(intent, lambda new: bank.send(payout_order(new)))
-    return money
+    money = _lock_open(unapplied_id)
+    intent = _order_return(
+        money, bank.name, account_number=account_number, bank_code=bank_code, reason=reason, now=now
+    )
+    money.decide(
+        UnappliedMoney.State.RETURNED,
+        reason=reason,
+        actor=actor.name,
+        reference=intent.resource.reference,
+        now=now,
+    )
+    payout = bookings.payout_accepted(intent.resource, fee=0, now=now)
+    ledger.book_all([_to_wallet(money, now=now), payout])
+    _record("unapplied.returned", money, actor=actor, now=now)
+    return OpenedReturn(money, intent, bank)
 
 
 def _lock_open(unapplied_id: UUID) -> UnappliedMoney:
@@ -98,7 +140,7 @@ def _lock_open(unapplied_id: UUID) -> UnappliedMoney:
 
 def _order_return(
     money: UnappliedMoney, connector: str, *, account_number: str, bank_code: str, reason: str, now: datetime
-) -> Intent:
+) -> IdempotentResult[Transaction]:
     """Write the payout to the sender; nobody is charged for it."""
     transfer = money.transfer
     account_number = account_number or transfer.sender_account_number
@@ -123,17 +165,15 @@ def _order_return(
     )
 
 
-def _to_wallet(money: UnappliedMoney, *, now: datetime) -> None:
-    ledger.book(
-        bookings.unapplied_out(
-            transfer=money.transfer_id,
-            business_id=money.business_id,
-            currency=money.currency,
-            amount=money.amount,
-            to=Kind.WALLET,
-            now=now,
-            reason=money.reason,
-        )
+def _to_wallet(money: UnappliedMoney, *, now: datetime) -> Booking:
+    return bookings.unapplied_out(
+        transfer=money.transfer_id,
+        business_id=money.business_id,
+        currency=money.currency,
+        amount=money.amount,
+        to=Kind.WALLET,
+        now=now,
+        reason=money.reason,
     )
 
 

@@ -11,10 +11,10 @@ from rest_framework.exceptions import ValidationError
 from merchants.identifiers import new_id
 from merchants.models import Business
 from merchants.strict_fields import error
-from payments.idempotency import DuplicateReference
+from payments.idempotency import IdempotentResult, replay_of
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
-from payments.services.intents import Intent, find_of, open_intent, order_fields
+from payments.services.intents import find_of, open_intent, order_fields
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import accounts, numbers, sessions
 
@@ -25,7 +25,9 @@ class SessionOpen(InvalidState):
     default_detail = "A payment into this static account is open. Wait for its end, or use a dynamic account."
 
 
-def start(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+) -> IdempotentResult[Transaction]:
     """Start a payment into a virtual account: it is pending until money arrives or its time is over.
 
     :raises DuplicateReference: the reference belongs to a different request
@@ -44,7 +46,9 @@ def start(*, business: Business, request: dict[str, Any], fingerprint: str, now:
 
 
 @database.atomic
-def _open(*, business: Business, request: dict[str, Any], fingerprint: str, now: datetime) -> Intent:
+def _open(
+    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+) -> IdempotentResult[Transaction]:
     """Write payment and session. The account is held: whoever deactivates it finds the session, or was first."""
     account = _usable_account(business, request)
     if account is None:
@@ -61,15 +65,15 @@ def _open(*, business: Business, request: dict[str, Any], fingerprint: str, now:
         session_id=session_id,
         **order_fields(request),
     )
-    if intent.is_new:
-        intent.transaction.session = sessions.open_session(
+    if not intent.is_replay:
+        intent.resource.session = sessions.open_session(
             session_id,
             account=account,
             amount=request["amount"],
             lifetime=timedelta(seconds=request["expiry_duration"]),
             now=now,
         )
-        if intent.transaction.session is None:
+        if intent.resource.session is None:
             raise SessionOpen
     return intent
 
@@ -84,12 +88,10 @@ def _usable_account(business: Business, request: dict[str, Any]) -> VirtualAccou
     return account if account.currency == request["currency"] else None
 
 
-def _replayed(business: Business, reference: str, fingerprint: str) -> Intent:
+def _replayed(business: Business, reference: str, fingerprint: str) -> IdempotentResult[Transaction]:
     """Return the payment of an equal request: it outlives its account. A new one needs a usable account."""
-    existing = find_of(business, reference)
-    if existing is None:
+    replay = replay_of(find_of(business, reference), fingerprint=fingerprint)
+    if replay is None:
         message = "This is none of your active virtual accounts, or it takes another currency."
         raise ValidationError({"payment_method_id": error(message, "invalid_payment_method")})
-    if existing.fingerprint != fingerprint:
-        raise DuplicateReference(id=str(existing.pk), status=existing.status)
-    return Intent(existing, is_new=False)
+    return replay

@@ -3,12 +3,14 @@
 Orders come by HTTP too, unsigned, under /control: it listens on this machine only.
 """
 
+import hmac
 import json
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,15 +29,23 @@ from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
 
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
 TOLERANCE = 300  # seconds between the two clocks
+NOTIFICATION_TIMEOUT = 10  # seconds
 HANGING = 3600.0  # seconds that a swallowed answer keeps its connection
 
 
 @dataclass(slots=True)
 class Transfer:
     amount: int
+    currency: str
     account_number: str
     code: str
     session_id: str
+    returns: list[int] = field(default_factory=list)  # minor units
+
+    @property
+    def paid(self) -> int:
+        """Return what the beneficiary has, in minor units."""
+        return self.amount - sum(self.returns) if self.code == DONE else 0
 
     def document(self, reference: str) -> dict[str, Any]:
         return {
@@ -44,6 +54,10 @@ class Transfer:
             "response_code": self.code,
             "session_id": self.session_id,
         }
+
+
+class NoSuchTransfer(ValueError):
+    """A transfer that the bank has not paid."""
 
 
 class BankBooks:
@@ -62,7 +76,9 @@ class BankBooks:
             is_lost = account == sandbox_outcomes.LOST_ANSWER_ACCOUNT
             code = decided.gateway_code if isinstance(decided, Outcome) and not is_lost else DONE
             number = f"{len(self._transfers) + 1:030}" if code == DONE else ""
-            made = self._transfers[reference] = Transfer(order["amount"], account, code, number)
+            made = self._transfers[reference] = Transfer(
+                order["amount"], order["currency"], account, code, number
+            )
         document = made.document(reference)
         return document | {"response_code": UNKNOWN} if is_lost else document
 
@@ -77,7 +93,26 @@ class BankBooks:
         """Return what the beneficiary has got, in minor units."""
         with self._lock:
             found = self._transfers.get(reference)
-            return found.amount if found and found.code == DONE else 0
+            return found.paid if found else 0
+
+    def give_back(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
+        """Return a transfer to its sender, in whole or in part, and return the notification about it.
+
+        :raises NoSuchTransfer: no transfer with this reference was paid, or less of it is left
+        """
+        with self._lock:
+            found = self._transfers.get(reference)
+            returned = amount or (found.paid if found else 0)
+            if found is None or not 0 < returned <= found.paid:
+                raise NoSuchTransfer(f"There is nothing to return of {reference!r}.")
+            found.returns.append(returned)
+            return {
+                "bank_reference": f"return-{reference}-{len(found.returns)}",
+                "payout_reference": reference,
+                "amount": returned,
+                "currency": found.currency,
+                **({"reason": reason} if reason else {}),
+            }
 
     def all_paid(self) -> dict[str, int]:
         return {reference: self.paid(reference) for reference in list(self._transfers)}
@@ -89,17 +124,35 @@ class BankSimulator(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, *, port: int = 0, client_id: str, key: str) -> None:
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        client_id: str,
+        key: str,
+        notify_url: str = "",
+        notify_key: str = "",
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Exchange)
         self.books = BankBooks()
         self.plan: deque[Mischief] = deque()  # for the next calls, one each
         self.client_id, self.key = client_id, key
+        self.notify_url, self.notify_key = notify_url, notify_key  # of the service that gets notifications
         self.is_over = threading.Event()  # ends what hangs
         self.port: int = self.server_address[1]
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def give_back(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
+        """Return a transfer, and notify the service where an address for it was given.
+
+        :raises NoSuchTransfer: there is nothing to return
+        """
+        notification = self.books.give_back(reference, amount=amount, reason=reason)
+        answer = _notify(self.notify_url, self.notify_key, notification) if self.notify_url else None
+        return {"notification": notification, "answer": answer}
 
     def stop(self) -> None:
         self.is_over.set()
@@ -161,12 +214,13 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _control(self, body: bytes) -> None:
         try:
-            self.server.plan.extend(Mischief.read(word) for word in json.loads(body or b"{}").get("plan", []))
-        except (ValueError, NoSuchAct) as problem:
+            order = json.loads(body or b"{}")
+            self.server.plan.extend(Mischief.read(word) for word in order.get("plan", []))
+            returned = self.server.give_back(**order["return"]) if "return" in order else {}
+        except (ValueError, TypeError, OSError, NoSuchAct) as problem:
             return self._send(HTTPStatus.BAD_REQUEST, {"error": str(problem)})
-        return self._send(
-            HTTPStatus.OK, {"paid": self.server.books.all_paid(), "plan": len(self.server.plan)}
-        )
+        state = {"paid": self.server.books.all_paid(), "plan": len(self.server.plan)}
+        return self._send(HTTPStatus.OK, state | returned)
 
     def _is_ours(self, body: bytes) -> bool:
         timestamp = self.headers.get(TIMESTAMP_HEADER, "0")
@@ -209,6 +263,27 @@ class _Exchange(BaseHTTPRequestHandler):
             if self.server.is_over.wait(pause):
                 return
             self.wfile.write(bytes([byte]))
+
+
+def _notify(url: str, key: str, notification: dict[str, Any]) -> dict[str, Any]:
+    """Send a notification of a returned payout, signed as `docs/bank-transfers.md` says."""
+    body = json.dumps(notification).encode()
+    timestamp = str(int(time.time()))
+    signature = hmac.digest(key.encode(), timestamp.encode() + b"." + body, "sha256").hex()
+    parts = urlsplit(url)
+    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = connect(parts.netloc, timeout=NOTIFICATION_TIMEOUT)
+    headers = {
+        "Content-Type": "application/json",
+        "X-Bank-Timestamp": timestamp,
+        "X-Bank-Signature": signature,
+    }
+    try:
+        connection.request("POST", "/bank/payout-returns", body, headers)
+        response = connection.getresponse()
+        return {"status": response.status, "body": response.read().decode(errors="replace")}
+    finally:
+        connection.close()
 
 
 def _redirect(path: str) -> bytes:

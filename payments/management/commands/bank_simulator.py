@@ -18,13 +18,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8585, help="HTTP (default 8585)")
+        parser.add_argument(
+            "--notify",
+            default="",
+            metavar="URL",
+            help="base address of the service that is notified of returned payouts, "
+            "signed with the first of BANK_NOTIFICATION_KEYS",
+        )
 
-    def handle(self, *, port: int, **options: Any) -> None:
+    def handle(self, *, port: int, notify: str, **options: Any) -> None:
         if not settings.SANDBOX:
             raise CommandError("ENVIRONMENT is production; simulators do not run there.", returncode=2)
+        if notify and not settings.BANK_NOTIFICATION_KEYS:
+            raise CommandError(
+                "BANK_NOTIFICATION_KEYS is empty; notifications can't be signed.", returncode=2
+            )
         try:
             simulator = BankSimulator(
                 port=port,
+                notify_url=notify,
+                notify_key=next(iter(settings.BANK_NOTIFICATION_KEYS), ""),
                 client_id=settings.BANK_CLIENT_ID or "sluice",
                 key=settings.BANK_SECRET_KEY or "bank-simulator-key",
             )

@@ -4,8 +4,8 @@ from itertools import chain, repeat
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
+from merchants.clock import database_now
 from merchants.progress import show_progress
 from payments.services import expiry
 
@@ -20,13 +20,13 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="count, change nothing")
 
     def handle(self, *, dry_run: bool, **options: Any) -> None:
-        now = timezone.now()
+        now = database_now()
         due = expiry.overdue(now=now)
         sessions = expiry.overdue_sessions(now=now)
         if dry_run:
             self.stdout.write(f"Would expire {len(due) + sessions} transactions.")
             return
-        each = chain(expiry.expire(due, now=now), _one_by_one(expiry.expire_sessions()))
+        each = chain(expiry.expire(due), _one_by_one(expiry.expire_sessions()))
         ended = show_progress(each, total=len(due) + sessions, stream=self.stderr)
         self.stdout.write(f"Expired {sum(ended)} transactions.")
 

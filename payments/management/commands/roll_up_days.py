@@ -1,8 +1,8 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
+from merchants import clock
 from payments.services import days
 
 
@@ -13,5 +13,5 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        counted = list(days.roll_up(now=timezone.now()))
+        counted = list(days.roll_up(now=clock.now()))
         self.stdout.write(f"Counted {len(counted)} days.")

@@ -3,9 +3,9 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
-from django.utils import timezone
-
+from merchants import clock
 from merchants.commands import Document, DocumentCommand
+from merchants.money import money
 from merchants.progress import show_progress
 from payments import business_days
 from payments.models import SettlementBatch
@@ -36,7 +36,7 @@ class Command(DocumentCommand):
         super().add_arguments(parser)
 
     def handle(self, *, date: date | None, dry_run: bool, json: bool, **options: Any) -> None:
-        now = timezone.now()
+        now = clock.now()
         until = date or business_days.last_business_day(now)
         work = batches.due(until=until)
         found = [_found(one) for one in work] if dry_run else self._settle(work)
@@ -44,7 +44,7 @@ class Command(DocumentCommand):
 
     def _settle(self, work: list[batches.Due]) -> list[Document]:
         steps = show_progress(
-            batches.settle(work, actor="settle", now=timezone.now()),
+            batches.settle(work, actor="settle", now=clock.now()),
             total=sum(one.payments for one in work),
             stream=self.stderr,
             size=lambda step: step.payments,
@@ -57,11 +57,11 @@ class Command(DocumentCommand):
         for one in document["batches"]:
             yield (
                 f"{one['day']}  {one['currency']}  business {one['business']}  {one['payments']:>7,} payments"
-                f"  gross {one['gross']:,}  fees {one['fees']:,}"
+                f"  gross {_figure(one, 'gross')}  fees {_figure(one, 'fees')}"
                 + (
                     ""
                     if document["dry_run"]
-                    else f"  refunds {one['refunds']:,}  net {one['net']:,}  {one['state']}"
+                    else f"  refunds {_figure(one, 'refunds')}  net {_figure(one, 'net')}  {one['state']}"
                 )
             )
         payments = sum(one["payments"] for one in document["batches"])
@@ -69,6 +69,10 @@ class Command(DocumentCommand):
             f"{verb} {payments:,} payments up to the end of {document['date']} "
             f"in {len(document['batches'])} batches."
         )
+
+
+def _figure(one: Document, name: str) -> str:
+    return money(one[name], one["currency"]).removeprefix(f"{one['currency']} ")
 
 
 def _found(one: batches.Due) -> Document:

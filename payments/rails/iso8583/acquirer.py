@@ -8,6 +8,7 @@ it is repeated, with the same numbers, until it is answered.
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from merchants import clock
 from payments import outcomes
 from payments.cards import Card
 from payments.outcomes import Outcome
@@ -20,6 +21,9 @@ from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, Operation
 
 REQUIRED = ("ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "ACQUIRER_MERCHANT_ID", "ACQUIRER_INSTITUTION_ID")
 LENGTHS = {"ACQUIRER_TERMINAL_ID": 8, "ACQUIRER_MERCHANT_ID": 15, "ACQUIRER_INSTITUTION_ID": 11}
+# An authorisation leaves within this time of its intent, or never: the reversal of an unanswered one follows after
+# ten seconds, and an acquirer may accept an authorisation that arrives after its reversal.
+SEND_WITHIN = 5.0  # seconds
 PATIENCE = 2.0  # seconds that a request waits for a connection before it is answered with 503
 
 INVALID_AMOUNT, FORMAT_ERROR, NO_CONNECTION = "13", "30", "91"
@@ -48,7 +52,7 @@ class Iso8583Acquirer:
             return RailAnswer(outcome=outcome_of(INVALID_AMOUNT))
         question = messages.authorisation(order, card=card, acceptor=self._acceptor)
         try:
-            answer = self.link.exchange(question)
+            answer = self.link.exchange(question, leaves_by=_leaves_by(order))
         except NotSent:
             return RailAnswer(outcome=outcome_of(NO_CONNECTION))
         except Unpackable:
@@ -97,6 +101,13 @@ class Iso8583Acquirer:
             return self.link.exchange(question)
         except (NotSent, Unanswered):
             raise AnswerLost from None
+
+
+def _leaves_by(order: CardOrder) -> float:
+    """Return the moment until which an authorisation may be sent, by the steady clock."""
+    looked_at = clock.steady()  # first: time that passes in between makes the moment earlier, never later
+    age = (clock.now() - order.created_at).total_seconds()
+    return looked_at + SEND_WITHIN - age
 
 
 def _definite(answer: Message) -> Outcome:

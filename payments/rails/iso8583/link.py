@@ -9,7 +9,9 @@ import asyncio
 import concurrent.futures
 import contextlib
 import itertools
+import math
 import random
+import socket
 import ssl
 import threading
 from collections import defaultdict
@@ -20,6 +22,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from merchants import clock
 from payments.rails.iso8583.answers import APPROVED
 from payments.rails.iso8583.messages import ECHO, SIGN_OFF, SIGN_ON, Message, answer_to, network_request
 from payments.rails.iso8583.wire import LENGTH_BYTES, LONGEST, Garbage, frame, unpack, without_secrets
@@ -30,6 +33,7 @@ T = TypeVar("T")
 
 CONNECT_TIMEOUT = 5.0  # seconds, name look-up and TLS included
 REST_OF_FRAME = 5.0  # seconds from a frame's length to its end
+ACKNOWLEDGED_WITHIN = 4.0  # seconds; with the acquirer's SEND_WITHIN less than the time until a reversal
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # seconds between two tries to connect; doubled each time
 GRACE = 1.0  # seconds that the asking thread waits beyond the deadline for the link's thread to say so
 
@@ -63,15 +67,17 @@ class Link:
         self._lock = threading.Lock()
         self._line: _Line | None = None
 
-    def exchange(self, question: Message) -> Message:
-        """Send a message and return its answer.
+    def exchange(self, question: Message, *, leaves_by: float = math.inf) -> Message:
+        """Send a message and return its answer. `leaves_by` is a moment of `clock.steady`.
 
         :raises Unpackable: a value does not fit its field; nothing was sent
-        :raises NotSent: there was no connection in time
+        :raises NotSent: there was no connection in time, or the message was too late to be sent
         :raises Unanswered: nobody knows what came of it
         """
         framed = frame(question)
-        return self._on_line(lambda line: line.exchange(question, framed), within=self._settings.timeout)
+        return self._on_line(
+            lambda line: line.exchange(question, framed, leaves_by=leaves_by), within=self._settings.timeout
+        )
 
     def is_up(self, *, within: float) -> bool:
         """Tell whether we are signed on, or come to be within so many seconds."""
@@ -149,23 +155,26 @@ class _Line(threading.Thread):
             return False
         return True
 
-    async def exchange(self, question: Message, framed: bytes) -> Message:
+    async def exchange(self, question: Message, framed: bytes, *, leaves_by: float) -> Message:
         is_sent = False
         try:
             async with asyncio.timeout(self._settings.timeout):
                 await self._up.wait()
                 is_sent = True
-                return await self._ask(question, framed)
+                return await self._ask(question, framed, leaves_by=leaves_by)
         except TimeoutError:
             # "from None", twice: what led here has the message in its frames.
             if is_sent:
                 raise Unanswered from None
             raise NotSent from None
 
-    async def _ask(self, question: Message, framed: bytes) -> Message:
+    async def _ask(self, question: Message, framed: bytes, *, leaves_by: float = math.inf) -> Message:
         if self._writer is None:
             raise Unanswered
         with self._questions.asked(question) as answer:
+            # Nothing may come between this and the writing: the process may be stopped at any point.
+            if clock.steady() >= leaves_by:
+                raise NotSent
             try:
                 self._writer.write(framed)
                 await self._writer.drain()
@@ -194,6 +203,7 @@ class _Line(threading.Thread):
                 self._settings.port,
                 ssl=ssl.create_default_context() if self._settings.uses_tls else None,
             )
+        _end_when_unacknowledged(self._writer)
         tasks = {asyncio.create_task(self._listen(reader)), asyncio.create_task(self._stay_signed_on())}
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -250,6 +260,13 @@ class _Line(threading.Thread):
             self._writer.close()
             self._writer = None
         self._questions.give_up()
+
+
+def _end_when_unacknowledged(writer: asyncio.StreamWriter) -> None:
+    """End the connection when the host has not acknowledged what was sent, so that it cannot arrive later."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        milliseconds = int(ACKNOWLEDGED_WITHIN * 1000)
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
 class _Questions:
