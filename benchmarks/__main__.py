@@ -25,6 +25,7 @@ QUICK = {  # the options of a small round
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
     "pages": "--transactions 5000 --views 5",
+    "lists": "--rows 2000 20000 --turns 50",
     "retention": "--rows 20000 --rounds 1",
     "soak": "--minutes 0.2 --measure 3",
 }

@@ -47,7 +47,7 @@ PATHS = {
     "webhooks": "/dashboard/webhooks/",
     "deliveries": "/dashboard/webhooks/deliveries/",
     "settlements": "/dashboard/settlements/",
-    "movements": "/dashboard/settlements/movements/",
+    "balance": "/dashboard/balance/",
     "activity": "/dashboard/activity/",
 }
 

@@ -161,6 +161,7 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
     from dashboard.pages import BY_MOMENT, page_of  # noqa: PLC0415
     from dashboard.webhooks.forms import DeliveryFilter  # noqa: PLC0415
     from webhooks import claiming  # noqa: PLC0415
+    from webhooks.concurrency import Places  # noqa: PLC0415
     from webhooks.models import Delivery  # noqa: PLC0415
 
     def page(query: str) -> None:
@@ -177,7 +178,11 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
 
     def claim() -> None:
         claimed = claiming.claim(
-            at=now, until=now + timedelta(minutes=9), token=uuid4(), limit=AT_ONCE, per_business=AT_ONCE
+            at=now,
+            until=now + timedelta(minutes=9),
+            token=uuid4(),
+            limit=AT_ONCE,
+            usual=Places(*[AT_ONCE] * 3),
         )
         if len(claimed) != AT_ONCE:
             raise SystemExit(f"{len(claimed)} claimed of {AT_ONCE}")

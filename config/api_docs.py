@@ -4,16 +4,19 @@ from functools import lru_cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import get_resolver
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import TemplateView
 from drf_spectacular.generators import SchemaGenerator
-from rest_framework.exceptions import NotFound
+from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.problems import problem_response
+from merchants.errors import Problem
+from merchants.strict_fields import closest
 
 
 class OpenView(APIView):
@@ -25,11 +28,33 @@ class OpenView(APIView):
     schema = None
 
 
-class NoSuchEndpoint(OpenView):
-    """Every address under /api/ that is none."""
+class NoSuchPath(Problem):
+    """No route has this path. The detail names a path that is close to it, if there is one."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        raise NotFound
+    status_code = status.HTTP_404_NOT_FOUND
+    default_code = "not_found"
+    default_detail = "There is no such path."
+
+
+class NoSuchEndpoint(APIView):
+    """Every path under /api/ that does not exist. The caller is authenticated first."""
+
+    permission_classes = ()  # a read-only key learns that the path is wrong, whatever the method
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        suggestion = closest(request.path, _fixed_paths())
+        if suggestion:
+            raise NoSuchPath(f"There is no such path; did you mean {suggestion}?")
+        raise NoSuchPath
+
+
+@lru_cache(maxsize=1)
+def _fixed_paths() -> list[str]:
+    """Return the paths of the API that have no reference in them."""
+    routes = [str(route.pattern) for route in get_resolver().url_patterns]
+    return [f"/{route}" for route in routes if route.startswith("api/") and "<" not in route]
 
 
 class OpenAPIView(OpenView):

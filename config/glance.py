@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from config.metrics import COUNTED, drift
 from config.models import LATE_AFTER, last_beat
-from payments.models import SettlementBatch, Transaction
-from virtual_accounts.models import UnappliedMoney
+from payments.models import Proposal, SettlementBatch, Transaction
+from virtual_accounts.models import UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
 
 LATE = timedelta(minutes=1)  # for a delivery that is due
@@ -32,6 +32,7 @@ class Figure:
 def figures(*, now: datetime) -> Iterator[Figure]:
     yield from _queue(now)
     yield from _money(now)
+    yield from _unclaimed()
     yield from _ourselves(now)
 
 
@@ -67,12 +68,29 @@ def _money(now: datetime) -> Iterator[Figure]:
         batches > 0,
         f"{reverse('admin:payments_settlementbatch_changelist')}?state__exact=pending",
     )
+    proposals = Proposal.objects.open(at=now)[:COUNTED].count()
+    yield Figure(
+        "Proposals awaiting a second person",
+        _many(proposals),
+        proposals > 0,
+        reverse("admin:payments_proposal_changelist"),
+    )
     unapplied = UnappliedMoney.objects.open()[:COUNTED].count()
     yield Figure(
         "Unapplied money to decide about",
         _many(unapplied),
         unapplied > 0,
         f"{reverse('admin:virtual_accounts_unappliedmoney_changelist')}?state__exact=open",
+    )
+
+
+def _unclaimed() -> Iterator[Figure]:
+    open_transfers = UnclaimedTransfer.objects.filter(resolved_at__isnull=True)[:COUNTED].count()
+    yield Figure(
+        "Unclaimed transfers to clear up with the bank",
+        _many(open_transfers),
+        open_transfers > 0,
+        f"{reverse('admin:virtual_accounts_unclaimedtransfer_changelist')}?state=open",
     )
 
 

@@ -11,7 +11,8 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.exceptions import BadRequest, DisallowedHost
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase, HttpResponseRedirectBase
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils import timezone
@@ -141,10 +142,61 @@ class SecurityHeaders:
         return response
 
 
-class ApiEntrance:
-    """Refuse a body that is too large, or whose length nobody said, before anything reads it.
+# Load balancers and supervisors probe a process by its address, without a name.
+PROBES = ("/livez", "/readyz")
 
-    An address with U+0000 in it names nothing, in the API or elsewhere.
+
+class KnownHost:
+    """Reject a request whose Host header ALLOWED_HOSTS does not name, whichever page it asks for."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path not in PROBES:
+            try:
+                request.get_host()
+            except DisallowedHost:
+                if request.path.startswith(MACHINES):
+                    return problem_response(request, "invalid_request", detail=UNKNOWN_HOST)
+                raise
+        return self.get_response(request)
+
+
+UNKNOWN_HOST = "The Host header does not name this service."
+
+
+class WholeBody:
+    """Reject a request whose body ended before its Content-Length: a part of a request is never acted on."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        length = request.META.get("CONTENT_LENGTH") or ""
+        # A longer body is refused when it is read; so is a length that is no number.
+        if length.isdecimal() and 0 < int(length) <= settings.MAX_BODY_BYTES and not _is_whole(request):
+            if request.path.startswith(MACHINES):
+                return problem_response(request, "invalid_request", detail=SHORT_BODY)
+            raise BadRequest(SHORT_BODY)
+        return self.get_response(request)
+
+
+SHORT_BODY = "The body is shorter than its Content-Length."
+
+
+def _is_whole(request: HttpRequest) -> bool:
+    """Read the body, which Django keeps, and return whether all of it arrived."""
+    try:
+        return len(request.body) == int(request.META["CONTENT_LENGTH"])
+    except UnreadablePostError:  # the connection broke
+        return False
+
+
+class ApiEntrance:
+    """Reject a body that is too large, encoded, or of unknown length before anything reads it.
+
+    A path with U+0000 in it names nothing, in the API or elsewhere.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -152,7 +204,9 @@ class ApiEntrance:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path:  # PostgreSQL stores no such text and refuses to look for it
-            raise Http404
+            if not request.path.startswith("/api/"):
+                raise Http404
+            request.path_info = "/api/"  # names no resource: the caller is authenticated, then answered 404
         if request.path.startswith(MACHINES):
             refusal = self._refusal(request)
             if refusal is not None:
@@ -163,9 +217,21 @@ class ApiEntrance:
         length = request.META.get("CONTENT_LENGTH") or ""
         if request.META.get("HTTP_TRANSFER_ENCODING") and not length:
             return problem_response(request, "length_required")
+        if not _is_plain(request.META.get("HTTP_CONTENT_ENCODING", "")):
+            refusal = problem_response(request, "unsupported_media_type", detail=ENCODED_BODY)
+            refusal.headers["Accept-Encoding"] = "identity"  # RFC 9110, 15.5.16
+            return refusal
         if length.isdecimal() and int(length) > settings.MAX_BODY_BYTES:
             return problem_response(request, "body_too_large")
         return None
+
+
+ENCODED_BODY = "Send the body as it is: no Content-Encoding but identity is accepted."
+
+
+def _is_plain(encodings: str) -> bool:
+    """Whether a Content-Encoding header says that the body is what was signed."""
+    return all(encoding.strip().lower() in {"", "identity"} for encoding in encodings.split(","))
 
 
 class ForPages:

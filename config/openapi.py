@@ -18,7 +18,7 @@ from config.openapi_operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED,
 from config.openapi_words import INTRODUCTION
 from config.problems import CONTENT_TYPE, PROBLEMS
 from merchants.pagination import NewestFirst
-from merchants.strict_fields import Reference, StrictField
+from merchants.strict_fields import UUID, Reference, StrictField
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -61,6 +61,8 @@ class SluiceSchema(AutoSchema):
             yield _parameter(
                 "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
             )
+        if "{id}" in self.path:
+            yield _parameter("path", "id", field_schema(UUID()), "Our identifier.")
         if operation.filters:
             fields = {
                 name: field_schema(cast("StrictField", f)) for name, f in operation.filters().fields.items()
@@ -156,9 +158,5 @@ def _problems(status: int, codes: list[str]) -> Schema:
 
 
 def _problem_schema(codes: list[str]) -> Schema:
-    plain = [code for code in codes if code != "duplicate_reference"]
-    narrowed = {"type": "object", "properties": {"code": {"enum": plain}}}
-    schemas: list[Schema] = [{"allOf": [{"$ref": "#/components/schemas/Problem"}, narrowed]}] if plain else []
-    if plain != codes:
-        schemas.append({"$ref": "#/components/schemas/DuplicateReference"})
-    return schemas[0] if len(schemas) == 1 else {"oneOf": schemas}
+    narrowed = {"type": "object", "properties": {"code": {"enum": codes}}}
+    return {"allOf": [{"$ref": "#/components/schemas/Problem"}, narrowed]}

@@ -2,10 +2,12 @@
 
 from typing import Any, TypeAlias
 
+from config.openapi_fields import metadata_schema
 from config.openapi_words import response_code_list
 from config.problems import PROBLEMS, problem
-from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UNKNOWN_FIELD
+from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UnknownField
 from payments.models import CardOperation, Transaction
+from payments.services.wallet_statement import MOVEMENT_KINDS
 from virtual_accounts.models import Session, VirtualAccount
 
 Schema: TypeAlias = dict[str, Any]
@@ -14,6 +16,7 @@ REQUEST_ID = "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"
 PAYMENT_ID = "01980a5e-7b00-7c00-8000-000000000001"
 ACCOUNT_ID = "01980a5e-7b00-7c00-8000-000000000003"
 REFUND_ID = "01980a5e-9440-7c00-8000-000000000002"
+SETTLEMENT_ID = "01980a5e-9440-7c00-8000-000000000004"
 SERVER_TIME = 1_769_846_400
 STRING_TO_SIGN = (
     f"{SERVER_TIME}\nA1b2C3d4E5f6G7h8\nGET\n/api/banks\n"
@@ -53,15 +56,17 @@ def _ref(name: str, description: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}", "description": description}
 
 
-def _page(description: str, items: str) -> Schema:
+def _page(description: str, items: str, *, next_is: str = "older", beside: Schema | None = None) -> Schema:
     link = {"type": ["string", "null"], "format": "uri"}
     return _object(
         description,
         {
             "data": {"type": "array", "items": {"$ref": f"#/components/schemas/{items}"}},
-            "next": link | {"description": "Address of the next page, older ones; null on the last."},
+            "next": link | {"description": f"Address of the next page, {next_is} ones; null on the last."},
             "previous": link | {"description": "Address of the page before; null on the first."},
+            **(beside or {}),
         },
+        optional=tuple(beside or ()),
     )
 
 
@@ -69,6 +74,11 @@ _UUID = {"format": "uuid"}
 _MOMENT = {"format": "date-time"}
 _CODE = {"pattern": "^[0-9]{5}$"}
 _CURRENCY = _text("ISO 4217.", "NGN", pattern="^[A-Z]{3}$")
+
+_METADATA = metadata_schema() | {
+    "description": "Your own keys and values, as you sent them. Where you sent any.",
+    "examples": [{"order": "1042", "shop": "Lagos"}],
+}
 
 _PAYMENT: Schema = {
     "request_type": _one_of("What was asked for.", Transaction.RequestType.values),
@@ -85,8 +95,17 @@ _PAYMENT: Schema = {
     "retrieval_reference_number": _text("RRN. Cards.", "632421000001", pattern="^[0-9]{12}$"),
     "system_trace_audit_number": _text("STAN. Cards.", "000001", pattern="^[0-9]{6}$"),
     "amount": _minor_units("Minor units; 0 for a card check.", 50_000),
+    "amount_authorized": _minor_units(
+        "What the issuer has authorised, minor units. Card payments with `capture: false`.", 50_000
+    ),
     "currency": _CURRENCY,
     "payment_timestamp": _text("When it was created.", "2026-01-31T08:00:00.000Z", **_MOMENT),
+    "completed_at": _text(
+        "When `status` became `success` or `failed`. Once it is final.", "2026-01-31T08:00:01.250Z", **_MOMENT
+    ),
+    "payment_method": _one_of("How the payer pays. Payments.", ["card", "virtual_account"]),
+    "narration": _text("Your free text. Where you sent any.", "Two books"),
+    "metadata": _METADATA,
     "fee": _minor_units("Processing fee, minor units. Payments and payouts.", 750),
     "refund_status": _one_of("Card payments.", Transaction.RefundStatus.values),
     "settle_status": _one_of(
@@ -100,6 +119,9 @@ _PAYMENT: Schema = {
     ),
     "source": _ref("CardShown", "The card. Card payments and card checks."),
     "customer": _ref("Customer", "Payer or beneficiary."),
+    "reversal": _ref(
+        "Reversal", "What the bank has returned of a successful payout. Its status stays `success`."
+    ),
     "virtual_account_details": _ref("TransferDetails", "Where the payer transfers to. Virtual accounts."),
     "total_amount_captured": _minor_units("Captured so far. Card payments.", 50_000),
     "total_amount_available_to_refund": _minor_units("Left to refund. Card payments.", 50_000),
@@ -124,18 +146,50 @@ _REFUND: Schema = {
     "reason": _text("Your reason.", "One book came back"),
 }
 
+_SETTLEMENT: Schema = {
+    "id": _text("Our identifier of the batch.", SETTLEMENT_ID, **_UUID),
+    "number": {
+        "type": "integer",
+        "description": "1, or more where the day has several batches of one currency.",
+        "minimum": 1,
+        "examples": [1],
+    },
+    "currency": _CURRENCY,
+    "day": _text("The business day, Africa/Lagos.", "2026-01-31", format="date"),
+    "status": _one_of("`released` and `rejected` are final.", Transaction.SettleStatus.values),
+    "gross": _balance("Captured or received, minor units.", 50_000),
+    "fees": _balance("Fees of its payments.", 750),
+    "refunds": _balance("Refunds that are netted in it.", 10_000),
+    "net": _balance("What goes to your wallet.", 39_250),
+    "count": {"type": "integer", "description": "Payments in it.", "minimum": 0, "examples": [1]},
+    "brought_forward": _minor_units("Not covered by earlier batches. Where there is any.", 5_000),
+    "carried_forward": _minor_units("Not covered by this batch. Where there is any.", 5_000),
+    "created_at": _text("When it was created.", "2026-02-01T00:10:00.000Z", **_MOMENT),
+    "released_at": _text("When its net went to your wallet.", "2026-02-02T09:00:00.000Z", **_MOMENT),
+}
+_OPTIONAL_OF_SETTLEMENTS = ("brought_forward", "carried_forward", "released_at")
+
 _PROBLEM: Schema = {
     "type": _text("Address of a page about this code.", "https://pay.example/docs/errors/not_found"),
     "title": _text("What the code means.", PROBLEMS["not_found"].title),
     "status": {"type": "integer", "description": "The HTTP status.", "examples": [404]},
     "detail": _text("What to do about it. Never repeats a value that was sent.", PROBLEMS["not_found"].help),
-    "code": _one_of("Decide by this.", [code for code in PROBLEMS if code != "duplicate_reference"]),
+    "code": _one_of("Decide by this.", list(PROBLEMS)),
     "request_id": _text("The answer's `X-Request-Id`: tell it to us when you ask.", REQUEST_ID),
     "errors": {
         "type": "array",
         "description": "For invalid requests: every wrong field at once.",
         "items": {"$ref": "#/components/schemas/FieldError"},
     },
+    "existing": _object(
+        "`duplicate_reference`: the resource of the first request with this reference.",
+        {
+            "id": _text("Its identifier.", PAYMENT_ID, **_UUID),
+            "status": _one_of(
+                "Its current status.", [*Transaction.Status.values, *VirtualAccount.Status.values]
+            ),
+        },
+    ),
     "server_time": {
         "type": "integer",
         "description": "`timestamp_out_of_range`: our clock, in Unix seconds.",
@@ -148,15 +202,7 @@ _PROBLEM: Schema = {
     "success": {"const": False, "description": "Errors of the simulation."},
     "message": _text("Errors of the simulation: the same as `detail`.", PROBLEMS["unknown_account"].help),
 }
-_EXTRA_MEMBERS = ("errors", "server_time", "string_to_sign", "success", "message")
-# Its `status` is the first resource's: contract before RFC 9457, whose own `status` is advisory.
-_DUPLICATE: Schema = {name: form for name, form in _PROBLEM.items() if name not in _EXTRA_MEMBERS} | {
-    "code": _one_of("Decide by this.", ["duplicate_reference"]),
-    "id": _text("Our identifier of the first resource.", PAYMENT_ID, **_UUID),
-    "status": _one_of(
-        "What became of the first resource.", [*Transaction.Status.values, *VirtualAccount.Status.values]
-    ),
-}
+_EXTRA_MEMBERS = ("errors", "existing", "server_time", "string_to_sign", "success", "message")
 
 SCHEMAS: Schema = {
     "Payment": _object(
@@ -209,7 +255,43 @@ SCHEMAS: Schema = {
         },
         optional=("name", "account_number", "bank_code", "bank_name", "merchant_reference"),
     ),
+    "Reversal": _object(
+        "What the bank has returned of a successful payout. The wallet has got it; the fee stays earned.",
+        {
+            "amount": _minor_units("Sum of all returns, minor units.", 50_000),
+            "at": _text("When the last return was booked.", "2026-01-31T09:00:00.000Z", **_MOMENT),
+            "reason": _text("The bank's reason for the last return.", "Account closed"),
+        },
+    ),
     "Refund": _object("A refund of a card payment.", _REFUND, optional=("gateway_code", "reason")),
+    "Settlement": _object(
+        "A settlement batch: the payments of a business day in one currency. "
+        "`net` is `gross - fees - refunds - brought_forward + carried_forward`.",
+        _SETTLEMENT,
+        optional=_OPTIONAL_OF_SETTLEMENTS,
+    ),
+    "SettlementWithItems": _object(
+        "A settlement batch with a page of its items.",
+        _SETTLEMENT | {"items": _ref("SettlementItemList", "Its items, oldest first.")},
+        optional=_OPTIONAL_OF_SETTLEMENTS,
+    ),
+    "SettlementItem": _object(
+        "A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`.",
+        {
+            "kind": _one_of(
+                "A payment, a refund, or what batches carry to each other.",
+                ["payment", "refund", "brought_forward", "carried_forward"],
+            ),
+            "reference": _text("Your reference of the payment or refund; else empty.", "order-1042"),
+            "amount": _balance("Below zero for refunds and amounts brought forward.", 50_000),
+            "fee": _balance("Fee of the payment; 0 for every other kind.", 750),
+            "net": _balance("What the line adds to the batch's net.", 49_250),
+        },
+    ),
+    "SettlementList": _page("A page of settlement batches, newest first.", "Settlement"),
+    "SettlementItemList": _page(
+        "A page of items, in the order of the statement.", "SettlementItem", next_is="later"
+    ),
     "VirtualAccount": _object(
         "An account that receives money.",
         {
@@ -218,7 +300,9 @@ SCHEMAS: Schema = {
             "status": _one_of("An inactive account accepts nothing.", VirtualAccount.Status.values),
             "reference": _text("Your reference.", "customer-7"),
             "customer": _ref("AccountHolder", "Its holder."),
+            "metadata": _METADATA,
         },
+        optional=("metadata",),
     ),
     "AccountHolder": _object(
         "The holder of a virtual account.",
@@ -237,6 +321,31 @@ SCHEMAS: Schema = {
             "currency": _CURRENCY,
             "available": _balance("Your wallet.", 250_000),
             "pending": _balance("Earned, and not released yet.", 49_250),
+        },
+    ),
+    "Movement": _object(
+        "A movement of your wallet.",
+        {
+            "id": _text(
+                "Currency and position in the statement.", "NGN-42", pattern="^[A-Z]{3}-[1-9][0-9]*$"
+            ),
+            "kind": _one_of("What moved the money.", list(MOVEMENT_KINDS)),
+            "amount": _balance("Minor units: above zero into the wallet, below zero out of it.", -151_000),
+            "balance_after": _balance("What the wallet held afterwards.", 249_000),
+            "currency": _CURRENCY,
+            "reference": _text(
+                "Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.",
+                "salary-2026-01",
+            ),
+            "created_at": _text("When it was booked.", "2026-01-31T08:00:00.000Z", **_MOMENT),
+        },
+    ),
+    "MovementList": _page(
+        "A page of movements, newest first.",
+        "Movement",
+        beside={
+            "opening_balance": _balance("Before the filtered period, with `currency` only.", 400_000),
+            "closing_balance": _balance("At the end of the filtered period, with `currency` only.", 249_000),
         },
     ),
     "Bank": _object(
@@ -260,14 +369,17 @@ SCHEMAS: Schema = {
         {"data": {"type": "array", "items": {"$ref": "#/components/schemas/Bank"}}},
     ),
     "Problem": _object("RFC 9457 problem details.", _PROBLEM, optional=_EXTRA_MEMBERS),
-    "DuplicateReference": _object("The reference belongs to another request.", _DUPLICATE),
     "FieldError": _object(
         "What is wrong with one field.",
         {
             "field": _text("Dotted path.", "source.pan"),
             "code": _text("Decide by this.", "invalid_card_number"),
             "message": _text("In words.", "This field must be a card number."),
+            "suggestion": _text(
+                "`unknown_field`: the field of this object whose name is closest, if one is close.", "amount"
+            ),
         },
+        optional=("suggestion",),
     ),
 }
 
@@ -307,12 +419,23 @@ def _wrong(field: str, code: str, message: str) -> Schema:
 
 _EXAMPLES: dict[str, Schema] = {
     "invalid_request": _wrong("source.pan", "invalid_card_number", "This field must be a card number."),
-    "unknown_field": _wrong("amuont", "unknown_field", UNKNOWN_FIELD),
+    "unknown_field": {
+        "errors": [
+            {
+                "field": "amuont",
+                "code": "unknown_field",
+                "message": str(UnknownField(suggestion="amount")),
+                "suggestion": "amount",
+            }
+        ]
+    },
+    "reserved_reference": _wrong("reference", "reserved_reference", "This field may not begin with va_."),
     "not_allowed_here": _wrong("redirect_url", "not_allowed_here", NOT_ALLOWED_HERE),
     "unsupported_currency": _wrong(
         "currency", "unsupported_currency", "This business is enabled for NGN or USD only."
     ),
+    "no_price": _wrong("currency", "no_price", "This isn't offered in JPY."),
     "timestamp_out_of_range": {"server_time": SERVER_TIME},
     "invalid_signature": {"string_to_sign": STRING_TO_SIGN},
-    "duplicate_reference": {"id": PAYMENT_ID, "status": "success"},
+    "duplicate_reference": {"existing": {"id": PAYMENT_ID, "status": "success"}},
 }

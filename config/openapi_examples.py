@@ -48,7 +48,7 @@ PAYMENT_REQUESTS = named(
         "source": _CARD | {"billing_address": _filled("BillingAddress", *REQUEST_WORDS["BillingAddress"])},
         "customer": _filled("Payer", "reference", "name", "email"),
         "3ds": {"enabled": True, "challenge_preference": "no_challenge"},
-        **_filled("CardPayment", "narration", "payment_ip", "authorization_type"),
+        **_filled("CardPayment", "narration", "payment_ip", "authorization_type", "metadata"),
     },
     card_payment_with_challenge=_CARD_PAYMENT
     | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
@@ -112,7 +112,9 @@ _CARD_SHOWN = _answer("CardShown", type="card")
 _PAID = _answer(
     "Payment",
     "redirect_link",
+    "amount_authorized",
     request_type="payment",
+    payment_method="card",
     status="success",
     refund_status="none",
     source=_CARD_SHOWN,
@@ -139,7 +141,7 @@ def _without(answer: Example, *names: str) -> Example:
 PAYMENT_ANSWERS = named(
     card_payment=_PAID,
     card_payment_with_challenge=_without(
-        _PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number"
+        _PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number", "completed_at"
     )
     | _PENDING
     | {"redirect_link": SCHEMAS["Payment"]["properties"]["redirect_link"]["examples"][0]},
@@ -149,11 +151,12 @@ PAYMENT_ANSWERS = named(
     )
     | {
         "reference": "order-1047",
+        "payment_method": "virtual_account",
         "fee": 500,
         "response_summary": "Payment of 50000 NGN received from Ada Obi",
         "virtual_account_details": _answer("TransferDetails", status="success"),
     },
-    payout=_without(_PAID, *_OF_CARDS, "source", "refund_status")
+    payout=_without(_PAID, *_OF_CARDS, "source", "refund_status", "payment_method")
     | {
         "request_type": "payout",
         "reference": _PAYOUT["reference"],
@@ -162,6 +165,8 @@ PAYMENT_ANSWERS = named(
     },
     card_check=_without(
         _PAID,
+        "payment_method",
+        "narration",
         "fee",
         "refund_status",
         "total_amount_captured",
@@ -172,7 +177,7 @@ PAYMENT_ANSWERS = named(
 )
 PAID = named(card_payment=_PAID)
 VOIDED = named(
-    voided=_PAID
+    voided=_without(_PAID, "gateway_code", "authorization_code")
     | _NOTHING_TAKEN
     | {
         "status": "failed",
@@ -180,7 +185,33 @@ VOIDED = named(
         "response_summary": outcomes.VOIDED.summary,
     }
 )
+CANCELLED = named(
+    cancelled=_without(_PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number")
+    | _NOTHING_TAKEN
+    | {
+        "status": "failed",
+        "response_code": outcomes.CANCELLED.code,
+        "response_summary": outcomes.CANCELLED.summary,
+    }
+)
 REFUND = named(a_part=_answer("Refund", status="success"))
+_SETTLEMENT = _answer("Settlement", "brought_forward", "carried_forward", status="released")
+SETTLEMENT = named(released=_SETTLEMENT)
+SETTLEMENT_WITH_ITEMS = named(
+    released=_SETTLEMENT
+    | {
+        "items": {
+            "data": [
+                _answer("SettlementItem", kind="payment"),
+                _answer(
+                    "SettlementItem", kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000
+                ),
+            ],
+            "next": None,
+            "previous": None,
+        }
+    }
+)
 _ACCOUNT = _answer("VirtualAccount", status="active") | {"customer": _answer("AccountHolder")}
 ACCOUNTS = named(
     static_account=_ACCOUNT,
@@ -191,6 +222,15 @@ ACCOUNTS = named(
     },
 )
 BALANCES = named(balances={"data": [_answer("Balance")]})
+MOVEMENTS = named(
+    a_page={
+        "data": [_answer("Movement", kind="payout_accepted")],
+        "next": None,
+        "previous": None,
+        "opening_balance": 400_000,
+        "closing_balance": 249_000,
+    }
+)
 INACTIVE_ACCOUNT = named(static_account=_ACCOUNT | {"status": "inactive"})
 SIMULATED = named(simulated=_answer("Simulated"))
 BANKS = named(banks={"data": [_answer("Bank")]})

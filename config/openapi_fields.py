@@ -10,6 +10,7 @@ from drf_spectacular.utils import Direction
 
 from config.openapi_words import ABOUT_REQUESTS, REQUEST_WORDS, Word
 from merchants.strict_fields import (
+    CONTROL_CHARACTERS,
     UUID,
     Choice,
     Country,
@@ -18,9 +19,11 @@ from merchants.strict_fields import (
     Flag,
     Ignored,
     IPAddress,
+    Metadata,
     Moment,
     NotBlank,
     PastDate,
+    PlainName,
     RequestSerializer,
     StrictField,
     Text,
@@ -114,6 +117,12 @@ def _not_blank(field: NotBlank) -> Schema:
 
 
 @field_schema.register
+def _name(field: PlainName) -> Schema:
+    printable = f"[^{CONTROL_CHARACTERS}]*"
+    return _text(field) | {"pattern": rf"^{printable}[^\s{CONTROL_CHARACTERS}]{printable}$"}
+
+
+@field_schema.register
 def _card_number(field: CardNumber) -> Schema:
     return _text(field) | {"pattern": "^ *([0-9] *){12,19}$"}
 
@@ -173,6 +182,20 @@ def _choice(field: Choice) -> Schema:
 
 def _in_any_case(word: str) -> str:
     return "".join(f"[{letter.upper()}{letter}]" for letter in word)
+
+
+@field_schema.register
+def _metadata(field: Metadata) -> Schema:
+    return metadata_schema() | {"propertyNames": {"minLength": 1, "maxLength": field.LONGEST_KEY}}
+
+
+def metadata_schema() -> Schema:
+    """Return the schema of `metadata`, in requests and in answers."""
+    return {
+        "type": "object",
+        "maxProperties": Metadata.MOST_KEYS,
+        "additionalProperties": {"type": "string", "maxLength": Metadata.LONGEST_VALUE},
+    }
 
 
 @field_schema.register

@@ -10,10 +10,11 @@ from config import openapi_examples as examples
 from config import openapi_words as words
 from ledger.views import BalanceView
 from merchants.strict_fields import RequestSerializer
-from payments import views
-from payments.filters import FilterSerializer
+from payments import settlement_views, views, wallet_views
+from payments.filters import FilterSerializer, MovementFilterSerializer, SettlementFilterSerializer
 from payments.flows import FLOWS
 from payments.serializers import (
+    CancelSerializer,
     CaptureSerializer,
     DeactivateSerializer,
     RefundSerializer,
@@ -29,6 +30,8 @@ from virtual_accounts.serializers import (
 )
 
 Schema: TypeAlias = dict[str, Any]
+
+REPLAY = ("Idempotent-Replayed",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +130,14 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
                 examples.PAYMENT_ANSWERS,
                 ("Location",),
             ),
-            200: Answer(REPLAYED, "Payment", examples.PAID, ("Idempotent-Replayed",)),
+            200: Answer(REPLAYED, "Payment", examples.PAID, REPLAY),
         },
         problems=(
             *OF_WRITES,
             "not_allowed_here",
+            "reserved_reference",
             "unsupported_currency",
+            "no_price",
             "invalid_payment_method",
             "duplicate_reference",
             "invalid_state",
@@ -160,20 +165,31 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="capturePayment",
         tag="Payments",
         summary="Capture an authorised card payment",
-        description="In whole or in part; the rest is released. Only once.\n\n"
+        description="In whole or in part; the rest is released. Only once: the same capture again is answered "
+        "with 200 and the payment as it is, a capture of another amount with 409.\n\n"
         + words.sandbox_tables("captures"),
         body=Body(serializer=CaptureSerializer, examples=examples.CAPTURE_REQUESTS, required=False),
-        answers={200: Answer("The payment.", "Payment", examples.PAID)},
+        answers={200: Answer("The payment.", "Payment", examples.PAID, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "amount_too_large", "invalid_state", *OF_RAILS),
     ),
     (views.VoidView, "POST"): Operation(
         id="voidPayment",
         tag="Payments",
         summary="Release an authorised card payment",
-        description="The payment fails with 20090.",
+        description="The payment fails with 20090. The same void again is answered with 200 and the payment as it is.",
         body=Body(serializer=VoidSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Answer("The payment.", "Payment", examples.VOIDED)},
+        answers={200: Answer("The payment.", "Payment", examples.VOIDED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
+    ),
+    (views.CancelView, "POST"): Operation(
+        id="cancelPayment",
+        tag="Payments",
+        summary="Cancel a payment that waits for its payer",
+        description="A payment whose 3-D Secure page or transfer session is open fails with 20091. The same "
+        "cancellation again is answered with 200 and the payment as it is.",
+        body=Body(serializer=CancelSerializer, examples=examples.VOID_REQUESTS, required=False),
+        answers={200: Answer("The payment.", "Payment", examples.CANCELLED, REPLAY)},
+        problems=(*OF_WRITES, *NO_SUCH, "invalid_state"),
     ),
     (views.RefundsView, "POST"): Operation(
         id="createRefund",
@@ -184,7 +200,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         body=Body(serializer=RefundSerializer, examples=examples.REFUND_REQUESTS),
         answers={
             201: Answer("Created. A refused refund is created too: see `status`.", "Refund", examples.REFUND),
-            200: Answer(REPLAYED, "Refund", examples.REFUND, ("Idempotent-Replayed",)),
+            200: Answer(REPLAYED, "Refund", examples.REFUND, REPLAY),
         },
         problems=(
             *OF_WRITES,
@@ -194,6 +210,14 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
             "invalid_state",
             *OF_RAILS,
         ),
+    ),
+    (views.RefundView, "GET"): Operation(
+        id="getRefund",
+        tag="Refunds",
+        summary="Look up a refund",
+        answers={200: Answer("The refund as it is now.", "Refund", examples.REFUND)},
+        problems=NO_SUCH,
+        reference="refund-9",
     ),
     (views.RefundsView, "GET"): Operation(
         id="listRefunds",
@@ -211,7 +235,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         body=Body(serializer=create_account_body, examples=examples.ACCOUNT_REQUESTS),
         answers={
             201: Answer("Created.", "VirtualAccount", examples.ACCOUNTS, ("Location",)),
-            200: Answer(REPLAYED, "VirtualAccount", examples.ACCOUNTS, ("Idempotent-Replayed",)),
+            200: Answer(REPLAYED, "VirtualAccount", examples.ACCOUNTS, REPLAY),
         },
         problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
     ),
@@ -234,12 +258,44 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=NO_SUCH,
         reference="customer-7",
     ),
+    (settlement_views.SettlementsView, "GET"): Operation(
+        id="listSettlements",
+        tag="Settlements",
+        summary="List settlement batches",
+        filters=SettlementFilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "SettlementList", examples.page(examples.SETTLEMENT))},
+        problems=(*OF_LISTS, "unknown_field", "unsupported_currency"),
+    ),
+    (settlement_views.SettlementView, "GET"): Operation(
+        id="getSettlement",
+        tag="Settlements",
+        summary="Get a settlement batch with its items",
+        description="`limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.",
+        is_list=True,
+        answers={
+            200: Answer(
+                "The batch and a page of its items.", "SettlementWithItems", examples.SETTLEMENT_WITH_ITEMS
+            )
+        },
+        problems=(*OF_LISTS, *NO_SUCH, "unknown_field"),
+    ),
     (BalanceView, "GET"): Operation(
         id="getBalance",
         tag="Balance",
         summary="What you have, by currency",
         description=words.BALANCE,
         answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
+    ),
+    (wallet_views.MovementsView, "GET"): Operation(
+        id="listMovements",
+        tag="Balance",
+        summary="List the movements of your wallet",
+        description=words.MOVEMENTS,
+        filters=MovementFilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "MovementList", examples.MOVEMENTS)},
+        problems=(*OF_LISTS, "unknown_field", "unsupported_currency"),
     ),
     (views.DeactivateView, "POST"): Operation(
         id="deactivateVirtualAccount",
@@ -280,6 +336,7 @@ TAGS = [
     {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
     {"name": "Refunds", "description": "Giving captured card payments back."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
+    {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Banks", "description": "Where payouts can go."},
 ]

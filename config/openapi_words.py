@@ -88,6 +88,14 @@ Either may be below zero: `pending` where more was refunded than earned since th
 where payouts need not be covered (the sandbox). The next settlement is netted by it.
 """
 
+MOVEMENTS = """\
+The statement of your wallet: each amount that went in or out, with the balance after it. With `currency`, the answer
+also has `opening_balance` and `closing_balance` of the period from `created_from` to `created_to`, whichever page you
+read: `opening_balance` plus all amounts of the period is `closing_balance`, and it is the `closing_balance` of the
+period before.
+
+"""
+
 SIMULATE = """\
 Treats the call as a bank transfer that arrived at one of your account numbers. The outcome is told by webhook, as
 a real one's. Money that fits nothing (the payment is over, the account inactive) arrives too: `message` says that
@@ -103,6 +111,7 @@ RESPONSE_CODES = (
     outcomes.TRANSFER_EXPIRED,
     outcomes.amount_mismatch(expected=50_000, received=40_000, currency="NGN"),
     outcomes.VOIDED,
+    outcomes.CANCELLED,
 )
 
 
@@ -124,6 +133,7 @@ ABOUT_REQUESTS = {
     "Beneficiary": ("Beneficiary", "Who is paid."),
     "ThreeDSecure": ("3-D Secure", "How it is asked for."),
     "Capture": ("Capture", "Take an authorised amount, or part of it; the rest is released."),
+    "Cancel": ("Cancellation", "Has no fields."),
     "Void": ("Void", "A void says nothing: an empty object, or no body at all."),
     "Refund": ("Refund", "Give back a payment, or part of it."),
     "StaticAccount": ("Static account", "One customer and a permanent number."),
@@ -135,7 +145,9 @@ ABOUT_REQUESTS = {
 }
 
 _REQUEST_TYPE = Word("What is asked for; it decides which fields the request has.")
-_CURRENCY = Word("ISO 4217, and enabled for your business (by default NGN and USD).", "NGN")
+_CURRENCY = Word(
+    "ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.", "NGN"
+)
 _CARD: dict[str, Word] = {
     "type": Word("Always `card`.", "card"),
     "pan": Word(
@@ -146,12 +158,18 @@ _CARD: dict[str, Word] = {
     "expiry_year": Word("Four digits. A card in the past is declined with 20054, not refused.", "2035"),
     "cvv": Word("3 or 4 digits. Used once, never stored.", "408"),
 }
+_METADATA = Word(
+    "Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned as "
+    "sent in answers and webhooks, and part of what makes two requests the same.",
+    {"order": "1042", "shop": "Lagos"},
+)
 _ORDER: dict[str, Word] = {
     "request_type": _REQUEST_TYPE,
     "reference": Word("Your unique reference of the transaction, and its idempotency key.", "order-1042"),
     "amount": Word('Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.', 50_000),
     "currency": _CURRENCY,
     "narration": Word("Free text.", "Two books"),
+    "metadata": _METADATA,
     "payment_ip": Word("The payer's IPv4 or IPv6 address, for fraud scoring.", "203.0.113.7"),
     "authorization_type": Word("Reserved for future use.", "regular"),
 }
@@ -162,6 +180,7 @@ _ACCOUNT: dict[str, Word] = {
     "email": Word("E-mail address.", "ada@shop.example"),
     "currency": _CURRENCY,
     "address": Word("Address."),
+    "metadata": _METADATA,
 }
 _HOLDER: dict[str, Word] = {
     "first_name": Word("First name.", "Ada"),
@@ -202,9 +221,20 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
     "AccountFilter": {
         "status": Word("Only accounts in this status."),
         "type": Word("Only accounts of this type."),
-        "created_from": Word("Created at this moment or later.", "2026-01-31T00:00:00Z"),
-        "created_to": Word("Created at this moment or earlier.", "2026-01-31T23:59:59Z"),
+        "created_from": Word("Created at this moment or later, to the millisecond.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Created at this moment or earlier, to the millisecond.", "2026-01-31T23:59:59Z"),
         "id": Word("The account with this id.", "01980a5e-7b00-7c00-8000-000000000003"),
+    },
+    "MovementFilter": {
+        "currency": Word("Only movements of this wallet. Adds the balances of the period.", "NGN"),
+        "created_from": Word("Booked at this moment or later.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Booked at this moment or earlier.", "2026-01-31T23:59:59Z"),
+    },
+    "SettlementFilter": {
+        "status": Word("Only batches in this status."),
+        "currency": Word("Only batches of this currency.", "NGN"),
+        "created_from": Word("Created at this moment or later, to the millisecond.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Created at this moment or earlier, to the millisecond.", "2026-01-31T23:59:59Z"),
     },
     "CardPayment": _ORDER
     | {
@@ -239,6 +269,7 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "amount": Word("Left out or 0: no money moves.", 0),
         "currency": _CURRENCY,
         "source": Word("The card to check."),
+        "metadata": _METADATA,
     },
     "Source": _CARD | {"billing_address": Word("The cardholder's address.")},
     "CheckedSource": _CARD | {"type": Word("Always `card`, in any case.", "CARD")},
@@ -278,9 +309,10 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
     "Filter": {
         "status": Word("Only transactions in this status."),
         "request_type": Word("Only transactions of this kind."),
-        "payment_method": Word("Only payments paid this way."),
-        "created_from": Word("Created at this moment or later.", "2026-01-31T00:00:00Z"),
-        "created_to": Word("Created at this moment or earlier.", "2026-01-31T23:59:59Z"),
+        "payment_method": Word("Only payments paid this way; never card checks."),
+        "settle_status": Word("Only payments whose settlement is at this point."),
+        "created_from": Word("Created at this moment or later, to the millisecond.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Created at this moment or earlier, to the millisecond.", "2026-01-31T23:59:59Z"),
         "id": Word("The transaction with this id.", "01980a5e-7b00-7c00-8000-000000000001"),
     },
 }

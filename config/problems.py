@@ -44,8 +44,10 @@ PROBLEMS: dict[str, Kind] = {
     "invalid_request": Kind(400, "The request has invalid fields", "See `errors`: every wrong field, by its dotted path."),
     "unknown_field": Kind(400, "The request has an unknown field", "Remove the field, or correct its spelling: where money moves a typing error must not be dropped silently."),
     "not_allowed_here": Kind(400, "The request has a field of another kind of request", "Remove the field: it belongs to another request_type or payment_method."),
-    "unsupported_currency": Kind(400, "The currency is not enabled", "Use an ISO 4217 code that is enabled for the business."),
+    "unsupported_currency": Kind(400, "The currency is not enabled", "Use an ISO 4217 code that is enabled for the business. A payout's currency must be the bank's: see GET /api/banks."),
+    "no_price": Kind(400, "There is no price for this currency", "Use another currency, or ask your operator to agree a price for it."),
     "invalid_payment_method": Kind(400, "The virtual account cannot be paid into", "Use the `id` of one of your active virtual accounts, in its currency."),
+    "reserved_reference": Kind(400, "The reference has a reserved prefix", "Choose a reference that does not begin with va_, chk_, pl_ or return_: Sluice generates those."),
     "amount_too_large": Kind(400, "The amount is too large", "Ask for no more than what was authorised or is left to refund."),
     "missing_header": Kind(401, "An authentication header is missing", "Send X-Api-Key, X-Timestamp, X-Nonce and X-Signature."),
     "malformed_header": Kind(401, "An authentication header is malformed", "Send each header once, in its form."),
@@ -63,7 +65,7 @@ PROBLEMS: dict[str, Kind] = {
     "invalid_state": Kind(409, "The state does not allow this", "Look the payment up, then decide."),
     "length_required": Kind(411, "The body's length is missing", "Send Content-Length instead of a chunked body."),
     "body_too_large": Kind(413, "The body is too large", "Send at most 64 KiB."),
-    "unsupported_media_type": Kind(415, "The body is not JSON", "Send Content-Type: application/json."),
+    "unsupported_media_type": Kind(415, "The body is not JSON", "Send Content-Type: application/json, and no Content-Encoding."),
     "rate_limited": Kind(429, "Too many requests", "Wait for as many seconds as `Retry-After` says."),
     "internal_error": Kind(500, "Something went wrong on our side", "Try again with the same reference: nothing is done twice. If it stays, tell us the request id."),
     "rail_unavailable": Kind(503, "This kind of payment is not available", "Try again later. Nothing was stored."),
@@ -78,7 +80,14 @@ RENAMED = {
 }
 # A validation error with one of these codes alone is known by it; any other mix is invalid_request.
 SPEAKING_CODES = frozenset(
-    {"unknown_field", "not_allowed_here", "unsupported_currency", "invalid_payment_method"}
+    {
+        "unknown_field",
+        "not_allowed_here",
+        "unsupported_currency",
+        "no_price",
+        "invalid_payment_method",
+        "reserved_reference",
+    }
 )
 SIMULATION = "/api/virtual-accounts/simulate"
 RETRY_AFTER = 5  # seconds, where the database is away
@@ -95,7 +104,6 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
         status=exception.status_code,
         detail=_detail(exception),
     )
-    # The first request's `status` takes the place of the HTTP status in `duplicate_reference`.
     body |= _members(exception) | _also(getattr(request, "path", ""), body["detail"])
     response = Response(body, status=exception.status_code, content_type=CONTENT_TYPE)
     if getattr(exception, "auth_header", None):
@@ -119,10 +127,10 @@ def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") ->
     }
 
 
-def problem_response(request: HttpRequest, code: str) -> HttpResponse:
+def problem_response(request: HttpRequest, code: str, *, detail: str = "") -> HttpResponse:
     """Answer with a problem outside of DRF's views."""
     PROBLEMS_TOLD.labels(code).inc()
-    body = problem(code, request_id=getattr(request, "id", ""))
+    body = problem(code, request_id=getattr(request, "id", ""), detail=detail)
     body |= _also(request.path, body["detail"])
     return HttpResponse(json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE)
 
@@ -230,4 +238,6 @@ def flat_errors(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
         for item in detail:
             yield from flat_errors(item, path)
     else:
-        yield {"field": path, "code": getattr(detail, "code", "invalid"), "message": str(detail)}
+        found = {"field": path, "code": getattr(detail, "code", "invalid"), "message": str(detail)}
+        suggestion = getattr(detail, "suggestion", "")
+        yield found | ({"suggestion": suggestion} if suggestion else {})

@@ -89,7 +89,8 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
     }
     business = _prepare(environment)
     for name, command in _own_commands(folder).items():
-        processes[name] = _start(name, command, folder, stack, cwd=PROJECT, env=environment)
+        metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}"} if name == "requery" else {}
+        processes[name] = _start(name, command, folder, stack, cwd=PROJECT, env=environment | metrics)
     _wait_for(port, processes["web"], folder / "web.log")
     _say(_greeting(business, environment, processes, folder))
     return _watch(processes, folder)
@@ -112,12 +113,14 @@ def _own_commands(folder: Path) -> dict[str, list[str]]:
     """Return what an installation runs of ours, by the name of its log."""
     certificate, key = _certificate(folder)
     celery = [sys.executable, "-m", "celery", "-A", "config"]
+    worker = ["--pool", "threads", "--without-mingle", "--without-gossip", "--hostname"]
     return {
         "web": [
             sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py",
             "--certfile", str(certificate), "--keyfile", str(key), "config.wsgi",
         ],
-        "worker": [*celery, "worker", "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"],
+        "worker": [*celery, "worker", "--queues", "sluice", "--concurrency", "4", *worker, "worker@%h"],
+        "requery": [*celery, "worker", "--queues", "requery", "--concurrency", "2", *worker, "requery@%h"],
         "beat": [*celery, "beat", "--schedule", str(folder / "beat"), "--pidfile", ""],
     }  # fmt: skip
 

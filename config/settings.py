@@ -7,6 +7,7 @@ from cryptography.fernet import Fernet, MultiFernet
 from django.contrib.messages import constants as message_levels
 from django.core.exceptions import ImproperlyConfigured
 from environ import Env
+from kombu import Queue
 
 from config import env, logs
 from config.sandbox_folder import SandboxFolder
@@ -85,7 +86,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestContext",
     "config.middleware.SecurityHeaders",
+    "config.middleware.KnownHost",
     "config.middleware.ApiEntrance",
+    "config.middleware.WholeBody",
     "config.middleware.StaticFiles",
     "config.middleware.Sessions",
     "config.middleware.FormProtection",
@@ -237,6 +240,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "sluice"
+# Calls to rails have a queue of their own. A worker started without `-Q` takes from both.
+CELERY_TASK_QUEUES = [Queue("sluice"), Queue("requery")]
+CELERY_TASK_ROUTES = {"payments.requery_due": {"queue": "requery"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 
@@ -255,7 +261,10 @@ EMAIL_TIMEOUT = 10  # seconds
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.SignedRequest"],
-    "DEFAULT_PERMISSION_CLASSES": ["merchants.permissions.KeyAllowsMethod"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "merchants.permissions.KeyAllowsMethod",
+        "config.query_parameters.OnlyKnownParameters",
+    ],
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
     "DEFAULT_PARSER_CLASSES": ["merchants.strict_json.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -317,11 +326,15 @@ BANK_CLIENT_ID = env.text("BANK_CLIENT_ID")
 BANK_SECRET_KEY = env.text("BANK_SECRET_KEY")
 BANK_CA_FILE = env.text("BANK_CA_FILE")
 BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1)  # seconds for one call, whatever happens
+# Hours after a payout's creation in which the bank still knows its reference, and an order may be sent again.
+BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
 # A payout that the wallet does not cover fails with 20051; where False, the wallet may go below zero.
 PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
+# What staff do in the administration to move money needs a second person.
+FOUR_EYES = env.flag("FOUR_EYES", default=not SANDBOX)
 DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
 
 # Webhooks --------------------------------------------------------------------------------------------

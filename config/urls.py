@@ -8,6 +8,7 @@ from config import api_docs, docs, health
 from dashboard import account_pages as account
 from dashboard import views as dashboard
 from dashboard.activity import pages as activity
+from dashboard.balance import pages as balance
 from dashboard.developers import keys as developer_keys
 from dashboard.developers import requests as developer_requests
 from dashboard.developers import signature
@@ -23,7 +24,7 @@ from dashboard.virtual_accounts import unapplied
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
-from payments import bank, views
+from payments import bank_notifications, settlement_views, views, wallet_views
 from payments.pages import challenge, transfer
 from virtual_accounts import views as accounts
 
@@ -33,7 +34,9 @@ urlpatterns = [
     path("api/payments/<str:reference>", views.PaymentView.as_view(), name="payment"),
     path("api/payments/<str:reference>/capture", views.CaptureView.as_view(), name="capture"),
     path("api/payments/<str:reference>/void", views.VoidView.as_view(), name="void"),
+    path("api/payments/<str:reference>/cancel", views.CancelView.as_view(), name="cancel"),
     path("api/payments/<str:reference>/refunds", views.RefundsView.as_view(), name="refunds"),
+    path("api/refunds/<str:reference>", views.RefundView.as_view(), name="refund"),
     path("api/virtual-accounts", accounts.VirtualAccountsView.as_view(), name="virtual-accounts"),
     path("api/virtual-accounts/simulate", views.SimulateView.as_view(), name="simulate"),
     path(
@@ -42,13 +45,17 @@ urlpatterns = [
     path(
         "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
     ),
+    path("api/settlements", settlement_views.SettlementsView.as_view(), name="settlements"),
+    path("api/settlements/<uuid:id>", settlement_views.SettlementView.as_view(), name="settlement"),
     path("api/balance", ledger.BalanceView.as_view(), name="balance"),
+    path("api/balance/movements", wallet_views.MovementsView.as_view(), name="movements"),
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
     re_path(r"^api/", api_docs.NoSuchEndpoint.as_view()),
-    # The bank that hosts virtual accounts
-    path("bank/transfers", bank.BankTransfersView.as_view(), name="bank-transfers"),
+    # Notifications of the bank
+    path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),
+    path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),
     # Pages for payers
     path("3ds/<str:token>", challenge.ChallengePage.as_view(), name="challenge"),
     path("pay/<uuid:payment_id>", transfer.transfer_page, name="pay"),
@@ -73,6 +80,7 @@ urlpatterns = [
     ),
     path("dashboard/payments/<uuid:transaction_id>/capture/", acts.capture_page, name="dashboard-capture"),
     path("dashboard/payments/<uuid:transaction_id>/void/", acts.void_page, name="dashboard-void"),
+    path("dashboard/payments/<uuid:transaction_id>/cancel/", acts.cancel_page, name="dashboard-cancel"),
     path("dashboard/payments/<uuid:transaction_id>/refund/", acts.refund_page, name="dashboard-refund"),
     path("dashboard/payouts/", transaction_lists.payouts_page, name="dashboard-payouts"),
     path("dashboard/payouts/export.csv", transaction_lists.payouts_export, name="dashboard-payouts-export"),
@@ -143,13 +151,14 @@ urlpatterns = [
         name="dashboard-activate-account",
     ),
     path("dashboard/settlements/", settlements.settlements_page, name="dashboard-settlements"),
-    path("dashboard/settlements/movements/", settlements.movements_page, name="dashboard-movements"),
     path("dashboard/settlements/<uuid:batch_id>/", settlements.settlement_page, name="dashboard-settlement"),
     path(
         "dashboard/settlements/<uuid:batch_id>/statement.csv",
         settlements.settlement_export,
         name="dashboard-settlement-export",
     ),
+    path("dashboard/balance/", balance.balance_page, name="dashboard-balance"),
+    path("dashboard/balance/export.csv", balance.balance_export, name="dashboard-balance-export"),
     path("dashboard/sandbox/", sandbox.sandbox_page, name="dashboard-sandbox"),
     path("dashboard/sandbox/expire/<uuid:transaction_id>/", sandbox.expire_now, name="dashboard-expire-now"),
     path("dashboard/sandbox/retry/<uuid:delivery_id>/", sandbox.retry_now, name="dashboard-retry-now"),
