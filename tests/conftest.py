@@ -9,10 +9,14 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations
+from django.utils import timezone
 
+from merchants import clock
 from merchants.models import ApiKey
 from merchants.request_log import RequestLog
+from payments.services import requery
 from payments.services.tariffs import price_list
+from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
@@ -36,9 +40,22 @@ if settings.REDIS_URL:
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> None:
-    """Neither counted calls nor prices of the test before."""
+    """Neither counted calls, prices nor trace numbers of the test before: its reservation was rolled back."""
     cache.clear()
     price_list.forget()
+    trace_numbers.discard()
+
+
+@pytest.fixture(autouse=True)
+def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the estimate of the database's time be this machine's time: tests move it, and count statements."""
+    monkeypatch.setattr(clock.Estimate, "now", lambda _self: timezone.now())
+
+
+@pytest.fixture(autouse=True)
+def _patient_requery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collect every answer within the run, on however busy a machine: a late one is stored by another thread."""
+    monkeypatch.setattr(requery, "RUN_TIME", 30.0)
 
 
 @pytest.fixture

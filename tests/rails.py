@@ -1,15 +1,17 @@
 """Connectors that misbehave, or tell what they were asked. Settings name them like any other."""
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
+from uuid import UUID
 
 from django.db import OperationalError
 
 from payments.cards import Card
 from payments.outcomes import DO_NOT_HONOUR, PROCESSING
-from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder, RailAnswer
+from payments.rails.protocol import AnswerLost, CardOrder, OperationOrder, PayoutOrder, RailAnswer
 from payments.rails.sandbox import SandboxAcquirer, SandboxBank
 
 
@@ -112,6 +114,19 @@ class RefusingAcquirer(SandboxAcquirer):
         return replace(self.query_operation(order, operation), outcome=DO_NOT_HONOUR)
 
 
+class AcquirerThatMustNotBeAsked(SandboxAcquirer):
+    """Fails the test when it is asked to capture, void or refund."""
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> NoReturn:
+        raise AssertionError(f"The acquirer was asked for a {operation.kind} of {order.id}.")
+
+
+class AcquirerWithoutThreeDSecure(SandboxAcquirer):
+    """Has no 3-D Secure."""
+
+    has_three_d_secure = False
+
+
 class SlowBank(SandboxBank):
     """Takes a transfer in, and says later what came of it."""
 
@@ -130,3 +145,48 @@ class BankThatMustNotBeAsked(SandboxBank):
         raise AssertionError(f"The bank was asked to send {order.amount}.")
 
     query = send
+
+
+class HangingBank(SandboxBank):
+    """Answers no question until it is let go on; counts the questions, and how many it has at once."""
+
+    may_answer = threading.Event()
+    questions: ClassVar[list[UUID]] = []
+    asking: ClassVar[set[UUID]] = set()
+    most_at_once = 0
+    asked_twice_at_once: ClassVar[list[UUID]] = []
+    _lock = threading.Lock()
+
+    @classmethod
+    def hang(cls) -> None:
+        cls.may_answer.clear()
+        cls.questions.clear()
+        cls.asked_twice_at_once.clear()
+        cls.most_at_once = 0
+
+    def send(self, order: PayoutOrder) -> NoReturn:
+        raise AnswerLost
+
+    def query(self, order: PayoutOrder) -> RailAnswer:
+        with self._lock:
+            self.questions.append(order.id)
+            if order.id in self.asking:
+                self.asked_twice_at_once.append(order.id)
+            self.asking.add(order.id)
+            type(self).most_at_once = max(self.most_at_once, len(self.asking))
+        try:
+            assert self.may_answer.wait(60)
+            return super().query(order)
+        finally:
+            with self._lock:
+                self.asking.discard(order.id)
+
+
+class SilentBank(SandboxBank):
+    """Loses every answer."""
+
+    def send(self, order: PayoutOrder) -> NoReturn:
+        raise AnswerLost
+
+    def query(self, order: PayoutOrder) -> NoReturn:
+        raise AnswerLost

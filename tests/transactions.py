@@ -10,7 +10,7 @@ from tests import orders
 
 
 def start(order: dict[str, Any], *, business: Business, now: datetime) -> Transaction:
-    return flows.choose(order).start(order, business=business, now=now).transaction
+    return flows.choose(order).start(order, business=business, now=now).resource
 
 
 def captured_payment(*, business: Business, now: datetime, **changes: Any) -> Transaction:

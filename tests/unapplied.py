@@ -18,7 +18,7 @@ def mismatched_money(
 ) -> UnappliedMoney:
     """Let money arrive that is another amount than the payment waits for; `told` is the bank's."""
     wanted = read_account(orders.dynamic_account(), business=business)
-    account = accounts.create(business=business, request=wanted, now=now).account
+    account = accounts.create(business=business, request=wanted, now=now).resource
     payment = start(orders.transfer_payment(str(account.pk)), business=business, now=now)
     payment.refresh_from_db()
     notice = {"bank_reference": orders.new_reference("bank"), "sender_name": "Bisi Ojo"} | told

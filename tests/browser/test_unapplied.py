@@ -50,7 +50,7 @@ class TestMismatch:
         expect(page.get_by_text("The customer pays the rest in cash")).to_be_visible()
         expect(page.get_by_role("button", name="Return to the sender")).to_have_count(0)
         assert fits(page)
-        page.goto(f"{service.base_url}/dashboard/settlements/movements/")
+        page.goto(f"{service.base_url}/dashboard/balance/")
         expect(page.get_by_text("NGN 2,501.00").first).to_be_visible()
         assert seen.complaints == []
         assert seen.origins - {"data://"} == {service.base_url}

@@ -233,7 +233,7 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop("replay-range-counted", replayed),
         Stop("settlements", "/dashboard/settlements/"),
         Stop("settlement", f"/dashboard/settlements/{ids['batch']}/"),
-        Stop("movements", "/dashboard/settlements/movements/"),
+        Stop("balance", "/dashboard/balance/"),
         Stop("sandbox", "/dashboard/sandbox/"),
         Stop("sandbox-answered", "/dashboard/sandbox/", pressing("Sign and send")),
         Stop("developers", developers),
@@ -323,7 +323,7 @@ def for_viewers(stage: Stage, _page: Page) -> list[Stop]:
 
 def for_newcomers(_stage: Stage, _page: Page) -> list[Stop]:
     areas = ["payments", "payouts", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
-             "webhooks/deliveries", "settlements", "settlements/movements", "developers/requests"]  # fmt: skip
+             "webhooks/deliveries", "settlements", "balance", "developers/requests"]  # fmt: skip
     return [
         Stop("empty-overview", "/dashboard/"),
         *[Stop(f"empty-{area.replace('/', '-')}", f"/dashboard/{area}/") for area in areas],

@@ -21,18 +21,21 @@ from merchants.models import ApiKey, AuditEntry, Business, User
 from payments.models import (
     BatchTransition,
     CardOperation,
+    PayoutReturn,
+    Proposal,
     RailChoice,
     Reconciliation,
     ReconciliationLine,
-    Reversal,
     SettlementBatch,
     SettlementItem,
     Tariff,
     Transaction,
     Transition,
 )
-from payments.services import reversals, tariffs
+from payments.services import payout_returns, tariffs, transfers
+from payments.services.transfers import Notice
 from tests import orders
+from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.settling import settle
 from tests.wallets import STAFF, fill_wallet
@@ -47,22 +50,22 @@ MODELS = [
     "merchants.Business", "merchants.User", "auth.Group", "merchants.ApiKey", "merchants.AuditEntry",
     "ledger.Account", "ledger.Entry", "ledger.Posting",
     "virtual_accounts.VirtualAccount", "virtual_accounts.AccountNumber", "virtual_accounts.Session",
-    "virtual_accounts.Transfer", "virtual_accounts.UnappliedMoney",
+    "virtual_accounts.Transfer", "virtual_accounts.UnappliedMoney", "virtual_accounts.UnclaimedTransfer",
     "webhooks.Endpoint", "webhooks.Delivery",
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
-    "payments.Tariff", "payments.RailChoice", "payments.Reversal", "payments.Reconciliation",
-    "payments.ReconciliationLine",
+    "payments.Tariff", "payments.RailChoice", "payments.PayoutReturn", "payments.Reconciliation",
+    "payments.ReconciliationLine", "payments.Proposal",
 ]  # fmt: skip
 # What is not money, and is changed here with a reason; and what is added, as a new row that counts.
 CHANGED = {Business, User, Group, RailChoice}
-ADDED = {Entry, Tariff, Reversal, RailChoice, Group}
+ADDED = {Entry, Tariff, PayoutReturn, RailChoice, Group}
 
 
 @pytest.fixture
 def staff(db):
-    client = Client()
-    client.force_login(UserFactory(email="staff@example.com", is_staff=True, is_superuser=True))
-    return client
+    return signed_in(
+        UserFactory(email="staff@example.com", is_staff=True, is_superuser=True), client=Client()
+    )
 
 
 @pytest.fixture
@@ -70,9 +73,7 @@ def onlooker(db):
     """Somebody of ours who may look at everything and do nothing."""
     person = UserFactory(email="looks@example.com", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
-    client = Client()
-    client.force_login(person)
-    return client
+    return signed_in(person, client=Client())
 
 
 @pytest.fixture
@@ -102,9 +103,14 @@ def everything(ada, api, late_money):
     fill_wallet(ada.business, 10_000_000)
     payout = api.post("/api/payments", orders.payout(reference="payout-1")).json()
     assert (paid["status"], payout["status"]) == ("success", "success")
-    reversals.reverse(transaction_id=uuid.UUID(payout["id"]), reason=NASTY, actor=STAFF, now=now)
+    payout_returns.reverse(transaction_id=uuid.UUID(payout["id"]), reason=NASTY, actor=STAFF, now=now)
     tariffs.agree(Tariff(business=ada.business, flow="card"), actor=STAFF, now=now, reason=NASTY)
     RailChoice.objects.create(business=ada.business)
+    odd = Notice(
+        bank_reference="nip-1", account_number="0123456789", amount=1, currency="NGN", sender_name=NASTY,
+        narration=NASTY, extra_members={NASTY: NASTY},
+    )  # fmt: skip
+    transfers.receive_notification(odd)
     endpoint = make_endpoint(business=ada.business)
     delivery = make_delivery(endpoint, state=Delivery.State.DEAD)
     Attempt.objects.create(
@@ -117,6 +123,12 @@ def everything(ada, api, late_money):
     ReconciliationLine.objects.create(
         reconciliation=compared, result="missing_here", line=1, reference=NASTY, amount=1, currency="NGN",
         day=now, direction="in", differences={"reference": NASTY},
+    )  # fmt: skip
+    proposer = UserFactory(email="proposer@example.com", is_staff=True)
+    Proposal.objects.create(
+        id=uuid.uuid4(), action="reverse_payout", target=payout["id"], business=ada.business, currency="NGN", amount=1,
+        parameters={NASTY[:40]: NASTY}, reason=NASTY, evidence=NASTY, proposed_by=proposer, created_at=now,
+        expires_at=now + timedelta(days=1),
     )  # fmt: skip
     texts = {
         Transaction: ("customer_name", "narration", "redirect_url"),

@@ -11,6 +11,8 @@ from merchants import expanding
 
 STATE = MigrationLoader(None).project_state([("webhooks", migration_rules.BASELINE["webhooks"])])
 
+LATEST = MigrationLoader(None).project_state()
+
 
 def migration_of(*operations, atomic=True, **attributes):
     made = migrations.Migration("0099_later", "webhooks")
@@ -31,6 +33,7 @@ def do_something(_apps, _schema_editor):
 
 
 EVENT_INDEX = Index(fields=["event"], name="by_event")
+OTHER_INDEX = Index(fields=["state", "event"], name="by_state_and_event")
 TRIED = CheckConstraint(condition=Q(attempts_made__lte=8), name="at_most_eight")
 
 UNSAFE = {
@@ -168,21 +171,26 @@ class TestExpanding:
         [
             [expanding.AddIndexConcurrently("delivery", EVENT_INDEX)],
             [
+                expanding.AddIndexConcurrently("delivery", EVENT_INDEX),
+                expanding.AddIndexConcurrently("delivery", OTHER_INDEX),
+                expanding.RemoveIndexConcurrently("delivery", EVENT_INDEX.name),
+            ],
+            [
                 expanding.AddConstraintNotValid("delivery", TRIED),
                 expanding.ValidateConstraint("delivery", "at_most_eight"),
             ],
         ],
-        ids=["index", "constraint"],
+        ids=["index", "index removed", "constraint"],
     )
     def test_leads_there_and_back(self, operations):
         migration = migration_of(*operations, atomic=False)
         before = constraints()
 
         with connection.schema_editor(atomic=False) as editor:
-            migration.apply(STATE.clone(), editor)
+            migration.apply(LATEST.clone(), editor)
         assert constraints() > before
         with connection.schema_editor(atomic=False) as editor:
-            migration.unapply(STATE.clone(), editor)
+            migration.unapply(LATEST.clone(), editor)
 
         assert constraints() == before
 

@@ -345,5 +345,5 @@ class TestFailures:
     def test_under_the_api_are_problems(self, visitor):
         answer = visitor.get("/api/nothing")
 
-        assert answer.status_code == 404
-        assert answer.json()["code"] == "not_found"
+        assert answer.status_code == 401
+        assert answer.json()["code"] == "missing_header"

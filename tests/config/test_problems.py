@@ -20,7 +20,7 @@ from config.problems import PROBLEMS, answer_exception
 from config.wsgi import application, readable
 from merchants import rate_limits
 from merchants.key_ring import KeyRing
-from merchants.models import Nonce
+from merchants.models import ApiKey, Nonce
 from payments.models import Transaction
 from tests import orders
 from tests.clients import signed_headers
@@ -37,7 +37,7 @@ def problem(answer, status, code, *, extra=()):
     assert answer.headers["Cache-Control"] == "no-store"
     assert set(body) == MEMBERS | set(extra)
     assert body["type"].endswith(f"/docs/errors/{code}")
-    assert body["status"] == status or "status" in extra
+    assert body["status"] == status
     assert body["title"] == PROBLEMS[code].title
     assert body["request_id"] == answer.headers["X-Request-Id"]
     return body
@@ -72,11 +72,34 @@ class TestProblem:
 
     @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH"])
     @pytest.mark.parametrize("target", ["/api/", "/api/nothing", "/api/payments/", "/api/payments/a/b/c"])
-    def test_404_of_an_address_needs_no_signature(self, client, method, target):
-        problem(client.generic(method, target), 404, "not_found")
+    def test_404_of_a_path_is_answered_after_401(self, client, api, method, target):
+        problem(client.generic(method, target), 401, "missing_header")
+        problem(api.send(method, target), 404, "not_found")
+
+    @pytest.mark.parametrize(
+        ("target", "close"),
+        [
+            ("/api/payment", "/api/payments"),
+            ("/api/virtual_accounts", "/api/virtual-accounts"),
+            ("/api/x", ""),
+        ],
+    )
+    def test_404_of_a_path_names_the_one_that_is_close(self, api, target, close):
+        body = problem(api.get(target), 404, "not_found")
+
+        assert body["detail"] == (
+            f"There is no such path; did you mean {close}?" if close else "There is no such path."
+        )
+
+    def test_404_of_a_path_is_no_403_for_a_read_only_key(self, api, ada):
+        ada.access = ApiKey.Access.READ_ONLY
+        ada.save()
+
+        problem(api.post("/api/nothing", {}), 404, "not_found")
 
     @pytest.mark.parametrize("target", [f"{PAYMENTS}/%00", f"{PAYMENTS}/a%00b/refunds", "/api/%00"])
-    def test_404_of_an_address_with_a_nul(self, api, target):
+    def test_404_of_an_address_with_a_nul_is_answered_after_401(self, client, api, target):
+        problem(client.get(target), 401, "missing_header")
         problem(api.get(target), 404, "not_found")
 
     def test_404_of_a_page_with_a_nul(self, client):
@@ -112,8 +135,8 @@ class TestProblem:
 
         answer = api.post(PAYMENTS, order | {"amount": 1})
 
-        body = problem(answer, 409, "duplicate_reference", extra=["id", "status"])
-        assert (body["id"], body["status"]) == (first["id"], "success")
+        body = problem(answer, 409, "duplicate_reference", extra=["existing"])
+        assert body["existing"] == {"id": first["id"], "status": "success"}
 
     def test_409_of_a_state(self, api):
         order = orders.card_payment()
@@ -143,12 +166,83 @@ class TestProblem:
 
         assert api.send("POST", PAYMENTS, body, content_type=content_type).status_code == 201
 
+    @pytest.mark.parametrize(
+        "encoding", ["gzip", "GZIP", "br", "deflate", "x", "identity, gzip", "gzip,identity"]
+    )
+    @pytest.mark.parametrize("target", [PAYMENTS, "/bank/transfers"])
+    def test_415_of_an_encoded_body(self, api, target, encoding):
+        answer = api.post(target, orders.payout(), **{"Content-Encoding": encoding})
+
+        body = problem(answer, 415, "unsupported_media_type")
+        assert "Content-Encoding" in body["detail"]
+        assert answer.headers["Accept-Encoding"] == "identity"
+        assert not Transaction.objects.exists()
+
+    @pytest.mark.parametrize("encoding", ["identity", "Identity", " identity ", ""])
+    def test_is_none_where_the_body_is_not_encoded(self, api, encoding):
+        answer = api.post(PAYMENTS, orders.payout(), **{"Content-Encoding": encoding})
+
+        assert answer.status_code == 201
+
+    @pytest.mark.parametrize("missing", [1, 1000])
+    def test_400_of_a_body_shorter_than_its_length(self, api, missing):
+        body = json.dumps(orders.payout()).encode()
+        signed = signed_headers(api.credentials, "POST", PAYMENTS, body)
+
+        answer = api.django.generic(
+            "POST",
+            PAYMENTS,
+            content_type="application/json",
+            headers=signed,
+            **{"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body) + missing)},
+        )
+
+        assert "Content-Length" in problem(answer, 400, "invalid_request")["detail"]
+        assert not Transaction.objects.exists()
+        assert not Nonce.objects.exists()
+
+    def test_400_of_a_form_shorter_than_its_length(self, client):
+        form = b"email=ada%40shop.example&password=secret"
+
+        answer = client.generic(
+            "POST",
+            "/dashboard/login/",
+            content_type="application/x-www-form-urlencoded",
+            **{"wsgi.input": io.BytesIO(form), "CONTENT_LENGTH": str(len(form) + 5)},
+        )
+
+        assert answer.status_code == 400
+
     def test_400_of_a_thousand_parameters(self, api):
         problem(api.get(f"{PAYMENTS}?" + "a&" * 1001), 400, "invalid_request")
 
     @pytest.mark.parametrize("host", ["a b", "a_b!", "[::1", ""])
     def test_400_of_a_host_that_is_none(self, api, host):
         problem(api.get(PAYMENTS, Host=host), 400, "invalid_request")
+
+    @pytest.mark.parametrize(
+        "target", [PAYMENTS, "/api/banks", "/api/docs", "/api/openapi.json", "/api/nothing"]
+    )
+    def test_400_of_a_host_that_is_not_ours(self, api, settings, target):
+        settings.ALLOWED_HOSTS = ["pay.shop.example"]
+
+        problem(api.get(target, Host="evil.example"), 400, "invalid_request")
+        assert api.get(target, Host="pay.shop.example").status_code in {200, 404}
+
+    @pytest.mark.parametrize(
+        "target", ["/", "/docs/", "/dashboard/login/", "/admin/", "/metrics", "/static/x", "/3ds/x"]
+    )
+    def test_400_of_a_page_at_a_host_that_is_not_ours(self, client, settings, target):
+        settings.ALLOWED_HOSTS = ["pay.shop.example"]
+
+        assert client.get(target, headers={"Host": "evil.example"}).status_code == 400
+
+    @pytest.mark.parametrize("target", ["/livez", "/readyz"])
+    @pytest.mark.parametrize("host", ["10.0.0.7:8000", "a b"])
+    def test_is_none_where_a_process_is_probed(self, client, settings, target, host):
+        settings.ALLOWED_HOSTS = ["pay.shop.example"]
+
+        assert client.get(target, headers={"Host": host}).status_code == 200
 
     @pytest.mark.parametrize("code", sorted(PROBLEMS))
     def test_type_is_the_address_of_a_page_that_explains_it(self, client, code):
@@ -478,7 +572,20 @@ class TestOverHttp:
 
         status, _, _ = raw_answer(service, head.encode(), body[: len(body) // 2], is_all=True)
 
-        assert status == 401
+        assert status == 400
+
+    def test_body_that_is_signed_and_shorter_than_its_length_is_not_acted_on(self, service):
+        order = orders.payout()
+        body = json.dumps(order).encode()
+        signed = signed_headers(service.credentials, "POST", PAYMENTS, body)
+        lines = [f"{name}: {value}" for name, value in signed.items()]
+        lines += ["Host: x", "Content-Type: application/json", f"Content-Length: {len(body) + 1}"]
+        head = "POST /api/payments HTTP/1.1\n" + "\n".join(lines) + "\n\n"
+
+        status, _, shown = raw_answer(service, head.encode(), body, is_all=True)
+
+        assert (status, json.loads(shown)["code"]) == (400, "invalid_request")
+        assert service.client.get(f"{PAYMENTS}/{order['reference']}").status_code == 404
 
 
 class TestReadableContentType:

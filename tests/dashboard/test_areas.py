@@ -1,4 +1,4 @@
-"""The navigation: the contract's nine areas, by name and in order, and which of them one is in."""
+"""The navigation: the contract's areas, by name and in order, and which of them one is in."""
 
 import pytest
 
@@ -15,6 +15,7 @@ class TestAreas:
             "Virtual accounts",
             "Webhooks",
             "Settlements",
+            "Balance",
             "Developers",
             "Team",
             "Sandbox",

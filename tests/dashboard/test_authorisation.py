@@ -27,7 +27,7 @@ from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
-from tests.transactions import authorised_payment, captured_payment, start
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.serializers import read_account
@@ -131,6 +131,12 @@ TABLE = [
         post=[302, 302, 403, 302, 403, 404, 403],
     ),
     Row(
+        route="dashboard/payments/<uuid:transaction_id>/cancel/",
+        path="dashboard/payments/{challenged}/cancel/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+    ),
+    Row(
         route="dashboard/payments/<uuid:transaction_id>/refund/",
         path="dashboard/payments/{payment}/refund/",
         get=[302, 200, 403, 200, 403, 404, 403],
@@ -189,9 +195,11 @@ TABLE = [
         path="dashboard/virtual-accounts/{account}/activate/",
         post=[302, 302, 403, 302, 403, 404, 403],
     ),
+    # Balance
+    Row(route="dashboard/balance/", get=MEMBERS),
+    Row(route="dashboard/balance/export.csv", get=MEMBERS),
     # Settlements
     Row(route="dashboard/settlements/", get=MEMBERS),
-    Row(route="dashboard/settlements/movements/", get=MEMBERS),
     Row(
         route="dashboard/settlements/<uuid:batch_id>/",
         path="dashboard/settlements/{batch}/",
@@ -328,7 +336,7 @@ def here(ada, bisi, members):
         now=now,
     )
     wanted = read_account(orders.dynamic_account(), business=ada.business)
-    account = accounts.create(business=ada.business, request=wanted, now=now).account
+    account = accounts.create(business=ada.business, request=wanted, now=now).resource
     batch = SettlementBatch.objects.create(
         id=new_id(now), business=ada.business, currency="NGN", day=now.date(), created_at=now
     )
@@ -341,6 +349,7 @@ def here(ada, bisi, members):
         "business": str(ada.business_id),
         "payment": captured_payment(business=ada.business, now=now).pk,
         "authorised": authorised_payment(business=ada.business, now=now).pk,
+        "challenged": challenged_payment(business=ada.business, now=now).pk,
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
         "delivery": make_delivery(endpoint).pk,
         "account": account.pk,

@@ -42,7 +42,7 @@ PAGES = {
     "unapplied money": "/dashboard/virtual-accounts/unapplied/",
     "settlements": "/dashboard/settlements/",
     "settlement": "/dashboard/settlements/{batch}/",
-    "movements": "/dashboard/settlements/movements/",
+    "balance": "/dashboard/balance/",
     "keys": "/dashboard/developers/",
     "requests": "/dashboard/developers/requests/",
     "team": "/dashboard/team/",

@@ -15,6 +15,7 @@ from tests import orders
 from tests.config.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
+from tests.settling import decide, settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
@@ -155,6 +156,18 @@ class TestExport:
         assert exported(browser, f"{PAYMENTS}export.csv", status="failed") == []
         assert len(exported(browser, f"{PAYOUTS}export.csv")) == 1
 
+    def test_names_the_settlement_of_a_payment(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now)
+        (batch,) = settle()
+        decide(batch, "reject")
+        (second,) = settle()
+        captured_payment(business=ada.business, now=now)
+
+        rows = exported(browser, f"{PAYMENTS}export.csv")
+
+        shown = {(row["settlement_id"], row["settle_status"]) for row in rows}
+        assert shown == {(str(second.pk), "pending"), ("", "")}
+
     @pytest.mark.parametrize("text", FORMULAS)
     def test_holds_no_formula(self, browser, ada, now, text):
         payment = captured_payment(business=ada.business, now=now)
@@ -222,6 +235,20 @@ class TestActs:
         payment.refresh_from_db()
         assert payment.response_code == "20090"
 
+    def test_cancel_once(self, browser, ada, now):
+        payment = challenged_payment(business=ada.business, now=now)
+        offered = "Cancel payment" in browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
+
+        for _ in range(2):
+            answer = browser.post(f"{PAYMENTS}{payment.pk}/cancel/", follow=True)
+
+        payment.refresh_from_db()
+        assert offered
+        assert payment.response_code == "20091"
+        assert "was cancelled" in answer.content.decode()
+        assert f"{PAYMENTS}{payment.pk}/cancel/" not in answer.content.decode()
+        assert AuditEntry.objects.filter(action="payment.cancel_asked").count() == 2
+
     def test_refund_once_though_the_form_comes_twice(self, browser, ada, now):
         payment = captured_payment(business=ada.business, now=now)
         form = {"reference": "rf-1", "amount": "100.00", "reason": "too large"}
@@ -288,7 +315,7 @@ class TestNewPayout:
 
         answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"})
 
-        assert "This reference was used for a different request." in answer.content.decode()
+        assert "This reference was already used for a different request." in answer.content.decode()
 
 
 class TestViewer:

@@ -1,13 +1,15 @@
-"""A clock that tests can move."""
+"""A clock that tests can move: the process's and the database's."""
 
 from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
+from merchants import clock as clocks
+
 
 class Clock:
-    """What `timezone.now()` answers; it stands still until the test moves it."""
+    """What `timezone.now()` and the database's clock answer; it stands still until the test moves it."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -21,4 +23,5 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     stopped = Clock(timezone.now())
     monkeypatch.setattr(timezone, "now", lambda: stopped.now)
+    monkeypatch.setattr(clocks, "_ask_database", lambda: stopped.now)
     return stopped

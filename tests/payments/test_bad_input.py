@@ -62,6 +62,9 @@ def beneficiary(name, values):
     return cases(f"customer.{name}", values, lambda value: customer(**{name: value}), orders.payout)
 
 
+# What makes a name read as it is not spelt.
+CONTROLS = [f"Ada{mark}Obi" for mark in "\x00\n\r\t\x1b\x7f\x85\u200e\u2028\u202e\u2066"]
+
 FIELDS = [
     # The order itself
     *top("amount", [*NOT_AMOUNTS, ...]),
@@ -71,7 +74,8 @@ FIELDS = [
     *top("currency", ["EUR", "GBP", "JPY", "XAU"], orders.payout),
     *top("currency", [None, [], {}, 566, "EUR", ...], orders.card_check),
     *top("reference", [*NOT_STRINGS, "", " ", "a b", "a/b", "é", "a\nb", "ref\n", "a\x00", "x" * 101, SECRET + "!", ...]),
-    *top("reference", [None, 5, "", "a b", "x" * 101, "٣"], orders.card_check),
+    *top("reference", [None, 5, "", "a b", "x" * 101, "٣", ".", ".."], orders.card_check),
+    *top("reference", [".", ".."]),
     *top("request_type", [*NOT_STRINGS, "", "PAYMENT", "payments", "refund", SECRET, ...]),
     *top("payment_method", [*NOT_STRINGS, "", "CARD", "cards", "cash", SECRET, ...]),
     *top("narration", [None, True, 5, [], {}, "x" * 256, "a\x00b"]),
@@ -109,13 +113,14 @@ FIELDS = [
             "+4084084084084081", 4084084084084081, SECRET, " " * 41, "4084084084084081" + " " * 30, "٤" * 16,
         ],
     ),
-    *source("name", [*NOT_STRINGS, "", " ", "\t\n", "x" * 101, "A\x00B", ...]),
+    *source("name", [*NOT_STRINGS, "", " ", "\t\n", "x" * 101, *CONTROLS, ...]),
+    *source("name", CONTROLS, orders.card_check),
     *source("expiry_month", [*NOT_STRINGS, "", "0", "00", "13", "1", "012", "1 ", wide("12"), "Dec", SECRET, ...]),
     *source("expiry_year", [*NOT_STRINGS, "", "35", "203", "20355", wide("2035"), "-203", "MMXX", SECRET, ...]),
     *source("cvv", [*NOT_STRINGS, "", "1", "12", "12345", "12a", wide("123"), " 123", "123\n", "-12", SECRET, ...]),
     *source("billing_address", NOT_OBJECTS),
     *cases("source.billing_address.city", [None, 5, [], {}, "x" * 101], lambda value: billing(city=value)),
-    *cases("source.billing_address.country", [None, "", "NG", "nga", "NGAA", wide("NGA"), 566], lambda value: billing(country=value)),
+    *cases("source.billing_address.country", [None, "", "NG", "nga", "NGAA", "XXX", "ZZZ", wide("NGA"), 566], lambda value: billing(country=value)),
     *cases("source.billing_address.postal_code", [None, 100001, "x" * 21], lambda value: billing(postal_code=value)),
     # 3-D Secure
     *top("3ds", NOT_OBJECTS),
@@ -136,9 +141,10 @@ FIELDS = [
         lambda value: payer(reference="c-1", email=value),
     ),
     *cases("customer.name", [None, 5, "", " ", "x" * 256, []], lambda value: payer(reference="c-1", email="a@example.com", name=value)),
+    *cases("customer.name", CONTROLS, lambda value: payer(reference="c-1", email="a@example.com", name=value)),
     *cases("customer.email", [{"reference": "c-1"}, {"reference": "c-1", "name": "Ada"}], lambda fields: payer(**fields)),
     *cases("customer.reference", [{"email": "ada@example.com"}], lambda fields: payer(**fields)),
-    *beneficiary("name", [*NOT_STRINGS, "", " ", "x" * 256, ...]),
+    *beneficiary("name", [*NOT_STRINGS, "", " ", "x" * 256, *CONTROLS, ...]),
     *beneficiary("account_number", [*NOT_STRINGS, "", "012345678", "01234567890", "012345678x", wide("0123456789"), " 012345678", 123456789, SECRET, ...]),
     *beneficiary("bank_code", [*NOT_STRINGS, "", "58", "0580", "GTB", "000000", "٠٥٨", "058 ", SECRET, ...]),
     *beneficiary("email", [None, 5, "ada", "ada@"]),
@@ -218,6 +224,61 @@ class TestField:
             ("customer.bank_code", "not_allowed_here"),
         }
         assert_nothing_stored()
+
+
+@pytest.mark.django_db
+class TestUnknownKind:
+    """Where the kind of a request is missing or unknown, the fields that all kinds have are judged too."""
+
+    WRONG = {"amount": -5, "currency": "naira", "reference": "no good", "narration": 5, "amuont": 1}
+
+    @pytest.mark.parametrize(
+        ("kind", "field", "code"),
+        [
+            ({}, "request_type", "required"),
+            ({"request_type": "refund"}, "request_type", "invalid_choice"),
+            ({"request_type": ["payment"]}, "request_type", "invalid_type"),
+            ({"request_type": "payment"}, "payment_method", "required"),
+            ({"request_type": "payment", "payment_method": "cash"}, "payment_method", "invalid_choice"),
+            ({"request_type": "payment", "payment_method": None}, "payment_method", "null"),
+        ],
+    )
+    def test_is_named_with_every_bad_common_field(self, api, kind, field, code):
+        answer = api.post(PAYMENTS, self.WRONG | kind)
+
+        assert {(error["field"], error["code"]) for error in answer.json()["errors"]} == {
+            (field, code),
+            ("amount", "too_small"),
+            ("currency", "unsupported_currency"),
+            ("reference", "invalid"),
+            ("narration", "invalid_type"),
+            ("amuont", "unknown_field"),
+        }
+        assert_nothing_stored()
+
+    def test_is_named_with_every_missing_common_field(self, api):
+        answer = api.post(PAYMENTS, {})
+
+        assert {(error["field"], error["code"]) for error in answer.json()["errors"]} == {
+            ("request_type", "required"),
+            ("reference", "required"),
+            ("amount", "required"),
+            ("currency", "required"),
+        }
+
+    def test_is_named_with_a_currency_that_is_not_enabled(self, api):
+        answer = api.post(PAYMENTS, {"currency": "EUR", "reference": "r", "amount": 1})
+
+        assert {error["field"] for error in answer.json()["errors"]} == {"request_type", "currency"}
+
+    def test_of_a_payment_is_named_with_a_bad_payer(self, api):
+        answer = api.post(PAYMENTS, orders.card_payment(payment_method=..., customer={"name": "Ada"}))
+
+        assert {error["field"] for error in answer.json()["errors"]} == {
+            "payment_method",
+            "customer.reference",
+            "customer.email",
+        }
 
 
 @pytest.mark.django_db
@@ -374,6 +435,36 @@ class TestUnknownField:
         assert_nothing_stored()
         assert SECRET not in answer.content.decode()
 
+    @pytest.mark.parametrize(
+        ("order", "suggestion"),
+        [
+            (orders.payout(amount=..., amuont=1), "amount"),
+            (orders.payout(Narration="x"), "narration"),
+            (orders.payout(colour="red"), None),
+            (orders.payout(amount2=1), None),  # `amount` is there already
+            (orders.card_payment(**card(pan=..., pam="4")), None),
+            (orders.card_payment(**card(expiry_month=..., expiry_mouth="12")), "expiry_month"),
+            (orders.card_payment(three_ds={"enable": True}), "enabled"),
+            (orders.payout(**customer(account_number=..., account_no="0123456789")), "account_number"),
+            (orders.payout(**{"amuont" * 20: 1}), None),
+        ],
+    )
+    def test_comes_with_the_known_field_that_is_close(self, api, order, suggestion):
+        errors = api.post(PAYMENTS, order).json()["errors"]
+
+        [unknown] = [error for error in errors if error["code"] == "unknown_field"]
+        assert unknown.get("suggestion") == suggestion
+        assert unknown["message"] == (
+            f"There is no such field; did you mean {suggestion}?" if suggestion else "There is no such field."
+        )
+
+    def test_in_great_numbers_gets_few_suggestions(self, api):
+        answer = api.post(PAYMENTS, orders.payout(amount=...) | {f"amoun{place}": 1 for place in range(2000)})
+
+        errors = [error for error in answer.json()["errors"] if error["code"] == "unknown_field"]
+        assert len(errors) == 2000
+        assert sum("suggestion" in error for error in errors) <= 20
+
     @pytest.mark.parametrize("before", [0, 84, 90, 99])
     def test_whose_name_is_a_card_number_is_masked(self, api, before):
         name = "x" * before + orders.GOOD_CARD
@@ -492,6 +583,11 @@ class TestList:
 
         error_of(answer, field)
         assert_not_echoed(answer, query.partition("=")[2])
+
+    def test_suggests_the_filter_that_is_close(self, api):
+        answer = api.get(f"{PAYMENTS}?create_from=2026-01-01T00:00:00Z")
+
+        assert error_of(answer, "create_from")["suggestion"] == "created_from"
 
     def test_refuses_what_it_cannot_decode(self, api):
         answer = api.get(f"{PAYMENTS}?status=%FF")
@@ -651,7 +747,7 @@ class TestGoodInput:
         assert Transaction.objects.get().narration == narration
 
     @pytest.mark.parametrize(
-        "reference", ["a", "x" * 100, "A.b_c:d-9", "..", "-", "4084084084084081", "capture", "0"]
+        "reference", ["a", "x" * 100, "A.b_c:d-9", "-", "4084084084084081", "capture", "0"]
     )
     def test_of_any_reference_is_found_again(self, api, reference):
         api.post(PAYMENTS, orders.payout(reference=reference))

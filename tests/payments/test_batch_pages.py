@@ -7,6 +7,7 @@ from django.test import Client
 from merchants.models import AuditEntry
 from payments.models import SettlementBatch
 from tests import orders
+from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 from tests.settling import decide, settle
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 def browser_of(person):
     browser = Client()
-    browser.force_login(person)
+    signed_in(person, client=browser)
     return browser
 
 

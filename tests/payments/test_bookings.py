@@ -6,6 +6,7 @@ from ledger.models import Account, Entry
 from payments.models import Transaction
 from payments.services import requery
 from tests import orders
+from tests.settling import decide, settle
 from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
@@ -28,7 +29,7 @@ def balance(api, currency="NGN"):
 
 
 def requery_everything(now):
-    for _ in requery.requery(requery.unanswered(), now=now):
+    for _ in requery.ask(requery.unanswered(), clock=lambda: now):
         pass
 
 
@@ -147,7 +148,7 @@ class TestPayoutThatTheWalletDoesNotCover:
         shown = answer.json()
         assert answer.status_code == 201
         assert (shown["status"], shown["response_code"]) == ("failed", "20051")
-        assert shown["response_summary"] == "Declined - Not sufficient funds"
+        assert shown["response_summary"] == "Payment failed"
         assert shown["fee"] == 0
         assert "gateway_code" not in shown
         assert "gateway_recommendation" not in shown
@@ -187,11 +188,43 @@ class TestPayoutThatTheWalletCovers:
         assert balance(api) == (250_999, 0)
 
     def test_is_not_covered_by_another_currency(self, api, ada):
-        fill_wallet(ada.business, 251_000)
+        fill_wallet(ada.business, 251_000, currency="USD")
 
-        shown = api.post("/api/payments", orders.payout(amount=250_000, currency="USD")).json()
+        shown = api.post("/api/payments", orders.payout(amount=250_000)).json()
 
         assert shown["response_code"] == "20051"
+
+    def test_leaves_what_the_business_owes_for_refunds(self, api, ada):
+        """Refunds are netted from the next settlement: until then the wallet has to hold what they cost."""
+        payment = orders.card_payment(amount=1_000_000)
+        api.post("/api/payments", payment)
+        decide(*settle(), "approve", "release")
+        fill_wallet(ada.business, 200_000)
+        api.post(f"/api/payments/{payment['reference']}/refunds", {"reference": "rf-1"})
+        wallet, pending = balance(api)
+        assert (wallet, pending) == (1_175_000, -1_000_000)
+
+        beyond = api.post("/api/payments", orders.payout(amount=wallet + pending - 999)).json()
+        within = api.post("/api/payments", orders.payout(amount=wallet + pending - 1_000)).json()
+
+        assert (beyond["status"], beyond["response_code"]) == ("failed", "20051")
+        assert beyond["response_summary"] == "Payment failed"
+        assert within["status"] == "success"
+        assert balance(api) == (1_000_000, -1_000_000)
+
+    def test_is_not_helped_by_what_is_pending_settlement(self, api):
+        api.post("/api/payments", orders.card_payment(amount=1_000_000))
+
+        assert api.post("/api/payments", orders.payout(amount=1_000)).json()["response_code"] == "20051"
+
+    def test_is_noted_in_its_entry(self, api, ada, settings):
+        fill_wallet(ada.business, 251_000)
+        api.post("/api/payments", orders.payout(amount=250_000))
+        settings.PAYOUT_REQUIRES_BALANCE = False
+        api.post("/api/payments", orders.payout(amount=250_000))
+
+        accepted = Entry.objects.filter(kind="payout_accepted").order_by("id")
+        assert list(accepted.values_list("is_covered", flat=True)) == [True, False]
 
     def test_can_be_paid_with_what_another_one_gave_back(self, api, ada):
         fill_wallet(ada.business, 251_051)

@@ -8,7 +8,7 @@ from tests import orders
 FIELDS = {
     "request_type", "id", "reference", "status", "response_code", "response_summary", "gateway_code",
     "retrieval_reference_number", "system_trace_audit_number", "acquirer_transaction_id",
-    "authorization_code", "amount", "currency", "payment_timestamp", "source",
+    "authorization_code", "amount", "currency", "payment_timestamp", "completed_at", "source",
 }  # fmt: skip
 
 

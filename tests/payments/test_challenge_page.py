@@ -179,6 +179,24 @@ class TestApprove:
         assert address.fragment == "top"
         assert parse_qs(address.query)["status"] == ["success"]
 
+    @pytest.mark.parametrize(
+        ("before", "kept"),
+        [
+            ("status=success", ""),
+            ("id=1&id=2&reference=x&status", ""),
+            ("%73tatus=success&cart=7", "cart=7&"),
+            ("a=%FF&status=success&b=status%3Dsuccess&&", "a=%FF&b=status%3Dsuccess&&&"),
+            ("Status=x&ids=1", "Status=x&ids=1&"),
+        ],
+    )
+    def test_replaces_the_parameters_that_it_adds(self, challenge, payer, before, kept):
+        answer = approve(payer, challenge(redirect_url=f"https://shop.example/back?{before}", amount=10_051))
+
+        payment = Transaction.objects.get()
+        assert urlsplit(answer["Location"]).query == (
+            f"{kept}reference={payment.reference}&id={payment.pk}&status=failed"
+        )
+
     def test_returns_along_the_longest_address(self, challenge, payer):
         answer = approve(payer, challenge(redirect_url="https://shop.example/?" + "q" * 2026))
 
@@ -358,7 +376,7 @@ class TestExpiredPage:
         path = challenge()
         let_time_pass()
         now = timezone.now()
-        assert list(expiry.expire(expiry.overdue(now=now), now=now)) == [True]
+        assert list(expiry.expire(expiry.overdue(now=now), clock=lambda: now)) == [True]
 
         page = unescape(payer.get(path).content.decode())
 

@@ -250,7 +250,7 @@ class TestAtTheSameTime:
                 captured, rolled, seen = line.race(capture, roll_up, partial(counted, ada.business))
                 after = plain(ada.business)
 
-                assert captured.status == "success"
+                assert captured.resource.status == "success"
                 assert isinstance(rolled, list)
                 assert seen in (before, after)
                 assert counted(ada.business) == after

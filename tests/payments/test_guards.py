@@ -11,6 +11,8 @@ from payments.models import (
     CardOperation,
     Challenge,
     DayTotals,
+    PayoutReturn,
+    Proposal,
     Reconciliation,
     ReconciliationLine,
     RolledDay,
@@ -21,8 +23,10 @@ from payments.models import (
     Transition,
 )
 from payments.settle_moves import BATCH_MOVES
+from tests import orders
+from tests.factories import UserFactory
 from tests.settling import decide, settle, today
-from tests.transactions import authorised_payment, captured_payment, challenged_payment
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 
 pytestmark = pytest.mark.django_db
 
@@ -129,6 +133,26 @@ def operation_of(payment, **fields):
     )
 
 
+def payout_of(business):
+    return start(orders.payout(amount=50_000), business=business, now=timezone.now())
+
+
+def return_of(payout, **changes):
+    fields = {"amount": 1_000, "currency": "NGN", "applied": "reversed", "actor": "ada", "at": timezone.now()}
+    return PayoutReturn.objects.create(id=new_id(timezone.now()), transaction=payout, **fields | changes)
+
+
+def proposal_of(business, **changes):
+    now, person = timezone.now(), UserFactory()
+    fields = {
+        "action": "top_up", "target": new_id(now), "business": business, "currency": "NGN", "amount": 500,
+        "reason": "Float", "proposed_by": person, "created_at": now, "expires_at": now,
+    }  # fmt: skip
+    if changes.get("state") == "confirmed":
+        changes["decided_by"] = person
+    return Proposal.objects.create(id=new_id(now), **fields | changes)
+
+
 # A change that breaks the constraint, and no other: to a captured payment of 50,000, to an authorised one,
 # or to a capture that is under way.
 TRANSACTION_BREAKERS = {
@@ -164,6 +188,18 @@ BATCH_BREAKERS = {
 ITEM_BREAKERS = {
     "payment_in_one_live_batch": {},
     "item_is_a_payment_or_a_refund": {"is_live": False, "refunded": 1},
+}
+
+
+PROPOSAL_BREAKERS = {
+    "known_proposal_state": {"state": "lost", "decided_at": timezone.now()},
+    "a_second_person_confirms": {"state": "confirmed", "decided_at": timezone.now()},
+    "only_decided_proposals_have_decided_at": {"decided_at": timezone.now()},
+    "proposed_amount_is_not_negative": {"amount": -1},
+}
+RETURN_BREAKERS = {
+    "returned_amount_is_positive": {"amount": 0},
+    "returns_are_applied_or_not": {"why": "too_much"},
 }
 
 
@@ -305,6 +341,30 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             DayTotals.objects.create(**total)
 
+    @pytest.mark.parametrize("name", PROPOSAL_BREAKERS)
+    def test_of_proposals_holds(self, ada, name):
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            proposal_of(ada.business, **PROPOSAL_BREAKERS[name])
+
+    def test_lets_a_target_have_one_open_proposal(self, ada):
+        proposal = proposal_of(ada.business)
+
+        with pytest.raises(IntegrityError, match="target"), transaction.atomic():
+            proposal_of(ada.business, target=proposal.target)
+
+    @pytest.mark.parametrize("name", RETURN_BREAKERS)
+    def test_of_returned_payouts_holds(self, ada, name):
+        payout = payout_of(ada.business)
+
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            return_of(payout, **RETURN_BREAKERS[name])
+
+    def test_lets_no_more_come_back_than_was_paid_out(self, ada):
+        payout = payout_of(ada.business)
+
+        with pytest.raises(IntegrityError, match="returned_within"), transaction.atomic():
+            Transaction.objects.filter(pk=payout.pk).update(amount_returned=payout.amount + 1)
+
     def test_of_every_name_is_tried_above(self):
         names = {
             constraint.name
@@ -315,7 +375,8 @@ class TestConstraint:
 
         tried = {
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
-            "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
+            *PROPOSAL_BREAKERS, *RETURN_BREAKERS, "one_open_proposal_per_target",
+            "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
             "one_batch_per_day_and_number", "refund_in_one_live_batch",
             "lines_have_the_sides_they_compare", "one_total_per_business_and_day",
         }  # fmt: skip

@@ -1,8 +1,10 @@
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from tests import orders
 
 
@@ -91,7 +93,8 @@ class TestDifferentRequest:
 
         problem = answer.json()
         assert (answer.status_code, problem["code"]) == (409, "duplicate_reference")
-        assert (problem["id"], problem["status"]) == (first["id"], "success")
+        assert problem["status"] == 409
+        assert problem["existing"] == {"id": first["id"], "status": "success"}
         assert Transaction.objects.count() == 1
         assert orders.GOOD_CARD not in answer.content.decode()
 
@@ -106,14 +109,201 @@ class TestDifferentRequest:
         answers = [api.post("/api/payments", order) for order in wanted[1:]]
 
         assert [answer.status_code for answer in answers] == [409, 409]
-        assert {answer.json()["id"] for answer in answers} == {first["id"]}
-        assert {answer.json()["status"] for answer in answers} == {"pending"}
+        expected = {"id": first["id"], "status": "pending"}
+        assert [answer.json()["existing"] for answer in answers] == [expected] * 2
 
     def test_that_is_invalid_leaves_its_reference_free(self, api):
         invalid = api.post("/api/payments", orders.card_payment(reference="order-1", amount=0))
         valid = api.post("/api/payments", orders.card_payment(reference="order-1"))
 
         assert (invalid.status_code, valid.status_code) == (400, 201)
+
+
+def disconnect(settings):
+    """Leave every rail without a connector."""
+    settings.CARD_ACQUIRER = settings.PAYOUT_BANK = settings.ACCOUNT_PROVIDER = ""
+
+
+def transfer_payment(api):
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
+    return orders.transfer_payment(account["id"])
+
+
+@pytest.mark.django_db
+class TestWhileTheRailIsUnavailable:
+    """503 means that nothing was stored: a request that was carried out before is never answered with it."""
+
+    @pytest.mark.parametrize(
+        "order",
+        [
+            orders.card_payment(),
+            orders.card_payment(amount=10_051),
+            orders.card_payment(three_ds={"enabled": True}),
+            orders.payout(),
+            orders.card_check(),
+        ],
+        ids=["card", "declined", "3-D Secure", "payout", "card check"],
+    )
+    def test_a_repeated_request_is_replayed(self, api, settings, order):
+        first = api.post("/api/payments", order)
+        disconnect(settings)
+
+        again = api.post("/api/payments", order)
+
+        assert (again.status_code, again.json()) == (200, first.json())
+        assert again["Idempotent-Replayed"] == "true"
+
+    def test_a_repeated_transfer_payment_is_replayed(self, api, settings):
+        order = transfer_payment(api)
+        first = api.post("/api/payments", order)
+        disconnect(settings)
+
+        again = api.post("/api/payments", order)
+
+        assert (again.status_code, again.json()) == (200, first.json())
+
+    def test_a_payment_with_3d_secure_is_replayed_by_an_acquirer_without_it(self, api, settings):
+        order = orders.card_payment(three_ds={"enabled": True})
+        first = api.post("/api/payments", order)
+        settings.CARD_ACQUIRER = "tests.rails.AcquirerWithoutThreeDSecure"
+
+        again = api.post("/api/payments", order)
+
+        assert (again.status_code, again.json()) == (200, first.json())
+
+    @pytest.mark.parametrize(
+        ("order", "change"),
+        [
+            (orders.card_payment(), {"currency": "USD"}),
+            (orders.payout(), {"amount": 250_001}),
+            (orders.card_check(), {"currency": "USD"}),
+        ],
+    )
+    def test_a_different_request_with_a_used_reference_is_refused(self, api, settings, order, change):
+        first = api.post("/api/payments", order).json()
+        disconnect(settings)
+
+        answer = api.post("/api/payments", order | change)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
+        assert answer.json()["existing"]["id"] == first["id"]
+
+    @pytest.mark.parametrize(
+        "order", [orders.card_payment(), orders.payout(), orders.card_check(reference=...)]
+    )
+    def test_a_new_request_stores_nothing(self, api, settings, order):
+        disconnect(settings)
+
+        answer = api.post("/api/payments", order)
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert not Transaction.objects.exists()
+
+    def test_a_repeated_refund_is_replayed(self, api, settings):
+        address = f"/api/payments/{api.post('/api/payments', orders.card_payment()).json()['reference']}"
+        first = api.post(f"{address}/refunds", {"reference": "rf-1", "amount": 500})
+        disconnect(settings)
+
+        again = api.post(f"{address}/refunds", {"reference": "rf-1", "amount": 500})
+        different = api.post(f"{address}/refunds", {"reference": "rf-1", "amount": 501})
+        new = api.post(f"{address}/refunds", {"reference": "rf-2", "amount": 500})
+
+        assert (again.status_code, again.json()) == (200, first.json())
+        assert (different.status_code, different.json()["code"]) == (409, "duplicate_reference")
+        assert (new.status_code, new.json()["code"]) == (503, "rail_unavailable")
+        assert CardOperation.objects.count() == 1
+
+    @pytest.mark.parametrize("action", ["capture", "void", "refunds"])
+    def test_what_the_state_forbids_is_refused_as_always(self, api, settings, action):
+        declined = api.post("/api/payments", orders.card_payment(amount=10_051)).json()
+        disconnect(settings)
+
+        body = {"reference": "rf-1"} if action == "refunds" else None
+        answer = api.post(f"/api/payments/{declined['reference']}/{action}", body)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+
+    @pytest.mark.parametrize("action", ["capture", "void"])
+    def test_a_new_capture_or_void_stores_nothing(self, api, settings, action):
+        payment = api.post("/api/payments", orders.card_payment(capture=False)).json()
+        disconnect(settings)
+
+        answer = api.post(f"/api/payments/{payment['reference']}/{action}")
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert not CardOperation.objects.exists()
+
+    @pytest.mark.parametrize("account", [orders.static_account(), orders.dynamic_account()])
+    def test_a_repeated_virtual_account_is_replayed(self, api, settings, account):
+        first = api.post("/api/virtual-accounts", account)
+        disconnect(settings)
+
+        again = api.post("/api/virtual-accounts", account)
+        different = api.post("/api/virtual-accounts", account | {"email": "bisi@shop.example"})
+
+        assert (again.status_code, again.json()) == (200, first.json())
+        assert (different.status_code, different.json()["code"]) == (409, "duplicate_reference")
+
+
+@pytest.mark.django_db
+class TestReservedReference:
+    @pytest.mark.parametrize("prefix", ["va_", "chk_", "pl_", "return_"])
+    @pytest.mark.parametrize("make", [orders.card_payment, orders.payout, orders.card_check])
+    def test_is_refused(self, api, make, prefix):
+        answer = api.post("/api/payments", make(reference=f"{prefix}1"))
+
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (400, "reserved_reference")
+        assert [error["field"] for error in problem["errors"]] == ["reference"]
+        assert not Transaction.objects.exists()
+
+    @pytest.mark.parametrize("reference", ["va-1", "vachk_", "VA_1", "pl", "...", ".a", "a_va_"])
+    def test_is_nothing_but_those(self, api, reference):
+        assert api.post("/api/payments", orders.payout(reference=reference)).status_code == 201
+
+    def test_may_name_refunds_and_virtual_accounts(self, api):
+        payment = api.post("/api/payments", orders.card_payment()).json()
+        refund = {"reference": "va_1", "amount": 5}
+
+        account = api.post("/api/virtual-accounts", orders.dynamic_account(reference="chk_1"))
+        refunded = api.post(f"/api/payments/{payment['reference']}/refunds", refund)
+
+        assert (account.status_code, refunded.status_code) == (201, 201)
+
+    @pytest.mark.parametrize("reference", [".", ".."])
+    def test_of_dots_alone_names_nothing(self, api, reference):
+        payment = api.post("/api/payments", orders.card_payment()).json()
+        refund = {"reference": reference, "amount": 5}
+
+        answers = [
+            api.post("/api/payments", orders.payout(reference=reference)),
+            api.post("/api/virtual-accounts", orders.dynamic_account(reference=reference)),
+            api.post(f"/api/payments/{payment['reference']}/refunds", refund),
+        ]
+
+        assert [answer.json()["errors"][0]["field"] for answer in answers] == ["reference"] * 3
+
+    def test_that_was_generated_is_found(self, api):
+        check = api.post("/api/payments", orders.card_check(reference=...)).json()
+
+        assert api.get(f"/api/payments/{check['reference']}").json() == check
+
+
+@pytest.mark.django_db
+class TestStatements:
+    def test_of_a_new_payment_are_no_more_for_replays(self, api):
+        """The reference of a new payment is looked up only where the connector is unavailable."""
+        api.post("/api/payments", orders.card_payment())
+
+        with CaptureQueriesContext(connection) as statements:
+            api.post("/api/payments", orders.card_payment())
+
+        looked_up = [
+            each["sql"]
+            for each in statements
+            if each["sql"].startswith("SELECT") and '."reference" =' in each["sql"]
+        ]
+        assert looked_up == []
 
 
 @pytest.mark.django_db

@@ -16,7 +16,7 @@ from ledger.models import Account, Posting
 from merchants.audit import Actor
 from payments.invariants import INVARIANTS
 from payments.models import Transaction
-from payments.services import reversals, unapplied
+from payments.services import payout_returns, unapplied
 from tests import orders
 from tests.ledger.tampering import tampering
 from tests.settling import decide, settle
@@ -55,7 +55,7 @@ def books(ada, api, settings):
     lost["customer"] |= {"account_number": "0000000097"}
     for order in (sent, lost, orders.payout(amount=20_051), orders.payout(amount=900_000)):
         api.post("/api/payments", order)
-    reversals.reverse(
+    payout_returns.reverse(
         transaction_id=Transaction.objects.get(reference=sent["reference"]).pk,
         reason="Account closed",
         actor=STAFF,
@@ -103,6 +103,10 @@ BREAKERS = {
     "accounts_sum_to_zero": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
     "accounts_are_complete": "DELETE FROM ledger_account WHERE kind = 'unapplied'",
     "accounts_stand_on_their_side": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees'",
+    "covered_payouts_were_covered": (
+        "UPDATE ledger_posting SET amount = amount - 1000000, balance_after = balance_after - 1000000 WHERE entry_id = "
+        f"{FIRST_ENTRY.format('refund')} AND amount < 0"
+    ),
     "top_ups_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'wallet.topped_up'",
     "captures_are_booked": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
     "card_entries_have_payments": (
@@ -111,6 +115,11 @@ BREAKERS = {
     "refunds_are_booked": "UPDATE payments_cardoperation SET amount = amount + 1 WHERE kind = 'refund'",
     "refunded_amounts_are_sums": (
         "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
+    ),
+    "trace_numbers_are_given_out_once": (
+        "UPDATE payments_cardoperation SET retrieval_reference_number = ("
+        "SELECT min(retrieval_reference_number) FROM payments_transaction WHERE method = 'card') "
+        "WHERE kind = 'capture'"
     ),
     "payouts_are_taken_from_the_wallet": "UPDATE payments_transaction SET amount = amount + 1 WHERE method = 'bank'",
     "payouts_are_sent_and_booked": "DELETE FROM ledger_entry WHERE kind = 'payout_sent'",
@@ -122,7 +131,11 @@ BREAKERS = {
     "money_in_flight_is_of_pending_payouts": (
         "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'payouts_in_flight'"
     ),
-    "reversals_are_booked": "DELETE FROM payments_reversal",
+    "reversals_are_booked": "DELETE FROM payments_payoutreturn WHERE applied = 'reversed'",
+    "returned_amounts_are_sums": "UPDATE payments_transaction SET amount_returned = 1 WHERE amount_returned > 0",
+    "returned_pending_payouts_failed": (
+        "UPDATE payments_payoutreturn SET applied = 'failed' WHERE applied = 'reversed'"
+    ),
     "fees_are_those_of_successes": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees'",
     "what_failed_costs_nothing": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
     "what_is_final_was_logged_once": "DELETE FROM payments_transition WHERE attribute = 'status'",

@@ -1,9 +1,15 @@
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlsplit
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from merchants.identifiers import earliest_id, latest_id
+from payments.models import Transaction
 from tests import orders
 from tests.transactions import captured_payment, start
+from virtual_accounts.models import VirtualAccount
 
 
 def address(link):
@@ -130,10 +136,16 @@ class TestFilter:
 
         assert references(page) == [three[place]["reference"] for place in found]
 
-    def test_by_method_finds_card_payments(self, api, three):
-        page = api.get("/api/payments?payment_method=card&request_type=payment").json()
+    def test_by_method_finds_payments_and_no_checks_of_cards(self, api, three):
+        assert references(api.get("/api/payments?payment_method=card").json()) == [three[0]["reference"]]
+        assert references(api.get("/api/payments?payment_method=virtual_account").json()) == []
+        assert references(api.get("/api/payments?payment_method=card&request_type=card_check").json()) == []
 
-        assert references(page) == [three[0]["reference"]]
+    def test_by_settle_status_finds_payments_at_that_point(self, api, ada, three):
+        Transaction.objects.filter(pk=three[0]["id"]).update(settle_status="initiated")
+
+        assert references(api.get("/api/payments?settle_status=initiated").json()) == [three[0]["reference"]]
+        assert references(api.get("/api/payments?settle_status=released").json()) == []
 
     def test_by_id_finds_one(self, api, three):
         page = api.get(f"/api/payments?id={three[1]['id']}").json()
@@ -154,9 +166,42 @@ class TestFilter:
         assert references(until) == [made[1], made[0]]
         assert references(both) == [made[1]]
 
+    def test_by_time_includes_both_ends_to_the_millisecond(self, api, ada):
+        second = datetime(2026, 6, 1, 8, tzinfo=UTC)
+        moments = [second + timedelta(microseconds=each) for each in (0, 999, 1_000, 1_500, 1_999, 2_000)]
+        made = [captured_payment(business=ada.business, now=at).reference for at in moments]
+        shown = {
+            row["reference"]: row["payment_timestamp"] for row in api.get("/api/payments").json()["data"]
+        }
+        middle = shown[made[3]]
+
+        both = references(api.get(f"/api/payments?created_from={middle}&created_to={middle}").json())
+        since = references(api.get(f"/api/payments?created_from={middle}").json())
+        until = references(api.get(f"/api/payments?created_to={middle}").json())
+
+        assert middle == "2026-06-01T08:00:00.001Z"
+        assert both == made[4:1:-1]
+        assert since == made[:1:-1]
+        assert until == made[4::-1]
+
+    @pytest.mark.parametrize("path", ["/api/payments", "/api/virtual-accounts"])
+    def test_by_time_reads_a_range_of_the_index_that_sorts_the_list(self, api, path):
+        bounds = "created_from=2026-06-01T08:00:00Z&created_to=2026-06-01T09:00:00Z"
+
+        with CaptureQueriesContext(connection) as queries:
+            assert api.get(f"{path}?{bounds}").status_code == 200
+
+        [listed] = [query["sql"] for query in queries if "ORDER BY" in query["sql"]]
+        condition = listed.partition("WHERE")[2]
+        assert '."id" >= ' in condition
+        assert '."id" <= ' in condition
+        assert "created_at" not in condition
+
     @pytest.mark.parametrize(
         ("query", "field"),
         [
+            ("settle_status=", "settle_status"),
+            ("settle_status=paid", "settle_status"),
             ("status=done", "status"),
             ("request_type=", "request_type"),
             ("payment_method=bank", "payment_method"),
@@ -177,8 +222,33 @@ class TestFilter:
 
 
 @pytest.mark.django_db
+class TestIdOfARow:
+    """Lists filtered by time compare ids, so an id begins with the moment that the answer shows."""
+
+    def assert_id_has_its_moment(self, row):
+        assert earliest_id(row.created_at) <= row.pk <= latest_id(row.created_at)
+
+    @pytest.mark.parametrize("request_of", [orders.card_payment, orders.payout, orders.card_check])
+    def test_of_a_transaction_begins_with_its_creation(self, api, request_of):
+        made = api.post("/api/payments", request_of()).json()
+
+        self.assert_id_has_its_moment(Transaction.objects.get(pk=made["id"]))
+
+    def test_of_an_account_and_of_its_payments_begins_with_their_creation(self, api):
+        account = api.post("/api/virtual-accounts", orders.static_account()).json()
+        number = account["customer"]["account_number"]
+        api.post("/api/payments", orders.transfer_payment(account["id"]))
+        for _ in range(2):  # one for the open payment, one that nobody announced
+            api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000})
+
+        assert Transaction.objects.count() == 2
+        for row in [*Transaction.objects.all(), VirtualAccount.objects.get()]:
+            self.assert_id_has_its_moment(row)
+
+
+@pytest.mark.django_db
 class TestLookUp:
-    @pytest.mark.parametrize("reference", ["unknown", "x" * 101, "a%00b", "%F0%9F%98%80", "..%2F", "'--"])
+    @pytest.mark.parametrize("reference", ["unknown", "x" * 101, "a%00b", "%F0%9F%98%80", "'--"])
     def test_of_a_reference_that_nobody_used_is_404(self, api, reference):
         answer = api.get(f"/api/payments/{reference}")
 

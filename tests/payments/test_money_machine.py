@@ -25,13 +25,14 @@ from ledger.models import Account, Posting
 from ledger.services import Kind, balances
 from payments.invariants import INVARIANTS
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.services import captures, deactivation, refunds, requery, reversals, transfers, unapplied
+from payments.services import captures, deactivation, payout_returns, refunds, requery, transfers, unapplied
 from payments.services.operations import AmountTooLarge
 from payments.services.transfers import Notice
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.settling import STAFF, decide, settle
 from tests.transactions import start
+from tests.undoing import begin_undone, undo
 from tests.wallets import fill_wallet
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.serializers import read_account
@@ -52,8 +53,7 @@ class Money(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = datetime(2026, 3, 1, 12, tzinfo=UTC)
-        self.undone = database.atomic()
-        self.undone.__enter__()
+        self.undone = begin_undone()
         self.covered = override_settings(PAYOUT_REQUIRES_BALANCE=True)
         self.covered.enable()
         self.real_now, timezone.now = timezone.now, self.tick
@@ -62,8 +62,7 @@ class Money(RuleBasedStateMachine):
     def teardown(self) -> None:
         timezone.now = self.real_now
         self.covered.disable()
-        database.set_rollback(True)
-        self.undone.__exit__(None, None, None)
+        undo(self.undone)
 
     def tick(self) -> datetime:
         self.clock += timedelta(milliseconds=1)
@@ -73,7 +72,7 @@ class Money(RuleBasedStateMachine):
     def begin(self) -> None:
         fill_wallet(self.business, 400_000)
         request = read_account(orders.static_account(), business=self.business)
-        self.closed = accounts.create(business=self.business, request=request, now=self.tick()).account
+        self.closed = accounts.create(business=self.business, request=request, now=self.tick()).resource
         deactivation.deactivate(self.closed.pk, now=self.tick())
         start(orders.card_payment(), business=self.other, now=self.tick())
 
@@ -105,14 +104,16 @@ class Money(RuleBasedStateMachine):
 
     @rule()
     def ask_again(self) -> None:
-        for _ in requery.requery(requery.unanswered(), now=self.tick()):
+        for _ in requery.ask(requery.unanswered(), clock=self.tick):
             pass
 
     @rule(which=ANY)
     def reverse(self, which: int) -> None:
         self.attempt(
             which,
-            lambda pk: reversals.reverse(transaction_id=pk, reason="Returned", actor=STAFF, now=self.tick()),
+            lambda pk: payout_returns.reverse(
+                transaction_id=pk, reason="Returned", actor=STAFF, now=self.tick()
+            ),
         )
 
     @rule()

@@ -115,6 +115,7 @@ class TestTable:
 
         assert outcomes.AUTHORISATION_EXPIRED.code == "20068"
         assert (outcomes.VOIDED.code, outcomes.VOIDED.summary) == ("20090", "Payment voided")
+        assert (outcomes.CANCELLED.code, outcomes.CANCELLED.summary) == ("20091", "Payment cancelled")
         assert (failed_payout.code, failed_payout.summary) == ("20030", "Payment failed")
 
     def test_advises_against_another_try_where_a_card_is_lost_stolen_or_suspect(self):

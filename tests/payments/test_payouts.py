@@ -41,6 +41,37 @@ class TestPayout:
 
         assert payout["status"] == "success"
 
+    @pytest.mark.parametrize("code", ["058", "000013"])
+    def test_in_another_currency_than_the_banks_is_refused(self, api, code):
+        order = orders.payout(currency="USD", customer=beneficiary(bank_code=code))
+
+        answer = api.post("/api/payments", order)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_currency")
+        assert answer.json()["errors"] == [
+            {
+                "field": "currency",
+                "code": "unsupported_currency",
+                "message": "This bank takes payouts in NGN only.",
+            }
+        ]
+        assert not Transaction.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("customer", "currency"),
+        [
+            ([], "USD"),
+            ({"bank_code": 58}, "USD"),
+            (beneficiary(bank_code="999"), "USD"),
+            (beneficiary(), ["USD"]),
+        ],
+    )
+    def test_with_a_wrong_bank_or_currency_is_told_that_alone(self, api, customer, currency):
+        answer = api.post("/api/payments", orders.payout(customer=customer, currency=currency))
+
+        assert answer.status_code == 400
+        assert "unsupported_currency" not in {one["code"] for one in answer.json()["errors"]}
+
     @pytest.mark.parametrize("given", ["058", "000013"])
     def test_takes_either_code_of_a_bank_and_answers_with_one(self, api, given):
         payout = api.post("/api/payments", orders.payout(customer=beneficiary(bank_code=given))).json()
@@ -130,9 +161,15 @@ class TestBanks:
         same = api.get("/api/banks", **{"If-None-Match": first["ETag"]})
         weak = api.get("/api/banks", **{"If-None-Match": f'"other", W/{first["ETag"]}'})
         other = api.get("/api/banks", **{"If-None-Match": '"other"'})
+        listed = api.get("/api/banks", **{"If-None-Match": f'"a", "b",{first["ETag"]}'})
+        any_at_all = api.get("/api/banks", **{"If-None-Match": "*"})
+        part = api.get("/api/banks", **{"If-None-Match": f'"x{first["ETag"][1:]}'})
+        bare = api.get("/api/banks", **{"If-None-Match": first["ETag"].strip('"')})
 
         assert (same.status_code, same.content, same["ETag"]) == (304, b"", first["ETag"])
         assert (weak.status_code, other.status_code) == (304, 200)
+        assert (listed.status_code, any_at_all.status_code) == (304, 304)
+        assert (part.status_code, bare.status_code) == (200, 200)
 
     def test_can_all_be_paid_to(self, api):
         rows = api.get("/api/banks").json()["data"]

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 from django.db import connection
 
-from payments.identifiers import TraceNumbers
+from payments.idempotency import IdempotentResult
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
-from payments.services import captures, challenges, expiry, refunds, requery
+from payments.services import cancellations, captures, challenges, expiry, refunds, requery
 from payments.services.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory
@@ -28,7 +28,7 @@ def business():
 
 
 def ask_about(subjects, *, now):
-    return list(requery.requery(subjects, now=now))
+    return list(requery.ask(subjects, clock=lambda: now))
 
 
 def ask_about_everything(*, now):
@@ -36,7 +36,7 @@ def ask_about_everything(*, now):
 
 
 def expire(payment, *, now):
-    return list(expiry.expire([payment.pk], now=now))
+    return list(expiry.expire([payment.pk], clock=lambda: now))
 
 
 def finishes(payment):
@@ -106,6 +106,32 @@ class TestTheEndOfAChallenge:
                 assert finishes(payment) == [("success", "payer")]
 
 
+class TestCancellation:
+    def test_is_one_of_answer_cancellation_and_expiry(self, business):
+        """Guards the lock in `cancellations.cancel`: once the payer's answer counts, nothing is cancelled."""
+        with racers(3) as threads:
+            for _ in range(60):
+                payment = challenged_payment(business=business, now=NOON)
+                end = payment.expires_at
+                challenge = Challenge.objects.select_related("transaction__business").get(transaction=payment)
+
+                approved, cancelled, expired = threads.race(
+                    partial(challenges.approve, challenge=challenge, code="123456", now=end - AN_INSTANT),
+                    partial(
+                        cancellations.cancel,
+                        transaction_id=payment.pk,
+                        clock=lambda: end - AN_INSTANT,  # noqa: B023
+                    ),
+                    partial(expire, payment, now=end),
+                )
+
+                payment.refresh_from_db()
+                ends = {"10000": approved, "20091": cancelled, "20068": expired, "20151": expired}
+                assert not isinstance(ends[payment.response_code], Exception)
+                assert (type(cancelled) is InvalidState) == (payment.response_code != "20091")
+                assert len(finishes(payment)) == 1
+
+
 class TestTheEndOfAnAuthorisation:
     def test_is_either_capture_or_expiry(self, business):
         """Guards the lock in `expiry.expire_one` and `captures._open`: a capture that the acquirer is asked
@@ -144,13 +170,28 @@ class TestTheEndOfAnAuthorisation:
 
                 payment.refresh_from_db()
                 winners = [
-                    isinstance(captured, Transaction), isinstance(voided, Transaction), expired == [True],
+                    isinstance(captured, IdempotentResult), isinstance(voided, IdempotentResult), expired == [True],
                 ]  # fmt: skip
                 assert sum(winners) == 1, (captured, voided, expired)
                 done = payment.operations.filter(status="success").first()
                 assert payment.response_code == codes[done.kind if done else None]
                 assert len(finishes(payment)) == 1
                 assert not payment.operations.exclude(status="success").exists()
+
+
+class TestEqualActs:
+    @pytest.mark.parametrize("act", [partial(captures.capture, amount=None), captures.void])
+    def test_ask_the_acquirer_once(self, business, act):
+        """Guards the second look at the operation under the lock in `captures._open`."""
+        with racers(3) as threads:
+            for _ in range(30):
+                payment = authorised_payment(business=business, now=NOON)
+
+                answers = threads.race(*[partial(act, transaction_id=payment.pk, now=NOON)] * 3)
+
+                assert sorted(answer.is_replay for answer in answers) == [False, True, True]
+                assert payment.operations.count() == 1
+                assert len(finishes(payment)) == 1
 
 
 class TestExpiry:
@@ -160,7 +201,7 @@ class TestExpiry:
         end = max(locked.expires_at, other.expires_at)
 
         with kept_locked(locked):
-            assert list(expiry.expire([locked.pk, other.pk], now=end)) == [False, True]
+            assert list(expiry.expire([locked.pk, other.pk], clock=lambda: end)) == [False, True]
 
         assert finishes(locked) == []
         assert finishes(other) == [("failed", "expiry")]
@@ -224,8 +265,8 @@ class TestRefunds:
                     *[partial(refunds.refund, transaction=payment, request=wanted, now=NOON)] * 3
                 )
 
-                assert sorted(answer.is_new for answer in answers) == [False, False, True]
-                assert len({answer.refund.pk for answer in answers}) == 1
+                assert sorted(answer.is_replay for answer in answers) == [False, True, True]
+                assert len({answer.resource.pk for answer in answers}) == 1
                 payment.refresh_from_db()
                 assert payment.amount_refunded == 500
 
@@ -241,7 +282,7 @@ class TestRefunds:
                 )
 
                 names = sorted(type(answer).__name__ for answer in answers)
-                assert names == ["DuplicateReference", "OpenedRefund"]
+                assert names == ["DuplicateReference", "IdempotentResult"]
                 assert CardOperation.objects.filter(reference=wanted["reference"]).count() == 1
                 reserved = [Transaction.objects.get(pk=one.pk).amount_refunded for one in two]
                 assert sorted(reserved) == [0, 500]
@@ -258,18 +299,3 @@ class TestCreation:
 
                 assert len({answer.pk for answer in answers}) == 1
                 assert Transaction.objects.filter(reference=order["reference"]).count() == 1
-
-
-class TestTraceNumbers:
-    def test_of_two_processes_and_many_threads_are_all_different(self):
-        """Guards the thread lock of `TraceNumbers` and the counter that is moved by an UPDATE."""
-        one_process, another = TraceNumbers(), TraceNumbers()
-        with racers(4) as threads:
-            taken = threads.race(
-                *[lambda: [one_process.take() for _ in range(250)]] * 2,
-                *[lambda: [another.take() for _ in range(250)]] * 2,
-            )
-
-        numbers = [number for numbers in taken for number in numbers]
-        assert len(set(numbers)) == len(numbers) == 1000
-        assert all(len(number) == 6 and number.isdecimal() for number in numbers)

@@ -218,7 +218,7 @@ class TestRefundReference:
 
         problem = answer.json()
         assert (answer.status_code, problem["code"]) == (409, "duplicate_reference")
-        assert (problem["id"], problem["status"]) == (first["id"], "success")
+        assert problem["existing"] == {"id": first["id"], "status": "success"}
 
     def test_belongs_to_one_payment(self, api):
         wanted = {"reference": "rf-1", "amount": 100}
@@ -233,6 +233,34 @@ class TestRefundReference:
         reference = address.rpartition("/")[2]
 
         assert give_back(api, address, reference=reference, amount=5).status_code == 201
+
+
+@pytest.mark.django_db
+class TestLookUp:
+    def test_answers_as_the_refund_did(self, api):
+        refund = give_back(api, paid(api), reference="rf-1", amount=20_000).json()
+
+        answer = api.get("/api/refunds/rf-1")
+
+        assert (answer.status_code, answer.json()) == (200, refund)
+
+    def test_shows_the_refund_as_it_is_now(self, api):
+        give_back(api, paid(api), reference="rf-1", amount=20_098)
+        call_command("requery_pending")
+
+        assert api.get("/api/refunds/rf-1").json()["status"] == "success"
+
+    def test_finds_neither_anothers_refund_nor_a_payment(self, api, other_api):
+        address = paid(api)
+        give_back(api, address, reference="rf-1", amount=20_000)
+
+        answers = [
+            other_api.get("/api/refunds/rf-1"),
+            api.get("/api/refunds/rf-2"),
+            api.get(f"/api/refunds/{address.rpartition('/')[2]}"),
+        ]
+
+        assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(404, "not_found")] * 3
 
 
 @pytest.mark.django_db

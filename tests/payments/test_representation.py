@@ -1,18 +1,24 @@
 """The answer of each flow, field by field, as the interface document lists them."""
 
+import json
 import re
 import uuid
 
 import pytest
 
+from payments.models import Transaction
+from payments.services import expiry
 from tests import orders
+from tests.webhooks.rows import make_endpoint
+from webhooks.models import Delivery
 
 ALWAYS = {
     "request_type": str, "id": str, "reference": str, "status": str, "response_code": str,
     "response_summary": str, "amount": int, "currency": str, "payment_timestamp": str,
 }  # fmt: skip
+FINAL = {"completed_at": str}
 OF_PAYMENTS = {
-    "fee": int, "refund_status": str, "source": dict, "total_amount_captured": int,
+    "payment_method": str, "fee": int, "refund_status": str, "source": dict, "total_amount_captured": int,
     "total_amount_available_to_refund": int, "total_amount_refunded": int,
 }  # fmt: skip
 APPROVED = {
@@ -34,8 +40,9 @@ class TestFields:
     def test_of_an_approved_card_payment(self, api):
         payment = api.post("/api/payments", orders.card_payment()).json()
 
-        assert types(payment) == ALWAYS | OF_PAYMENTS | APPROVED | {"merchant_descriptor": str}
+        assert types(payment) == ALWAYS | OF_PAYMENTS | APPROVED | FINAL | {"merchant_descriptor": str}
         assert payment["merchant_descriptor"] == "Ada Books"
+        assert payment["payment_method"] == "card"
         assert re.fullmatch(r"[0-9]{6}", payment["authorization_code"])
         assert re.fullmatch(r"[0-9]{6}", payment["system_trace_audit_number"])
         assert re.fullmatch(r"[0-9]{12}", payment["retrieval_reference_number"])
@@ -46,7 +53,7 @@ class TestFields:
     def test_of_a_declined_card_payment(self, api):
         payment = api.post("/api/payments", orders.card_payment(amount=10_051)).json()
 
-        assert types(payment) == ALWAYS | OF_PAYMENTS | DECLINED
+        assert types(payment) == ALWAYS | OF_PAYMENTS | DECLINED | FINAL
 
     def test_of_a_card_payment_whose_answer_is_lost(self, api):
         payment = api.post("/api/payments", orders.card_payment(amount=10_098)).json()
@@ -61,19 +68,95 @@ class TestFields:
     def test_of_an_authorised_card_payment(self, api):
         payment = api.post("/api/payments", orders.card_payment(capture=False)).json()
 
-        assert types(payment) == ALWAYS | OF_PAYMENTS | APPROVED | {"merchant_descriptor": str}
+        authorised = {"merchant_descriptor": str, "amount_authorized": int}
+        assert types(payment) == ALWAYS | OF_PAYMENTS | APPROVED | authorised
+        assert payment["amount_authorized"] == payment["amount"]
+
+    def test_of_a_captured_authorisation_keep_the_authorised_amount(self, api):
+        order = orders.card_payment(capture=False, amount=50_000)
+        api.post("/api/payments", order)
+
+        payment = api.post(f"/api/payments/{order['reference']}/capture", {"amount": 20_000}).json()
+
+        assert (payment["amount_authorized"], payment["total_amount_captured"]) == (50_000, 20_000)
+
+    @pytest.mark.parametrize("amount", [10_051, 10_098])
+    def test_of_what_was_not_authorised_have_no_authorised_amount(self, api, amount):
+        payment = api.post("/api/payments", orders.card_payment(capture=False, amount=amount)).json()
+
+        assert "amount_authorized" not in payment
+
+    @pytest.mark.parametrize("end", ["void", "expiry"])
+    def test_of_an_authorisation_that_ended_show_no_success(self, api, clock, end):
+        order = orders.card_payment(capture=False)
+        api.post("/api/payments", order)
+
+        if end == "void":
+            api.post(f"/api/payments/{order['reference']}/void")
+        else:
+            expiry.expire_now(Transaction.objects.get().pk, now=clock.now)
+
+        payment = api.get(f"/api/payments/{order['reference']}").json()
+        assert payment["status"] == "failed"
+        assert payment.keys().isdisjoint({"gateway_code", "authorization_code", "amount_authorized"})
+
+    def test_of_an_authorisation_that_an_earlier_release_voided_show_no_success(self, api):
+        order = orders.card_payment(capture=False)
+        api.post("/api/payments", order)
+        api.post(f"/api/payments/{order['reference']}/void")
+        Transaction.objects.update(gateway_code="00")
+
+        assert "gateway_code" not in api.get(f"/api/payments/{order['reference']}").json()
 
     def test_of_a_successful_payout(self, api):
         payout = api.post("/api/payments", orders.payout()).json()
 
         expected = {"fee": int, "customer": dict, "gateway_code": str, "acquirer_transaction_id": str}
-        assert types(payout) == ALWAYS | expected
+        assert types(payout) == ALWAYS | expected | FINAL
 
     def test_of_a_failed_payout(self, api):
         payout = api.post("/api/payments", orders.payout(amount=10_051)).json()
 
         expected = {"fee": int, "customer": dict, "gateway_code": str, "gateway_recommendation": str}
-        assert types(payout) == ALWAYS | expected
+        assert types(payout) == ALWAYS | expected | FINAL
+
+    def test_of_a_card_check(self, api):
+        check = api.post("/api/payments", orders.card_check()).json()
+
+        assert types(check) == ALWAYS | APPROVED | FINAL | {"source": dict}
+
+    def test_of_a_transfer_payment(self, api):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        order = orders.transfer_payment(account, narration="Two books")
+        pending = api.post("/api/payments", order).json()
+        number = pending["virtual_account_details"]["account_number"]
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": order["amount"]})
+
+        expected = {"fee": int, "payment_method": str, "virtual_account_details": dict, "narration": str}
+        paid = api.get(f"/api/payments/{order['reference']}").json()
+        assert types(pending) == ALWAYS | expected
+        assert types(paid) == ALWAYS | expected | FINAL
+        assert (paid["payment_method"], paid["narration"]) == ("virtual_account", "Two books")
+
+    @pytest.mark.parametrize("act", ["capture", "void"])
+    def test_of_an_authorisation_has_its_end_once_it_is_final(self, api, act):
+        order = orders.card_payment(capture=False)
+        pending = api.post("/api/payments", order).json()
+
+        final = api.post(f"/api/payments/{order['reference']}/{act}").json()
+
+        assert "completed_at" not in pending
+        assert final["completed_at"] == api.get(f"/api/payments/{order['reference']}").json()["completed_at"]
+        assert final["completed_at"] >= final["payment_timestamp"]
+
+    def test_of_an_event_are_those_of_the_answer(self, api, ada):
+        make_endpoint(business=ada.business)
+
+        payment = api.post("/api/payments", orders.card_payment(narration="Two books")).json()
+
+        event = json.loads(Delivery.objects.get().body)["data"]
+        assert event == payment
+        assert {"completed_at", "narration", "payment_method"} <= event.keys()
 
     def test_of_a_refund(self, api):
         order = orders.card_payment()

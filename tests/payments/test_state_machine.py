@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import transaction as database
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from payments.services.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.transactions import start
+from tests.undoing import begin_undone, undo
 
 Status, Awaiting, RefundStatus = Transaction.Status, Transaction.Awaiting, Transaction.RefundStatus
 
@@ -48,15 +48,13 @@ class Payments(RuleBasedStateMachine):
         self.made: list[Transaction] = []
         self.refund_requests: list[tuple[Transaction, dict[str, object]]] = []
         # Each run is undone at its end, so that it finds nothing of the one before.
-        self.undone = database.atomic()
-        self.undone.__enter__()
+        self.undone = begin_undone()
         self.real_now, timezone.now = timezone.now, lambda: self.clock
         self.business = BusinessFactory()
 
     def teardown(self) -> None:
         timezone.now = self.real_now
-        database.set_rollback(True)
-        self.undone.__exit__(None, None, None)
+        undo(self.undone)
 
     @initialize(way=st.sampled_from(sorted(WAYS)), amount=AMOUNTS)
     def begin(self, way: str, amount: int) -> None:
@@ -92,7 +90,7 @@ class Payments(RuleBasedStateMachine):
         if self.refund_requests:
             payment, request = self.refund_requests[which % len(self.refund_requests)]
             again = refunds.refund(transaction=payment, request=request, now=self.tick())
-            assert not again.is_new
+            assert again.is_replay
 
     @rule(which=ANY, code=st.sampled_from(["123456", "123456", "000000"]))
     def answer_the_challenge(self, which: int, code: str) -> None:
@@ -110,13 +108,13 @@ class Payments(RuleBasedStateMachine):
     @rule(wait=WAITS)
     def let_time_pass(self, wait: timedelta) -> None:
         self.clock += wait
-        for _ in expiry.expire(expiry.overdue(now=self.clock), now=self.clock):
+        for _ in expiry.expire(expiry.overdue(now=self.clock), clock=lambda: self.clock):
             pass
 
     @rule()
     def ask_again(self) -> None:
         for subject in requery.unanswered():
-            for _ in requery.requery([subject], now=self.tick()):
+            for _ in requery.ask([subject], clock=self.tick):
                 pass
 
     def attempt(self, which: int, act: Callable[[object], object]) -> Transaction | None:

@@ -5,10 +5,15 @@ RACE_ROUNDS=10000 runs the long variant of the rounds.
 
 import os
 import random
+import threading
+import time
 from collections import Counter
 from functools import partial
+from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.db import transaction as database
 from django.utils import timezone
 
 from ledger.invariants import check
@@ -16,18 +21,34 @@ from ledger.models import Entry
 from ledger.services import balances
 from payments.fees import Flow
 from payments.invariants import INVARIANTS
-from payments.models import Tariff, Transaction
-from payments.services import refunds, requery, reversals, tariffs
+from payments.models import Tariff, Transaction, Transition
+from payments.outcomes import COMPLETED
+from payments.rails.protocol import RailAnswer
+from payments.services import (
+    deactivation,
+    finishing,
+    payout_returns,
+    refunds,
+    requery,
+    tariffs,
+    transfers,
+    unapplied,
+)
+from payments.services.transfers import Notice
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers
 from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment, start
 from tests.wallets import fill_wallet
+from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 ROUNDS = int(os.environ.get("RACE_ROUNDS", "300"))
+LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
 
 
 @pytest.fixture
@@ -91,6 +112,44 @@ class TestPayouts:
         assert broken() == {}
 
 
+class TestABusinessThatOwes:
+    def test_is_not_paid_out_what_a_refund_takes_at_the_same_moment(self, business):
+        """Guards the lock on the pending account in `ledger.services.book_if_covered`."""
+        payment = captured_payment(business=business, now=timezone.now(), amount=1_000)
+        decide(*settle(), "approve", "release")
+        is_booked, may_commit = threading.Event(), threading.Event()
+
+        with racers(3) as threads:
+            _, payout, _ = threads.race(
+                partial(refund_and_wait, payment, is_booked, may_commit),
+                partial(after, is_booked, partial(pay_out, business, wallet(business))),
+                partial(after, is_booked, partial(let_commit, may_commit)),
+            )
+
+        assert payout.response_code == "20051"
+        assert broken() == {}
+
+
+class TestUnappliedMoney:
+    def test_is_returned_while_more_arrives_and_payouts_are_answered(self, business):
+        """Guards the one order of all locks on accounts: `ledger.services.book_all`."""
+        fill_wallet(business, 300 * ROUNDS)
+        request = read_account(orders.static_account(), business=business)
+        closed = accounts.create(business=business, request=request, now=timezone.now()).account
+        deactivation.deactivate(closed.pk, now=timezone.now())
+        with racers(9) as threads:
+            for _ in range(ROUNDS // 10):
+                answers = threads.race(
+                    *[partial(send_back, arrive(closed).transfer) for _ in range(3)],
+                    *[partial(arrive, closed)] * 3,
+                    *[partial(answer, pay_out(business, 100, customer=LOST)) for _ in range(3)],
+                )
+
+                assert [answer for answer in answers if isinstance(answer, Exception)] == []
+        assert not Transaction.objects.filter(status="pending").exists()
+        assert broken() == {}
+
+
 class TestTheSameMoney:
     def test_is_refunded_released_paid_out_and_reversed_in_any_order(self, business):
         """Guards the order of locks (batch, transaction, accounts by id): there is no deadlock to be retried."""
@@ -130,14 +189,66 @@ def refund(payment, amount):
 
 
 def reverse(payout):
-    return reversals.reverse(transaction_id=payout.pk, reason="Returned", actor=STAFF, now=timezone.now())
+    return payout_returns.reverse(
+        transaction_id=payout.pk, reason="Returned", actor=STAFF, now=timezone.now()
+    )
+
+
+def refund_and_wait(payment, is_booked, may_commit):
+    """Refund a payment, and commit that only when it is allowed."""
+    with database.atomic():
+        refund(payment, 1_000)
+        is_booked.set()
+        assert may_commit.wait(timeout=30)
+
+
+def after(event, call):
+    assert event.wait(timeout=30)
+    return call()
+
+
+def let_commit(may_commit):
+    """Allow the commit once the other call waits for a lock. SQLite has one writer: there it waits anyway."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
+    with connection.cursor() as cursor:
+        for _ in range(300 if connection.vendor == "postgresql" else 0):
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                break
+            time.sleep(0.01)
+    may_commit.set()
+
+
+def answer(payout):
+    """Let the bank say that it has sent a payout."""
+    return finishing.apply_answer(
+        payout, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
+    )
+
+
+def arrive(account):
+    """Let money arrive at an account that takes none."""
+    notice = Notice(
+        bank_reference=uuid4().hex,
+        account_number=account.account_number,
+        amount=100,
+        currency="NGN",
+        sender_name="Chidi Eze",
+        sender_account_number="0123456789",
+        sender_bank_code="058",
+    )
+    return transfers.receive(notice)
+
+
+def send_back(transfer):
+    money = UnappliedMoney.objects.get(transfer=transfer)
+    return unapplied.return_to_sender(money.pk, reason="Closed", actor=STAFF, now=timezone.now())
 
 
 def ask_again(business):
-    return list(requery.requery(requery.unanswered(), now=timezone.now()))
+    return list(requery.ask(requery.unanswered(), clock=timezone.now))
 
 
 def maybe_lost(at_random):
     """Return changes to a payout that lose the bank's answer, in every fourth case."""
-    lost = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
-    return {"customer": lost} if at_random.random() < 0.25 else {}
+    return {"customer": LOST} if at_random.random() < 0.25 else {}

@@ -2,9 +2,11 @@
 
 import gc
 import logging
+import socket
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -16,9 +18,12 @@ from merchants.masking import passes_luhn
 from payments import outcomes
 from payments.cards import Card, CardSecret
 from payments.models import CardOperation, Transaction
+from payments.rails.iso8583.acquirer import SEND_WITHIN
+from payments.rails.iso8583.link import ACKNOWLEDGED_WITHIN
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
 from payments.services import finishing, requery
 from payments.services.finishing import Cause
+from payments.services.intents import FIRST_QUERY_AFTER
 from tests import orders
 from tests.simulators import ISO8583, impatient
 
@@ -66,7 +71,7 @@ def card(number=orders.GOOD_CARD):
     )
 
 
-def card_order(number, *, amount):
+def card_order(number, *, amount, age=0.0):
     return CardOrder(
         id=uuid.uuid4(),
         amount=amount,
@@ -82,7 +87,7 @@ def card_order(number, *, amount):
         retrieval_reference_number=f"632500{number:06}",
         authorization_code="",
         descriptor="Ada Books",
-        created_at=timezone.now(),
+        created_at=timezone.now() - timedelta(seconds=age),
     )
 
 
@@ -127,6 +132,24 @@ class TestPayment:
 
         assert (payment["status"], payment["gateway_code"]) == ("failed", "13")
         assert acquirer.simulator.heard == ["0800"]
+
+    def test_that_is_older_than_its_reversal_may_be_is_not_sent(self, acquirer):
+        connected = connectors.make(ISO8583)
+        assert connected.is_available()
+
+        answer = connected.authorise(card_order(1, amount=50_000, age=SEND_WITHIN + 0.1), card=card())
+
+        assert (answer.outcome.code, answer.outcome.gateway_code) == ("20030", "91")
+        assert acquirer.simulator.heard == ["0800"]
+
+    def test_ends_a_connection_whose_host_acknowledges_nothing(self, acquirer):
+        connected = connectors.make(ISO8583)
+        assert connected.is_available()
+
+        socket_ = connected.link._line._writer.get_extra_info("socket")
+
+        assert socket_.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == ACKNOWLEDGED_WITHIN * 1000
+        assert FIRST_QUERY_AFTER.total_seconds() > SEND_WITHIN + ACKNOWLEDGED_WITHIN
 
     def test_with_3d_secure_is_refused_and_nothing_is_stored(self, api, acquirer):
         answer = api.post(PAYMENTS, orders.card_payment(three_ds={"enabled": True}))
@@ -307,7 +330,7 @@ class TestLostAnswer:
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
         finishing.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
 
-        asked = list(requery.requery(begun, now=timezone.now()))
+        asked = list(requery.ask(begun, clock=timezone.now))
 
         assert [one.is_answered for one in asked] == [True]
         assert "0400" not in acquirer.simulator.heard
