@@ -8,7 +8,7 @@ from config.problems import PROBLEMS, problem
 from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UnknownField
 from payments.models import CardOperation, Transaction
 from payments.services.wallet_statement import MOVEMENT_KINDS
-from virtual_accounts.models import Session, VirtualAccount
+from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -16,6 +16,7 @@ REQUEST_ID = "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"
 PAYMENT_ID = "01980a5e-7b00-7c00-8000-000000000001"
 ACCOUNT_ID = "01980a5e-7b00-7c00-8000-000000000003"
 REFUND_ID = "01980a5e-9440-7c00-8000-000000000002"
+UNAPPLIED_ID = "01980a5e-9c10-7000-8000-000000000005"
 SETTLEMENT_ID = "01980a5e-9440-7c00-8000-000000000004"
 SERVER_TIME = 1_769_846_400
 STRING_TO_SIGN = (
@@ -169,6 +170,30 @@ _SETTLEMENT: Schema = {
 }
 _OPTIONAL_OF_SETTLEMENTS = ("brought_forward", "carried_forward", "released_at")
 
+_UNAPPLIED: Schema = {
+    "id": _text("Our identifier of the unapplied transfer.", UNAPPLIED_ID, **_UUID),
+    "account_number": _text("The number that it was sent to.", "1000000014", pattern="^[0-9]{10}$"),
+    "amount": _minor_units("Minor units.", 40_000),
+    "currency": _CURRENCY,
+    "received_at": _text("When it arrived.", "2026-01-31T08:10:00.000Z", **_MOMENT),
+    "sender": _ref("Sender", "Who sent it, as far as the bank said."),
+    "why": _one_of(
+        "Why it is part of no payment: another amount than expected, after the payment's end, a second transfer, "
+        "an inactive account, another currency.",
+        [reason.value for reason in Transfer.Reason if reason.value],
+    ),
+    "payment_reference": _text(
+        "Your reference of the payment that it was meant for. Where there is one.", "order-1047"
+    ),
+    "state": _one_of("`credited` and `returned` are final.", UnappliedMoney.State.values),
+    "reason": _text("Why it was credited or returned.", "Paid twice"),
+    "decided_at": _text("When it was credited or returned.", "2026-01-31T09:00:00.000Z", **_MOMENT),
+    "return_reference": _text(
+        "The reference of the payout that returns it.", "return_01980a5e9c1070008000000000000005"
+    ),
+}
+_OPTIONAL_OF_UNAPPLIED = ("payment_reference", "reason", "decided_at", "return_reference")
+
 _PROBLEM: Schema = {
     "type": _text("Address of a page about this code.", "https://pay.example/docs/errors/not_found"),
     "title": _text("What the code means.", PROBLEMS["not_found"].title),
@@ -315,6 +340,21 @@ SCHEMAS: Schema = {
         },
     ),
     "VirtualAccountList": _page("A page of virtual accounts, newest first.", "VirtualAccount"),
+    "UnappliedTransfer": _object(
+        "A transfer that is part of no payment. It waits until it is credited to your wallet or returned.",
+        _UNAPPLIED,
+        optional=_OPTIONAL_OF_UNAPPLIED,
+    ),
+    "Sender": _object(
+        "The sender of a transfer. What the bank did not name is left out.",
+        {
+            "name": _text("Name.", "Bisi Ojo"),
+            "account_number": _text("Account number, as the bank sent it.", "0123456789"),
+            "bank_code": _text("Bank code: `code` where the bank is listed by GET /api/banks.", "058"),
+        },
+        optional=("name", "account_number", "bank_code"),
+    ),
+    "UnappliedTransferList": _page("A page of unapplied transfers, newest first.", "UnappliedTransfer"),
     "Balance": _object(
         "What you have in one currency, in minor units.",
         {
@@ -433,6 +473,11 @@ _EXAMPLES: dict[str, Schema] = {
     "not_allowed_here": _wrong("redirect_url", "not_allowed_here", NOT_ALLOWED_HERE),
     "unsupported_currency": _wrong(
         "currency", "unsupported_currency", "This business is enabled for NGN or USD only."
+    ),
+    "destination_required": _wrong(
+        "destination",
+        "destination_required",
+        "This field is required: the bank did not name an account of the sender that payouts can reach.",
     ),
     "no_price": _wrong("currency", "no_price", "This isn't offered in JPY."),
     "timestamp_out_of_range": {"server_time": SERVER_TIME},

@@ -86,6 +86,12 @@ ACCOUNT_REQUESTS = named(
     )
     | {"reference": "ada-books", "address": _ADDRESS},
 )
+CREDIT_REQUESTS = named(credit=_filled("CreditUnapplied", "reason"))
+RETURN_REQUESTS = named(
+    to_the_sender=_filled("ReturnUnapplied", "reason"),
+    to_a_destination=_filled("ReturnUnapplied", "reason")
+    | {"destination": _filled("Destination", "name", "account_number", "bank_code")},
+)
 SIMULATE_REQUESTS = named(
     transfer=_filled("Simulate", "account_number", "amount"),
     transfer_of_somebody=_filled("Simulate", "account_number", "amount", "sender_name"),
@@ -195,6 +201,7 @@ CANCELLED = named(
     }
 )
 REFUND = named(a_part=_answer("Refund", status="success"))
+_OF_DECISIONS = ("reason", "decided_at", "return_reference")
 _SETTLEMENT = _answer("Settlement", "brought_forward", "carried_forward", status="released")
 SETTLEMENT = named(released=_SETTLEMENT)
 SETTLEMENT_WITH_ITEMS = named(
@@ -212,6 +219,13 @@ SETTLEMENT_WITH_ITEMS = named(
         }
     }
 )
+_UNAPPLIED = _answer(
+    "UnappliedTransfer", *_OF_DECISIONS, state="open", why="second", sender=_answer("Sender")
+)
+_DECIDED = _answer("UnappliedTransfer", why="second", sender=_answer("Sender"), state="returned")
+UNAPPLIED = named(open=_UNAPPLIED)
+CREDITED = named(credited=_without(_DECIDED, "return_reference") | {"state": "credited"})
+RETURNED = named(returned=_DECIDED)
 _ACCOUNT = _answer("VirtualAccount", status="active") | {"customer": _answer("AccountHolder")}
 ACCOUNTS = named(
     static_account=_ACCOUNT,

@@ -10,14 +10,21 @@ from config import openapi_examples as examples
 from config import openapi_words as words
 from ledger.views import BalanceView
 from merchants.strict_fields import RequestSerializer
-from payments import settlement_views, views, wallet_views
-from payments.filters import FilterSerializer, MovementFilterSerializer, SettlementFilterSerializer
+from payments import settlement_views, unapplied_views, views, wallet_views
+from payments.filters import (
+    FilterSerializer,
+    MovementFilterSerializer,
+    SettlementFilterSerializer,
+    UnappliedFilterSerializer,
+)
 from payments.flows import FLOWS
 from payments.serializers import (
     CancelSerializer,
     CaptureSerializer,
+    CreditUnappliedSerializer,
     DeactivateSerializer,
     RefundSerializer,
+    ReturnUnappliedSerializer,
     SimulateSerializer,
     VoidSerializer,
 )
@@ -258,6 +265,46 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=NO_SUCH,
         reference="customer-7",
     ),
+    (unapplied_views.UnappliedTransfersView, "GET"): Operation(
+        id="listUnappliedTransfers",
+        tag="Unapplied transfers",
+        summary="List unapplied transfers",
+        description="Money that arrived and is part of no payment, decided or not.",
+        filters=UnappliedFilterSerializer,
+        is_list=True,
+        answers={
+            200: Answer("A page, newest first.", "UnappliedTransferList", examples.page(examples.UNAPPLIED))
+        },
+        problems=(*OF_LISTS, "unknown_field"),
+    ),
+    (unapplied_views.CreditUnappliedView, "POST"): Operation(
+        id="creditUnappliedTransfer",
+        tag="Unapplied transfers",
+        summary="Credit an unapplied transfer to your wallet",
+        description=words.DECIDE_UNAPPLIED,
+        body=Body(serializer=CreditUnappliedSerializer, examples=examples.CREDIT_REQUESTS),
+        answers={200: Answer("The transfer.", "UnappliedTransfer", examples.CREDITED, REPLAY)},
+        problems=(*OF_WRITES, *NO_SUCH, "key_may_not_decide", "invalid_state"),
+    ),
+    (unapplied_views.ReturnUnappliedView, "POST"): Operation(
+        id="returnUnappliedTransfer",
+        tag="Unapplied transfers",
+        summary="Return an unapplied transfer to its sender",
+        description="A payout without a fee carries it: look it up by `return_reference`. If the bank refuses that payout, "
+        "the money is in your wallet.\n\n" + words.DECIDE_UNAPPLIED,
+        body=Body(serializer=ReturnUnappliedSerializer, examples=examples.RETURN_REQUESTS),
+        answers={200: Answer("The transfer.", "UnappliedTransfer", examples.RETURNED, REPLAY)},
+        problems=(
+            *OF_WRITES,
+            *NO_SUCH,
+            "key_may_not_decide",
+            "destination_required",
+            "not_allowed_here",
+            "unsupported_currency",
+            "invalid_state",
+            *OF_RAILS,
+        ),
+    ),
     (settlement_views.SettlementsView, "GET"): Operation(
         id="listSettlements",
         tag="Settlements",
@@ -336,6 +383,7 @@ TAGS = [
     {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
     {"name": "Refunds", "description": "Giving captured card payments back."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
+    {"name": "Unapplied transfers", "description": "Money that arrived and is part of no payment."},
     {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Banks", "description": "Where payouts can go."},

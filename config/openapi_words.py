@@ -102,6 +102,12 @@ a real one's. Money that fits nothing (the payment is over, the account inactive
 it was booked as unapplied.
 """
 
+DECIDE_UNAPPLIED = """\
+Needs a key with full access, and the setting of your business that lets API keys decide about unapplied transfers, which
+is off at first: else 403 `key_may_not_decide`. The same decision again is answered with 200 and the transfer as it is;
+another decision is 409 `invalid_state`.
+"""
+
 RESPONSE_CODES = (
     outcomes.COMPLETED,
     outcomes.PROCESSING,
@@ -135,6 +141,9 @@ ABOUT_REQUESTS = {
     "Capture": ("Capture", "Take an authorised amount, or part of it; the rest is released."),
     "Cancel": ("Cancellation", "Has no fields."),
     "Void": ("Void", "A void says nothing: an empty object, or no body at all."),
+    "CreditUnapplied": ("Credit", "Credit an unapplied transfer to your wallet."),
+    "ReturnUnapplied": ("Return", "Return an unapplied transfer to its sender."),
+    "Destination": ("Destination", "The bank account that money is returned to."),
     "Refund": ("Refund", "Give back a payment, or part of it."),
     "StaticAccount": ("Static account", "One customer and a permanent number."),
     "DynamicAccount": ("Dynamic account", "A fresh number for each payment."),
@@ -305,6 +314,24 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "reference": Word("Your unique reference of the refund, and its idempotency key.", "refund-9"),
         "amount": Word("Minor units, up to what is left. Default: all that is left.", 20_000),
         "reason": Word("Free text.", "One book came back"),
+    },
+    "CreditUnapplied": {"reason": Word("Why. Kept with the decision.", "Paid twice")},
+    "ReturnUnapplied": {
+        "reason": Word("Why. Kept with the decision, and sent to the bank as the narration.", "Paid twice"),
+        "destination": Word(
+            "Where to return it. Required where the bank did not name an account of the sender that payouts can reach; "
+            "not allowed otherwise."
+        ),
+    },
+    "Destination": {
+        "name": Word("Full name of the account's holder.", "Bisi Ojo"),
+        "account_number": Word("Exactly 10 digits.", "0123456789"),
+        "bank_code": Word("`code` or `nip_code` of a bank listed by GET /api/banks.", "058"),
+    },
+    "UnappliedFilter": {
+        "state": Word("Only transfers in this state."),
+        "created_from": Word("Received at this moment or later, to the millisecond.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Received at this moment or earlier, to the millisecond.", "2026-01-31T23:59:59Z"),
     },
     "Filter": {
         "status": Word("Only transactions in this status."),

@@ -48,6 +48,7 @@ PROBLEMS: dict[str, Kind] = {
     "no_price": Kind(400, "There is no price for this currency", "Use another currency, or ask your operator to agree a price for it."),
     "invalid_payment_method": Kind(400, "The virtual account cannot be paid into", "Use the `id` of one of your active virtual accounts, in its currency."),
     "reserved_reference": Kind(400, "The reference has a reserved prefix", "Choose a reference that does not begin with va_, chk_, pl_ or return_: Sluice generates those."),
+    "destination_required": Kind(400, "The account to return the money to is missing", "Add `destination` with name, account_number and bank_code: the bank did not name an account of the sender that payouts can reach."),
     "amount_too_large": Kind(400, "The amount is too large", "Ask for no more than what was authorised or is left to refund."),
     "missing_header": Kind(401, "An authentication header is missing", "Send X-Api-Key, X-Timestamp, X-Nonce and X-Signature."),
     "malformed_header": Kind(401, "An authentication header is malformed", "Send each header once, in its form."),
@@ -56,6 +57,7 @@ PROBLEMS: dict[str, Kind] = {
     "invalid_signature": Kind(401, "The signature is wrong", "Compare your string to sign with `string_to_sign`, which the sandbox shows."),
     "nonce_reused": Kind(401, "The nonce was used before", "Sign again with a new nonce; the reference makes a repeated request safe."),
     "key_may_not_write": Kind(403, "The key may only read", "Use a key pair with full access."),
+    "key_may_not_decide": Kind(403, "API keys may not decide about unapplied transfers", "Decide in the dashboard, or have the setting of your business turned on that lets API keys decide."),
     "sandbox_only": Kind(403, "Only the sandbox does this", "Call it in the sandbox."),
     "not_found": Kind(404, "There is no such resource", "Check the address and the reference."),
     "unknown_account": Kind(404, "There is no such account number", "Use the account number of one of your virtual accounts, or of an open payment into one."),
@@ -87,6 +89,7 @@ SPEAKING_CODES = frozenset(
         "no_price",
         "invalid_payment_method",
         "reserved_reference",
+        "destination_required",
     }
 )
 SIMULATION = "/api/virtual-accounts/simulate"

@@ -24,7 +24,7 @@ from dashboard.virtual_accounts import unapplied
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
-from payments import bank_notifications, settlement_views, views, wallet_views
+from payments import bank_notifications, settlement_views, unapplied_views, views, wallet_views
 from payments.pages import challenge, transfer
 from virtual_accounts import views as accounts
 
@@ -44,6 +44,21 @@ urlpatterns = [
     ),
     path(
         "api/virtual-accounts/<str:reference>", accounts.VirtualAccountView.as_view(), name="virtual-account"
+    ),
+    path(
+        "api/unapplied-transfers",
+        unapplied_views.UnappliedTransfersView.as_view(),
+        name="unapplied-transfers",
+    ),
+    path(
+        "api/unapplied-transfers/<uuid:id>/credit",
+        unapplied_views.CreditUnappliedView.as_view(),
+        name="credit-unapplied",
+    ),
+    path(
+        "api/unapplied-transfers/<uuid:id>/return",
+        unapplied_views.ReturnUnappliedView.as_view(),
+        name="return-unapplied",
     ),
     path("api/settlements", settlement_views.SettlementsView.as_view(), name="settlements"),
     path("api/settlements/<uuid:id>", settlement_views.SettlementView.as_view(), name="settlement"),

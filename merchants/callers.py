@@ -1,11 +1,14 @@
-"""From where somebody calls, and who acts in a request of a person's."""
+"""Which address a request comes from, and which person or API key acts in it."""
 
 from ipaddress import ip_address
+from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest
+from rest_framework.request import Request
 
 from merchants.audit import Actor
+from merchants.models import ApiKey
 
 
 def client_address(request: HttpRequest) -> str:
@@ -23,6 +26,12 @@ def client_address(request: HttpRequest) -> str:
 def person_acting(request: HttpRequest) -> Actor:
     """Return the signed-in person, for the audit trail."""
     return Actor(name=request.user.get_username(), address=client_address(request))
+
+
+def key_acting(request: Request) -> Actor:
+    """Return the API key that signed a request, for the audit trail."""
+    key = cast("ApiKey", request.auth)
+    return Actor(name=key.public_id, address=client_address(request))
 
 
 def _is_address(text: str) -> bool:

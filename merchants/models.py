@@ -31,6 +31,12 @@ class Business(models.Model):
     )
     currencies = models.JSONField(default=default_currencies, help_text="ISO 4217 codes it may charge in.")
     is_active = models.BooleanField(default=True, help_text="An inactive business's keys are unknown keys.")
+    keys_decide_unapplied = models.BooleanField(
+        "API keys may decide about unapplied transfers",
+        default=False,
+        db_default=False,
+        help_text="Keys with full access may then credit unapplied transfers to the wallet, or return them.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

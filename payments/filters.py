@@ -7,6 +7,7 @@ from merchants.list_filters import CREATED, CreatedFrom, CreatedTo, narrowed
 from merchants.strict_fields import UUID, Choice, Currency, Moment, RequestSerializer
 from payments.models import SettlementBatch, Transaction
 from payments.serializers import PAYMENT_METHODS
+from virtual_accounts.models import UnappliedMoney
 
 LOOKUPS = {
     "status": "status",
@@ -64,6 +65,29 @@ def filtered_settlements(batches: QuerySet[SettlementBatch], query: QueryDict) -
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
     return narrowed(batches, query, serializer=_SETTLEMENT_SERIALIZER, lookups=SETTLEMENT_LOOKUPS)
+
+
+UNAPPLIED_LOOKUPS = {
+    "state": "state",
+    **CREATED,
+}
+
+
+class UnappliedFilterSerializer(RequestSerializer):
+    state = Choice(UnappliedMoney.State.values, required=False)
+    created_from = CreatedFrom(required=False)
+    created_to = CreatedTo(required=False)
+
+
+_UNAPPLIED_SERIALIZER = UnappliedFilterSerializer()
+
+
+def filtered_unapplied(transfers: QuerySet[UnappliedMoney], query: QueryDict) -> QuerySet[UnappliedMoney]:
+    """Filter unapplied transfers as the query says.
+
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
+    """
+    return narrowed(transfers, query, serializer=_UNAPPLIED_SERIALIZER, lookups=UNAPPLIED_LOOKUPS)
 
 
 class MovementFilterSerializer(RequestSerializer):

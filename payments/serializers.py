@@ -286,6 +286,33 @@ class RefundSerializer(RequestSerializer):
     reason = FreeText(required=False, min_length=0)
 
 
+class DestinationSerializer(RequestSerializer):
+    """A bank account that money is returned to."""
+
+    name = Name()
+    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    bank_code = BankCode()
+
+
+class DecisionReason(FreeText):
+    """Why a decision was made: not blank, and masked like any free text."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        if not value.strip():
+            self.refuse("This field may not be blank.")
+        return value
+
+
+class CreditUnappliedSerializer(RequestSerializer):
+    reason = DecisionReason()
+
+
+class ReturnUnappliedSerializer(RequestSerializer):
+    reason = DecisionReason()
+    destination = DestinationSerializer(required=False)
+
+
 class DeactivateSerializer(RequestSerializer):
     """A deactivation says nothing."""
 

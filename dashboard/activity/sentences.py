@@ -21,6 +21,7 @@ FACTOR_NAMES = {
 # What each action is called; {target} and the names of `after` (or else `before`) stand for themselves.
 SENTENCES = {
     "business.created": "opened the business “{name}”",
+    "business.changed": "changed the business {target}",
     "api_key.created": "created the API key “{name}” ({target})",
     "api_key.expiry_set": "set the end of the API key {target}",
     "api_key.revoked": "revoked the API key {target}",

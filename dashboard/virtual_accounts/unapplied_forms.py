@@ -9,6 +9,7 @@ from django import forms
 from dashboard.choices import choices
 from merchants.models import Business
 from payments import banks
+from payments.services.destinations import sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied
 
@@ -53,5 +54,5 @@ class ReturnForm(forms.Form):
 
 
 def is_sender_known(transfer: Transfer) -> bool:
-    """Tell whether the bank said which account the money came from, at a bank that payouts reach."""
-    return bool(transfer.sender_account_number) and banks.find(transfer.sender_bank_code) is not None
+    """Return whether the bank named an account of the sender that payouts can reach."""
+    return sender_of(transfer) is not None

@@ -41,7 +41,9 @@ class BusinessAdmin(ReasonedAdmin):
     )
     search_help_text = "Name, id, e-mail address of a member, or public key id."
     ordering = ("name",)
-    fields = ("id", "name", "descriptor", "currencies", "is_active", "created_at")
+    fields = (
+        "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied", "created_at",
+    )  # fmt: skip
     readonly_fields = ("id", "created_at")
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
 

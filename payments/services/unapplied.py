@@ -1,7 +1,7 @@
-"""Unapplied money: somebody decides whether its owner keeps it or its sender gets it back.
+"""Unapplied money is credited to its owner or returned to its sender.
 
-Either way it goes to the owner's wallet first. A return takes it out again at once, by a payout without a fee;
-should the bank refuse that payout, the money is in the wallet as after any failed payout, and not lost.
+Either way it goes to the owner's wallet first. A return takes it out again at once, by a payout without a fee.
+If the bank refuses that payout, the money is in the wallet, as after any failed payout.
 """
 
 from dataclasses import dataclass
@@ -20,41 +20,54 @@ from merchants.idempotency import keyed_hash
 from payments import banks, fees
 from payments.idempotency import IdempotentResult
 from payments.models import InvalidState, Transaction
+from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank
-from payments.services import bookings
-from payments.services.connectors import bank_for
+from payments.services import bookings, connectors, destinations
+from payments.services.destinations import Destination
 from payments.services.finishing import ask_if_new
 from payments.services.intents import open_intent
 from payments.services.orders import payout_order
-from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied
 
 
 class NotOpen(InvalidState):
-    """Somebody has decided about this money before."""
+    """The money was returned or credited before."""
 
     default_detail = "This money was returned or credited before."
 
 
 class SenderUnknown(Problem):
-    """Nobody knows the account that the money came from."""
+    """The bank did not name an account of the sender that payouts can reach."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "invalid_request"
-    default_detail = "Name the sender's account number and bank: the bank did not tell them."
+    default_detail = "Enter the sender's account number and bank: the bank did not name them."
+
+
+class OtherCurrency(Problem):
+    """The money cannot be paid out to this bank, which takes another currency."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "unsupported_currency"
 
 
 @database.atomic
 def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> UnappliedMoney:
-    """Give the money to the business whose account it arrived at: into its wallet.
+    """Credit the money to the wallet of the business whose account it arrived at.
 
     :raises NotOpen: it was returned or credited before
     """
-    money = _lock_open(unapplied_id)
+    money = lock_open(unapplied_id)
+    credit_locked(money, reason=reason, actor=actor, now=now)
+    return money
+
+
+def credit_locked(money: UnappliedMoney, *, reason: str, actor: Actor, now: datetime) -> None:
+    """Credit open money that the caller has locked."""
     money.decide(UnappliedMoney.State.CREDITED, reason=reason, actor=actor.name, reference="", now=now)
     ledger.book(_to_wallet(money, now=now))
     _record("unapplied.credited", money, actor=actor, now=now)
-    return money
 
 
 def return_to_sender(
@@ -66,10 +79,11 @@ def return_to_sender(
     account_number: str = "",
     bank_code: str = "",
 ) -> UnappliedMoney:
-    """Send the money back by a payout: to the account it came from, or to the one that is named.
+    """Return the money by a payout to the account that it came from, or to the one that is named.
 
     :raises NotOpen: it was returned or credited before
-    :raises SenderUnknown: no account is named, and the bank told none
+    :raises SenderUnknown: no account is named, and the bank named none
+    :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
     opened = open_return(
@@ -86,7 +100,7 @@ def return_to_sender(
 
 @dataclass(frozen=True, slots=True)
 class OpenedReturn:
-    """A return that is booked, with the payout that the bank has yet to be asked for."""
+    """A return that is booked, with the payout that the bank has not been asked for yet."""
 
     money: UnappliedMoney
     intent: IdempotentResult[Transaction]
@@ -110,14 +124,34 @@ def open_return(
     """Book the return of money to its sender, and write the payout that carries it.
 
     :raises NotOpen: it was returned or credited before
-    :raises SenderUnknown: no account is named, and the bank told none
+    :raises SenderUnknown: no account is named, and the bank named none
+    :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
-    bank = bank_for(unapplied.owner(unapplied_id))
-    money = _lock_open(unapplied_id)
-    intent = _order_return(
-        money, bank.name, account_number=account_number, bank_code=bank_code, reason=reason, now=now
-    )
+    owner = unapplied.owner(unapplied_id)
+    bank = connectors.attempt(lambda: connectors.bank_for(owner))
+    money = lock_open(unapplied_id)
+    destination = _destination(money.transfer, account_number=account_number, bank_code=bank_code)
+    return return_locked(money, destination=destination, bank=bank, reason=reason, actor=actor, now=now)
+
+
+def return_locked(
+    money: UnappliedMoney,
+    *,
+    destination: Destination,
+    bank: PayoutBank | RailUnavailable,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+) -> OpenedReturn:
+    """Book the return of open money that the caller has locked.
+
+    :raises OtherCurrency: the bank of the account takes another currency
+    :raises RailUnavailable: no bank is configured for payouts
+    """
+    _require_currency(money, destination)
+    bank = connectors.require(bank)
+    intent = _order_return(money, bank.name, destination=destination, reason=reason, now=now)
     money.decide(
         UnappliedMoney.State.RETURNED,
         reason=reason,
@@ -131,22 +165,42 @@ def open_return(
     return OpenedReturn(money, intent, bank)
 
 
-def _lock_open(unapplied_id: UUID) -> UnappliedMoney:
+def lock_open(unapplied_id: UUID) -> UnappliedMoney:
+    """Return open money, locked until the transaction ends.
+
+    :raises NotOpen: it was returned or credited before
+    """
     money = unapplied.lock(unapplied_id)
     if not money.is_open:
         raise NotOpen
     return money
 
 
-def _order_return(
-    money: UnappliedMoney, connector: str, *, account_number: str, bank_code: str, reason: str, now: datetime
-) -> IdempotentResult[Transaction]:
-    """Write the payout to the sender; nobody is charged for it."""
-    transfer = money.transfer
-    account_number = account_number or transfer.sender_account_number
+def _destination(transfer: Transfer, *, account_number: str, bank_code: str) -> Destination:
+    """Return the account that staff or members have named, or else the sender's."""
+    sender = destinations.sender_of(transfer)
+    if not account_number and not bank_code and sender is not None:
+        return sender
     bank = banks.find(bank_code or transfer.sender_bank_code)
-    if not account_number or bank is None:
+    account_number = account_number or transfer.sender_account_number
+    if bank is None or not destinations.ACCOUNT_NUMBER.fullmatch(account_number):
         raise SenderUnknown
+    return Destination(transfer.sender_name, account_number, bank.code)
+
+
+def _require_currency(money: UnappliedMoney, destination: Destination) -> None:
+    bank = banks.find(destination.bank_code)
+    if bank is not None and bank.currency != money.currency:
+        raise OtherCurrency(
+            f"{bank.name} takes payouts in {bank.currency} only, and this money is in {money.currency}. "
+            "Credit it instead."
+        )
+
+
+def _order_return(
+    money: UnappliedMoney, connector: str, *, destination: Destination, reason: str, now: datetime
+) -> IdempotentResult[Transaction]:
+    """Write the payout of a return. It has no fee."""
     return open_intent(
         business=money.business,
         reference=f"return_{money.pk.hex}",
@@ -159,9 +213,9 @@ def _order_return(
         amount=money.amount,
         currency=money.currency,
         narration=reason,
-        customer_name=transfer.sender_name,
-        account_number=account_number,
-        bank_code=bank.code,
+        customer_name=destination.name,
+        account_number=destination.account_number,
+        bank_code=destination.bank_code,
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import get_resolver
 from django.urls.resolvers import RoutePattern
+from django.utils import timezone
 from drf_spectacular.validation import validate_schema
 
 from config.api_docs import OpenView, SwaggerView
@@ -14,16 +15,20 @@ from config.openapi_answers import ACCOUNT_ID
 from config.openapi_examples import (
     ACCOUNT_REQUESTS,
     CAPTURE_REQUESTS,
+    CREDIT_REQUESTS,
     PAYMENT_REQUESTS,
     REFUND_REQUESTS,
+    RETURN_REQUESTS,
     SIMULATE_REQUESTS,
     VOID_REQUESTS,
 )
 from config.openapi_operations import UNDESCRIBED
 from config.openapi_words import REQUEST_WORDS
 from config.problems import PROBLEMS
+from merchants.models import Business
 from tests import orders
 from tests.settling import decide, settle
+from tests.unapplied import mismatched_money
 from virtual_accounts.models import VirtualAccount
 
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -98,6 +103,9 @@ class TestDocument:
             "cancelPayment",
             "getRefund",
             "listBanks",
+            "listUnappliedTransfers",
+            "creditUnappliedTransfer",
+            "returnUnappliedTransfer",
             "getBalance",
             "listMovements",
             "listSettlements",
@@ -315,6 +323,29 @@ class TestAnswers:
         check(api.get("/api/settlements?status=none"), "/api/settlements", "get")
 
         assert [item["kind"] for item in found["items"]["data"]] == ["payment", "refund"]
+
+    def test_of_unapplied_transfers_are_as_described(self, api, check, ada):
+        path = "/api/unapplied-transfers"
+        credited, returned = (mismatched_money(business=ada.business, now=timezone.now()) for _ in range(2))
+        refused = check(
+            api.post(f"{path}/{credited.pk}/credit", {"reason": "a"}), f"{path}/{{id}}/credit", "post"
+        )
+        Business.objects.update(keys_decide_unapplied=True)
+
+        check(api.get(path), path, "get")
+        for money, what, examples_of in (
+            (credited, "credit", CREDIT_REQUESTS),
+            (returned, "return", RETURN_REQUESTS),
+        ):
+            for example in examples_of.values():
+                check(
+                    api.post(f"{path}/{money.pk}/{what}", example["value"]), f"{path}/{{id}}/{what}", "post"
+                )
+        check(api.post(f"{path}/{credited.pk}/return", {"reason": "a"}), f"{path}/{{id}}/return", "post")
+        listed = check(api.get(path), path, "get")
+
+        assert refused["code"] == "key_may_not_decide"
+        assert [each["state"] for each in listed["data"]] == ["returned", "credited"]
 
     def test_of_the_list_of_banks_are_as_described(self, api, check):
         banks = api.get("/api/banks")

@@ -25,11 +25,10 @@ def owner(unapplied_id: UUID) -> Business:
     return UnappliedMoney.objects.select_related("business").get(pk=unapplied_id).business
 
 
-def lock(unapplied_id: UUID) -> UnappliedMoney:
-    """Return it as it is, locked until the transaction ends."""
-    found: UnappliedMoney = (
-        UnappliedMoney.objects.select_for_update(of=("self",))
-        .select_related("business", "transfer")
-        .get(pk=unapplied_id)
-    )
+def lock(unapplied_id: UUID, *, owner: Business | None = None) -> UnappliedMoney:
+    """Return it as it is, locked until the transaction ends; with `owner`, only if it is that business's."""
+    rows = UnappliedMoney.objects.select_for_update(of=("self",)).select_related("business", "transfer")
+    if owner is not None:
+        rows = rows.filter(business=owner)
+    found: UnappliedMoney = rows.get(pk=unapplied_id)
     return found

@@ -1,0 +1,57 @@
+"""Bank accounts that money is returned to: the sender's as its bank named it, or the one that a request names."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rest_framework.exceptions import ValidationError
+
+from merchants.strict_fields import NOT_ALLOWED_HERE, error
+from payments import banks
+from virtual_accounts.models import Transfer
+
+ACCOUNT_NUMBER = re.compile(r"[0-9]{10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A bank account that payouts can reach."""
+
+    name: str
+    account_number: str
+    bank_code: str
+
+
+def sender_of(transfer: Transfer) -> Destination | None:
+    """Return the account that a transfer came from; None unless the bank named one that payouts can reach."""
+    bank = banks.find(transfer.sender_bank_code)
+    if bank is None or not ACCOUNT_NUMBER.fullmatch(transfer.sender_account_number):
+        return None
+    return Destination(transfer.sender_name, transfer.sender_account_number, bank.code)
+
+
+def choose(transfer: Transfer, named: Mapping[str, str] | None) -> Destination:
+    """Return where a transfer's money goes back to; `named` is the `destination` of the request, if it has one.
+
+    :raises ValidationError: a destination is missing, or is named although the sender is known
+    """
+    refuse_beside_sender(transfer, named)
+    sender = sender_of(transfer)
+    if sender is not None:
+        return sender
+    if named is None:
+        message = (
+            "This field is required: the bank did not name an account of the sender that payouts can reach."
+        )
+        raise ValidationError({"destination": error(message, "destination_required")})
+    return Destination(**named)
+
+
+def refuse_beside_sender(transfer: Transfer, named: Mapping[str, str] | None) -> None:
+    """Refuse a destination where the bank named the sender's account.
+
+    :raises ValidationError: the code is `not_allowed_here`
+    """
+    if named is not None and sender_of(transfer) is not None:
+        message = f"{NOT_ALLOWED_HERE} The money goes back to the sender's account."
+        raise ValidationError({"destination": error(message, "not_allowed_here")})

@@ -1,0 +1,438 @@
+"""Unapplied transfers over the API: listed, credited and returned by keys where the business allows it."""
+
+import uuid
+
+import pytest
+
+from ledger.services import balances
+from merchants.models import AuditEntry, Business
+from payments.models import Transaction
+from payments.rails import OutOfReach
+from payments.services import connectors, staff_actions, transfers
+from payments.services import unapplied as decisions
+from payments.services.transfers import Notice
+from tests import orders
+from tests.clients import Credentials, InProcessClient
+from tests.factories import ApiKeyFactory
+from tests.racing import racers
+from tests.settling import STAFF
+from virtual_accounts.models import UnappliedMoney
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/api/unapplied-transfers"
+KNOWN = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
+DESTINATION = {"name": "Bisi Ojo", "account_number": "0123456789", "bank_code": "058"}
+BECAUSE = {"reason": "Paid twice"}
+
+
+@pytest.fixture
+def allowed(ada):
+    Business.objects.filter(pk=ada.business_id).update(keys_decide_unapplied=True)
+
+
+@pytest.fixture
+def arrive(dynamic, pay_into, simulate):
+    """Return a function that lets a second transfer arrive for a payment, and returns its unapplied transfer."""
+    payment = pay_into(dynamic)
+    number = payment["virtual_account_details"]["account_number"]
+    simulate(number, 50_000)
+
+    def second(amount=40_000, **told):
+        notice = {"bank_reference": uuid.uuid4().hex, "sender_name": "Bisi Ojo"} | told
+        receipt = transfers.receive(Notice(account_number=number, amount=amount, **notice))
+        return receipt.transfer.unapplied
+
+    return second
+
+
+def decide(api, money, what, body=BECAUSE):
+    return api.post(f"{PATH}/{money.pk}/{what}", body)
+
+
+def wallet(business):
+    return next(balance.available for balance in balances(business) if balance.currency == "NGN")
+
+
+def payouts():
+    return Transaction.objects.filter(request_type="payout")
+
+
+class TestList:
+    def test_shows_newest_first_in_pages(self, api, arrive):
+        made = [str(arrive(amount).pk) for amount in (1, 2, 3)]
+
+        first = api.get(f"{PATH}?limit=2").json()
+        second = api.get(first["next"].removeprefix("http://testserver")).json()
+
+        assert [each["id"] for each in first["data"] + second["data"]] == made[::-1]
+        assert (second["next"], first["previous"]) == (None, None)
+
+    def test_names_sender_reason_and_payment(self, api, arrive):
+        arrive(**KNOWN)
+
+        (shown,) = api.get(PATH).json()["data"]
+
+        assert shown["sender"] == {"name": "Bisi Ojo", "account_number": "0123456789", "bank_code": "058"}
+        assert (shown["why"], shown["state"], shown["amount"]) == ("second", "open", 40_000)
+        assert Transaction.objects.get().reference == shown["payment_reference"]
+
+    @pytest.mark.usefixtures("allowed")
+    def test_is_filtered_by_state(self, api, arrive):
+        opened, credited, returned = arrive(), arrive(), arrive(**KNOWN)
+        decide(api, credited, "credit")
+        decide(api, returned, "return")
+
+        for money, state in ((opened, "open"), (credited, "credited"), (returned, "returned")):
+            listed = api.get(f"{PATH}?state={state}").json()["data"]
+            assert [each["id"] for each in listed] == [str(money.pk)]
+
+    def test_is_filtered_by_time(self, api, arrive):
+        arrive()
+        (shown,) = api.get(PATH).json()["data"]
+        moment = shown["received_at"]
+
+        both = f"{PATH}?created_from={moment}&created_to={moment}"
+        assert len(api.get(both).json()["data"]) == 1
+        assert api.get(f"{PATH}?created_to=2020-01-01T00:00:00Z").json()["data"] == []
+
+    @pytest.mark.parametrize("query", ["state=new", "status=open", "state=open&state=open", "limit=0"])
+    def test_refuses_what_it_does_not_know(self, api, query):
+        assert api.get(f"{PATH}?{query}").status_code == 400
+
+    def test_shows_nothing_of_another_business(self, other_api, arrive):
+        arrive()
+
+        assert other_api.get(PATH).json()["data"] == []
+
+    def test_takes_as_many_statements_for_many_as_for_one(self, api, arrive, django_assert_max_num_queries):
+        for _ in range(5):
+            arrive(**KNOWN)
+
+        with django_assert_max_num_queries(4):
+            assert len(api.get(PATH).json()["data"]) == 5
+
+
+class TestPermission:
+    @pytest.mark.parametrize("what", ["credit", "return"])
+    def test_is_off_by_default(self, api, arrive, what):
+        money = arrive(**KNOWN)
+
+        answer = decide(api, money, what)
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_decide")
+        money.refresh_from_db()
+        assert money.is_open
+
+    def test_comes_before_the_body_and_the_resource(self, api):
+        answer = api.post(f"{PATH}/{uuid.uuid4()}/credit", {})
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_decide")
+
+    def test_is_read_anew_for_each_decision(self, api, ada, arrive):
+        """The business of an authenticated key is remembered for some seconds: the setting is not."""
+        money = arrive()
+        Business.objects.filter(pk=ada.business_id).update(keys_decide_unapplied=True)
+        assert decide(api, money, "credit").status_code == 200
+        Business.objects.filter(pk=ada.business_id).update(keys_decide_unapplied=False)
+        assert decide(api, money, "credit").status_code == 403
+
+    @pytest.mark.usefixtures("allowed")
+    def test_needs_a_key_with_write_access(self, ada, arrive):
+        reading = ApiKeyFactory(business=ada.business, access="read")
+        client = InProcessClient(Credentials(reading.public_id, reading.secret))
+
+        answer = decide(client, arrive(), "credit")
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_write")
+        assert client.get(PATH).status_code == 200
+
+    def test_does_not_reach_another_business(self, other_api, bisi, arrive):
+        Business.objects.filter(pk=bisi.business_id).update(keys_decide_unapplied=True)
+        money = arrive(**KNOWN)
+
+        for what in ("credit", "return"):
+            assert decide(other_api, money, what).status_code == 404
+        money.refresh_from_db()
+        assert money.is_open
+
+
+@pytest.mark.usefixtures("allowed")
+class TestCredit:
+    def test_fills_the_wallet(self, api, ada, arrive):
+        money = arrive()
+
+        answer = decide(api, money, "credit")
+
+        shown = answer.json()
+        assert answer.status_code == 200
+        assert "Idempotent-Replayed" not in answer.headers
+        assert (shown["id"], shown["state"], shown["reason"]) == (str(money.pk), "credited", "Paid twice")
+        assert "return_reference" not in shown
+        assert wallet(ada.business) == 40_000
+
+    def test_is_audited_with_the_key(self, api, ada, arrive):
+        money = arrive()
+
+        decide(api, money, "credit")
+
+        entry = AuditEntry.objects.get(action="unapplied.credited")
+        assert (entry.actor, entry.address, entry.target) == (ada.public_id, "127.0.0.1", str(money.pk))
+        money.refresh_from_db()
+        assert money.actor == ada.public_id
+
+    def test_again_is_a_replay_whatever_the_reason(self, api, ada, arrive):
+        money = arrive()
+        first = decide(api, money, "credit")
+
+        again = decide(api, money, "credit", {"reason": "Twice"})
+
+        assert (again.status_code, again.headers["Idempotent-Replayed"]) == (200, "true")
+        assert again.json() == first.json()
+        assert wallet(ada.business) == 40_000
+
+    def test_of_money_that_staff_credited_is_a_replay(self, api, arrive):
+        money = arrive()
+        decisions.credit(money.pk, reason="By staff", actor=STAFF, now=money.created_at)
+
+        assert decide(api, money, "credit").headers["Idempotent-Replayed"] == "true"
+
+    def test_of_returned_money_is_refused(self, api, arrive):
+        money = arrive(**KNOWN)
+        decide(api, money, "return")
+
+        answer = decide(api, money, "credit")
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+
+    @pytest.mark.parametrize(
+        ("body", "field", "code"),
+        [
+            ({}, "reason", "required"),
+            ({"reason": ""}, "reason", "invalid_length"),
+            ({"reason": " "}, "reason", "invalid"),
+            ({"reason": "x" * 256}, "reason", "invalid_length"),
+            ({"reason": 7}, "reason", "invalid_type"),
+            ({**BECAUSE, "destination": DESTINATION}, "destination", "unknown_field"),
+        ],
+    )
+    def test_needs_a_reason_and_nothing_else(self, api, arrive, body, field, code):
+        answer = decide(api, arrive(), "credit", body)
+
+        assert answer.status_code == 400
+        assert [(error["field"], error["code"]) for error in answer.json()["errors"]] == [(field, code)]
+
+    def test_masks_a_card_number_in_the_reason(self, api, arrive):
+        shown = decide(api, arrive(), "credit", {"reason": f"card {orders.GOOD_CARD}"}).json()
+
+        assert orders.GOOD_CARD not in shown["reason"]
+
+    @pytest.mark.parametrize("money_id", [uuid.uuid4(), "none"])
+    def test_of_unknown_money_is_404(self, api, money_id):
+        assert api.post(f"{PATH}/{money_id}/credit", BECAUSE).status_code == 404
+
+
+@pytest.mark.usefixtures("allowed")
+class TestReturn:
+    def test_pays_the_sender_without_a_fee(self, api, ada, arrive):
+        money = arrive(**KNOWN)
+
+        shown = decide(api, money, "return").json()
+
+        payout = api.get(f"/api/payments/{shown['return_reference']}").json()
+        assert (shown["state"], payout["status"], payout["amount"], payout["fee"]) == (
+            "returned", "success", 40_000, 0,
+        )  # fmt: skip
+        assert payout["customer"]["account_number"] == "0123456789"
+        assert wallet(ada.business) == 0
+
+    def test_needs_a_destination_where_the_sender_is_unknown(self, api, arrive):
+        money = arrive()
+
+        answer = decide(api, money, "return")
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "destination_required")
+        assert answer.json()["errors"][0]["field"] == "destination"
+        returned = decide(api, money, "return", {**BECAUSE, "destination": DESTINATION})
+        assert (returned.status_code, returned.json()["state"]) == (200, "returned")
+        assert payouts().get().customer_name == "Bisi Ojo"
+
+    @pytest.mark.parametrize(
+        "told",
+        [
+            {"sender_account_number": "12345", "sender_bank_code": "058"},
+            {"sender_account_number": "0123456789", "sender_bank_code": "999"},
+            {"sender_account_number": "0123456789"},
+            {"sender_bank_code": "058"},
+        ],
+    )
+    def test_to_an_account_that_payouts_cannot_reach_needs_a_destination(self, api, arrive, told):
+        money = arrive(**told)
+
+        assert decide(api, money, "return").json()["code"] == "destination_required"
+        assert decide(api, money, "return", {**BECAUSE, "destination": DESTINATION}).status_code == 200
+
+    def test_refuses_a_destination_beside_a_known_sender(self, api, arrive):
+        answer = decide(api, arrive(**KNOWN), "return", {**BECAUSE, "destination": DESTINATION})
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
+        assert not payouts().exists()
+
+    def test_names_every_wrong_field_of_the_destination(self, api, arrive):
+        wrong = {"account_number": "1", "bank_code": "999", "iban": "x"}
+
+        answer = decide(api, arrive(), "return", {"destination": wrong})
+
+        assert {error["field"] for error in answer.json()["errors"]} == {
+            "reason", "destination.name", "destination.account_number", "destination.bank_code",
+            "destination.iban",
+        }  # fmt: skip
+
+    def test_again_is_a_replay(self, api, arrive):
+        money = arrive()
+        body = {**BECAUSE, "destination": DESTINATION}
+        first = decide(api, money, "return", body)
+
+        again = decide(api, money, "return", body)
+
+        assert (again.status_code, again.headers["Idempotent-Replayed"]) == (200, "true")
+        assert again.json() == first.json()
+        assert payouts().count() == 1
+
+    def test_to_another_account_is_refused(self, api, arrive):
+        money = arrive()
+        decide(api, money, "return", {**BECAUSE, "destination": DESTINATION})
+
+        other = {**BECAUSE, "destination": DESTINATION | {"account_number": "0123456780"}}
+
+        assert decide(api, money, "return", other).status_code == 409
+
+    def test_of_credited_money_is_refused(self, api, arrive):
+        money = arrive()
+        decide(api, money, "credit")
+
+        answer = decide(api, money, "return")
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+
+    def test_in_another_currency_than_the_banks_is_refused(self, api, arrive):
+        money = arrive(currency="USD", **KNOWN)
+
+        answer = decide(api, money, "return")
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_currency")
+        assert not payouts().exists()
+        assert decide(api, money, "credit").status_code == 200
+
+    def test_that_the_bank_refuses_leaves_the_money_in_the_wallet(self, api, ada, arrive):
+        money = arrive(40_051, **KNOWN)
+
+        assert decide(api, money, "return").json()["state"] == "returned"
+
+        assert payouts().get().status == "failed"
+        assert wallet(ada.business) == 40_051
+
+    def test_without_a_bank_stores_nothing(self, api, arrive, monkeypatch):
+        money = arrive(**KNOWN)
+        monkeypatch.setattr(connectors, "bank_for", _unavailable)
+
+        answer = decide(api, money, "return")
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert answer.headers["Retry-After"]
+        money.refresh_from_db()
+        assert money.is_open
+        assert not payouts().exists()
+
+    def test_again_without_a_bank_is_a_replay_and_another_decision_409(self, api, arrive, monkeypatch):
+        returned, credited = arrive(**KNOWN), arrive(**KNOWN)
+        decide(api, returned, "return")
+        decide(api, credited, "credit")
+        monkeypatch.setattr(connectors, "bank_for", _unavailable)
+
+        assert decide(api, returned, "return").headers["Idempotent-Replayed"] == "true"
+        assert decide(api, credited, "return").status_code == 409
+
+
+def _unavailable(_business):
+    raise OutOfReach
+
+
+class TestReturnByStaff:
+    def test_in_another_currency_than_the_banks_is_refused(self, arrive):
+        money = arrive(currency="USD", **KNOWN)
+
+        with pytest.raises(decisions.OtherCurrency):
+            decisions.return_to_sender(money.pk, reason="Back", actor=STAFF, now=money.created_at)
+
+    def test_to_an_account_of_another_length_is_refused(self, arrive):
+        money = arrive(sender_account_number="12345", sender_bank_code="058")
+
+        with pytest.raises(decisions.SenderUnknown):
+            decisions.return_to_sender(money.pk, reason="Back", actor=STAFF, now=money.created_at)
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    """Each fails without the lock of the unapplied transfer (on PostgreSQL)."""
+
+    def test_of_credit_and_return_by_two_keys_one_wins(self, api, ada, arrive):
+        second = ApiKeyFactory(business=ada.business)
+        other_key = InProcessClient(Credentials(second.public_id, second.secret))
+        with racers(2) as line:
+            for _ in range(5):
+                money = arrive(**KNOWN)
+                before = wallet(ada.business)
+                answers = line.race(
+                    lambda money=money: decide(api, money, "credit"),
+                    lambda money=money: decide(other_key, money, "return"),
+                )
+                assert sorted(answer.status_code for answer in answers) == [200, 409]
+                money.refresh_from_db()
+                gained = 40_000 if money.state == "credited" else 0
+                assert wallet(ada.business) - before == gained
+
+    def test_of_equal_credits_one_is_carried_out(self, api, ada, arrive):
+        money = arrive()
+        with racers(4) as line:
+            answers = line.race(*[lambda: decide(api, money, "credit")] * 4)
+
+        replayed = [answer.headers.get("Idempotent-Replayed", "false") for answer in answers]
+        assert sorted(replayed) == ["false", "true", "true", "true"]
+        assert wallet(ada.business) == 40_000
+
+    def test_of_equal_returns_one_is_paid(self, api, ada, arrive):
+        money = arrive(**KNOWN)
+        with racers(4) as line:
+            answers = line.race(*[lambda: decide(api, money, "return")] * 4)
+
+        assert [answer.status_code for answer in answers] == [200] * 4
+        assert payouts().count() == 1
+        assert wallet(ada.business) == 0
+
+    def test_of_a_key_and_staff_one_wins(self, api, ada, arrive):
+        with racers(2) as line:
+            for _ in range(5):
+                money = arrive(**KNOWN)
+                before = wallet(ada.business)
+                by_key, by_staff = line.race(
+                    lambda money=money: decide(api, money, "credit").status_code,
+                    lambda money=money: decisions.return_to_sender(
+                        money.pk, reason="Back", actor=STAFF, now=money.created_at
+                    ),
+                )
+                lost = isinstance(by_staff, decisions.NotOpen)
+                assert by_key == (200 if lost else 409)
+                assert wallet(ada.business) - before == (40_000 if lost else 0)
+
+
+@pytest.mark.usefixtures("allowed")
+def test_proposal_of_staff_is_stale_after_a_keys_decision(api, arrive):
+    money = arrive(**KNOWN)
+    decide(api, money, "credit")
+
+    money.refresh_from_db()
+    with pytest.raises(decisions.NotOpen):
+        staff_actions.unapplied_decision(money, staff_actions.Action.RETURN_UNAPPLIED, reason="Back")
+    assert UnappliedMoney.objects.get().state == "credited"
