@@ -3,10 +3,13 @@
 Each business has eight places. Retries never take the last two: a first attempt finds a place while fewer
 than two first attempts are unanswered. An endpoint that has kept a request waiting for a second, or let its
 last one time out, is silent: it keeps these two places, and one retry where nothing else is in flight.
+
+Each process counts its own requests (decision 0058): what a killed worker has leased takes no place of the others.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -39,37 +42,41 @@ class Request:
 
 
 class InFlight:
-    """The requests of one dispatcher that have no answer yet, by business.
+    """The requests of a process that have no answer yet, by business. Dispatchers of one process share it.
 
-    `silent` holds the businesses whose endpoint let its last request time out. Dispatchers of one process
-    share it.
+    An endpoint whose last request timed out stays silent here until it answers.
     """
 
-    def __init__(self, *, silent: set[UUID], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._requests: dict[UUID, dict[UUID, Request]] = defaultdict(dict)
-        self._silent = silent
+        self._silent: set[UUID] = set()
         self._clock = clock
+        self._lock = threading.Lock()
 
     def begin(self, business: UUID, delivery: UUID, *, is_first: bool) -> None:
-        self._requests[business][delivery] = Request(self._clock(), is_first)
+        with self._lock:
+            self._requests[business][delivery] = Request(self._clock(), is_first)
 
     def end(self, business: UUID, delivery: UUID) -> None:
-        self._requests[business].pop(delivery, None)
-        if not self._requests[business]:
-            del self._requests[business]
+        with self._lock:
+            self._requests[business].pop(delivery, None)
+            if not self._requests[business]:
+                del self._requests[business]
 
     def note_answer(self, business: UUID, *, timed_out: bool) -> None:
-        (self._silent.add if timed_out else self._silent.discard)(business)
+        with self._lock:
+            (self._silent.add if timed_out else self._silent.discard)(business)
 
     def free(self) -> dict[UUID, Places]:
         """Return the free places of each business that has not all of them."""
         silent_since = self._clock() - SLOW_AFTER
-        free = dict.fromkeys(self._silent, _QUIET)
-        for business, requests in self._requests.items():
-            is_silent = business in self._silent or any(
-                request.started_at < silent_since for request in requests.values()
-            )
-            free[business] = _free(list(requests.values()), is_silent=is_silent)
+        with self._lock:
+            free = dict.fromkeys(self._silent, _QUIET)
+            for business, requests in self._requests.items():
+                is_silent = business in self._silent or any(
+                    request.started_at < silent_since for request in requests.values()
+                )
+                free[business] = _free(list(requests.values()), is_silent=is_silent)
         return free
 
 

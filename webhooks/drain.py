@@ -20,7 +20,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import TypeVar
-from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -48,6 +47,7 @@ POLL = 0.05  # seconds between two looks that no news prompted, while something 
 IDLE_POLL = 0.5  # the same, while it lingers
 DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
 FINISH_PAUSE = 0.005  # seconds in which results gather
+RELEASE_PAUSE = 1.0  # seconds between two looks for held deliveries whose endpoint is enabled
 LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
 LIFE = 30.0  # seconds after which a task's drain makes room for the next: a worker can be stopped at any load
 
@@ -65,7 +65,7 @@ class Drain:
         clock: Callable[[], datetime] = clocks.now,
         linger: float = 0,
         life: float = math.inf,
-        silent: set[UUID] | None = None,
+        in_flight: InFlight | None = None,
     ) -> None:
         self._clock = FollowedClock(clock)
         self._linger = linger
@@ -75,7 +75,8 @@ class Drain:
         # A thread, and with it a connection, to claim and one to finish: neither waits for the other's commit.
         self._claims = ThreadPoolExecutor(1, thread_name_prefix="drain-claim")
         self._finishes = ThreadPoolExecutor(1, thread_name_prefix="drain-finish")
-        self._in_flight = InFlight(silent=set() if silent is None else silent)
+        self._in_flight = InFlight() if in_flight is None else in_flight
+        self._release_at = -math.inf  # by the monotonic clock
         self._results: list[Finished] = []
         self._running: set[asyncio.Task[None]] = set()
         self._finishing: asyncio.Task[None] | None = None
@@ -111,9 +112,6 @@ class Drain:
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
-        await self._in_database(
-            self._claims, lambda: held_deliveries.release_stragglers(at=self._clock.synchronize())
-        )
         self._loop = asyncio.get_running_loop()
         ends_at = time.monotonic() + self._life
         idle_until = time.monotonic() + self._linger
@@ -158,12 +156,20 @@ class Drain:
 
         def claim() -> list[Claimed]:
             at, earlier = self._clock.synchronize(), tuple(ends_at)
+            self._release_stragglers(at=at)
             ends_at.append(at + lease)
             return claiming.claim(
                 at=at, until=at + lease, token=token, limit=limit, free=free, earlier=earlier
             )
 
         return await self._in_database(self._claims, claim)
+
+    def _release_stragglers(self, *, at: datetime) -> None:
+        """Look each second, not once: under a steady load a dispatcher runs for as long as its worker."""
+        if time.monotonic() < self._release_at:
+            return
+        held_deliveries.release_stragglers(at=at)
+        self._release_at = time.monotonic() + RELEASE_PAUSE
 
     def _start(self, sender: Sender, delivery: Claimed) -> None:
         self._in_flight.begin(delivery.business_id, delivery.id, is_first=delivery.is_first)
@@ -172,13 +178,25 @@ class Drain:
         task.add_done_callback(self._running.discard)
 
     async def _deliver(self, sender: Sender, delivery: Claimed) -> None:
-        started_at = self._clock.now()
-        if started_at >= delivery.leased_until:  # this process stood still: another one may have the lease
+        try:
+            started_at = self._clock.now()
+            if (
+                started_at >= delivery.leased_until
+            ):  # this process stood still: another one may have the lease
+                log.warning("a lease ended before its request", delivery=str(delivery.id))
+                return
+            exchange = await self._post(sender, delivery)
+        finally:
             self._in_flight.end(delivery.business_id, delivery.id)
-            log.warning("a lease ended before its request", delivery=str(delivery.id))
-            return
+        self._in_flight.note_answer(delivery.business_id, timed_out=exchange.error == "timeout")
+        _count(delivery, exchange)
+        self._results.append(self._judge(delivery, exchange, started_at))
+        self.sent += 1
+        self._news.set()
+
+    async def _post(self, sender: Sender, delivery: Claimed) -> Exchange:
         body = delivery.body.encode()
-        exchange = await sender.post(
+        return await sender.post(
             delivery.url,
             body=body,
             headers={
@@ -189,12 +207,6 @@ class Drain:
                 "X-Service-Attempt": str(delivery.number),
             },
         )
-        self._in_flight.end(delivery.business_id, delivery.id)
-        self._in_flight.note_answer(delivery.business_id, timed_out=exchange.error == "timeout")
-        _count(delivery, exchange)
-        self._results.append(self._judge(delivery, exchange, started_at))
-        self.sent += 1
-        self._news.set()
 
     def _judge(self, delivery: Claimed, exchange: Exchange, started_at: datetime) -> Finished:
         return Finished(
@@ -267,7 +279,7 @@ def _hang_up() -> None:
 
 _choosing = threading.Lock()
 _drains: set[Drain] = set()
-_silent: set[UUID] = set()  # what one drain of this process has learnt, the next one knows
+_in_flight = InFlight()  # of this process: a business has its places once, whichever drains run
 
 
 def drain_once(*, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None) -> int:
@@ -275,7 +287,7 @@ def drain_once(*, linger: float = 0, life: float = math.inf, stopped: threading.
 
     Whoever sets `stopped` before he calls `stop_gracefully` stops also the drain that is just beginning.
     """
-    drain = Drain(linger=linger, life=life, silent=_silent)
+    drain = Drain(linger=linger, life=life, in_flight=_in_flight)
     with _choosing:
         running = next((one for one in _drains if not one.has_retired), None)
         if running is None:
@@ -299,8 +311,9 @@ def stop_gracefully() -> None:
 
 def _forget_drains() -> None:
     """Begin afresh in a forked process, where the threads that would end these drains do not exist."""
-    global _choosing  # noqa: PLW0603  (somebody may have held it)
+    global _choosing, _in_flight  # noqa: PLW0603  (their locks may have been held)
     _choosing = threading.Lock()
+    _in_flight = InFlight()
     _drains.clear()
 
 

@@ -21,7 +21,7 @@ def clock():
 
 @pytest.fixture
 def in_flight(clock):
-    return InFlight(silent=set(), clock=clock)
+    return InFlight(clock=clock)
 
 
 def begin(in_flight, count, *, is_first, business=ADA):

@@ -10,6 +10,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
+from tests.faults.proxy import PostgreSQLWire, proxied
 from tests.racing import racers
 from tests.webhooks import zoo
 from tests.webhooks.rows import ADA, DELIVERED, KEY, finish, make_deliveries, make_delivery, make_endpoint
@@ -72,6 +73,17 @@ def in_background(work):
     thread = threading.Thread(target=run)
     thread.start()
     return thread
+
+
+@pytest.fixture
+def through_proxy(monkeypatch, transactional_db):
+    """Let the drain's connections reach PostgreSQL through a proxy alone."""
+    connection.ensure_connection()  # the test's own one does not
+    with proxied(int(connection.settings_dict["PORT"] or 5432), PostgreSQLWire) as proxy:
+        options = connection.settings_dict["OPTIONS"] | {"sslmode": "disable", "gssencmode": "disable"}
+        for name, value in {"HOST": "127.0.0.1", "PORT": str(proxy.port), "OPTIONS": options}.items():
+            monkeypatch.setitem(connection.settings_dict, name, value)
+        yield proxy
 
 
 class TestRequest:
@@ -147,6 +159,31 @@ class TestDrain:
             drain_once()
 
         assert len(door.requests) == 1
+
+    def test_sends_what_is_held_at_an_enabled_endpoint_also_while_it_runs_for_long(self, monkeypatch):
+        """A worker's dispatcher that always has something to send does not end."""
+        monkeypatch.setattr(drains, "RELEASE_PAUSE", 0.1)
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            endpoint = make_endpoint(url=door.url)
+            make_delivery(endpoint, at=now())
+            running = in_background(lambda: drain_once(linger=60))
+            wait_until(lambda: door.requests)
+
+            make_delivery(endpoint, at=now(), state=STATES.HELD)
+            wait_until(lambda: len(door.requests) == 2)
+            drains.stop_gracefully()
+            running.join()
+
+    def test_drops_what_is_held_at_an_enabled_endpoint_for_over_seven_days(self):
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            endpoint = make_endpoint(url=door.url)
+            old = make_delivery(endpoint, at=now() - timedelta(days=7, seconds=1), state=STATES.HELD)
+            young = make_delivery(endpoint, at=now() - timedelta(days=6), state=STATES.HELD)
+            drain_once()
+
+        old.refresh_from_db()
+        assert [request.header("X-Service-Idempotency-Key") for request in door.requests] == [str(young.pk)]
+        assert old.state == STATES.SKIPPED
 
     @pytest.mark.parametrize(
         ("module", "step"),
@@ -262,6 +299,48 @@ class TestDrain:
         assert max(most.after(number) for number in (9, 10, 11, 12)) == 2
         assert Attempt.objects.filter(error="timeout").count() == 12
 
+    def test_counts_what_the_last_one_of_its_process_still_waits_for(self, settings):
+        settings.WEBHOOK_TIMEOUT = 2
+        most = Gauge()
+        with zoo.opened(most.silently) as door:
+            endpoint = make_endpoint(url=door.url)
+            make_deliveries(endpoint, 8, at=now())
+            leaving = in_background(lambda: drain_once(linger=60, life=0.2))
+            wait_until(lambda: len(door.requests) == 8)
+            make_deliveries(endpoint, 4, at=now())
+            time.sleep(0.4)
+            drain_once(linger=3)
+            leaving.join()
+
+        assert len(door.requests) == 12
+        assert most.highest == 8
+
+    def test_waits_for_nothing_that_another_process_has_in_flight(self, monkeypatch, settings):
+        """Each process has the places of a business: two drains that share nothing stand for two processes."""
+        settings.WEBHOOK_TIMEOUT = 2
+        monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
+        with zoo.opened(zoo.silent) as door:
+            endpoint = make_endpoint(url=door.url)
+            make_deliveries(endpoint, 2, at=now())
+            first = in_background(Drain().run)
+            wait_until(lambda: len(door.requests) == 2)
+            wait_until_silent()
+            make_deliveries(endpoint, 20, at=now() - timedelta(minutes=1), attempts_made=1)
+            third = make_delivery(endpoint, at=now())
+            other = Drain()
+            second = in_background(other.run)
+            wait_until(lambda: len(door.requests) >= 9)
+            first.join(timeout=0)
+            was_running = first.is_alive()
+            other.stop()
+            first.join()
+            second.join()
+
+        of_the_other = door.requests[2:9]
+        assert was_running
+        assert Counter(request.header("X-Service-Attempt") for request in of_the_other) == {"1": 1, "2": 6}
+        assert str(third.pk) in {request.header("X-Service-Idempotency-Key") for request in of_the_other}
+
     def test_repeats_a_claim_whose_commit_was_not_acknowledged_and_sends_at_once(self, monkeypatch):
         claim, calls = claiming.claim, []
 
@@ -280,6 +359,19 @@ class TestDrain:
         delivery.refresh_from_db()
         assert (calls[:2], len(door.requests)) == ([1, 1], 1)
         assert delivery.state == STATES.DELIVERED
+
+    @needs_postgresql
+    def test_sends_at_once_what_a_commit_leased_whose_answer_was_lost(self, through_proxy):
+        """As when PostgreSQL is killed at the end of a claim: what is leased does not wait for the lease to end."""
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+            with through_proxy.swallowing():
+                made = drain_once()
+
+        delivery.refresh_from_db()
+        assert len(through_proxy.swallowed) == 1
+        assert (made, len(door.requests)) == (1, 1)
+        assert (delivery.state, delivery.attempts_made) == (STATES.DELIVERED, 1)
 
     @needs_postgresql
     def test_sends_nothing_twice_although_the_clock_of_its_host_is_an_hour_fast(self, monkeypatch):
