@@ -1,12 +1,16 @@
-"""Every event that moves money, in any order: the books balance at each step, and the wallet is never overdrawn."""
+"""Every event that moves money, in any order: the ledger balances at each step, and no wallet is overdrawn.
 
+MONEY_EXAMPLES=2000 runs the long variant.
+"""
+
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import transaction as database
+from django.conf import settings as django_settings
 from django.test import override_settings
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
@@ -23,45 +27,75 @@ from hypothesis.stateful import (
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
+from merchants import clock as clocks
+from merchants.errors import Problem
 from payments.invariants import INVARIANTS
-from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.services import captures, deactivation, payout_returns, refunds, requery, transfers, unapplied
-from payments.services.operations import AmountTooLarge
+from payments.models import CardOperation, InvalidState, PayoutReturn, Proposal, SettlementBatch, Transaction
+from payments.services import (
+    batch_decisions,
+    cancellations,
+    captures,
+    challenges,
+    deactivation,
+    expiry,
+    payout_returns,
+    proposals,
+    refunds,
+    requery,
+    staff_actions,
+    transfers,
+)
+from payments.services.payout_returns import ReturnNotice
+from payments.services.staff_actions import StaffAction
 from payments.services.transfers import Notice
 from tests import orders
-from tests.factories import BusinessFactory
-from tests.settling import STAFF, decide, settle
+from tests.factories import BusinessFactory, UserFactory
+from tests.payments.expected_balances import ExpectedBalances
+from tests.settling import STAFF, settle
 from tests.transactions import start
 from tests.undoing import begin_undone, undo
 from tests.wallets import fill_wallet
-from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.models import Session, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 
-AMOUNTS = st.sampled_from([1, 700, 9_999, 20_005, 20_098, 250_000, 300_051, 5_000_001])
-ANY = st.integers(min_value=0)  # picks one of those made so far
-CURRENCIES = st.sampled_from(["NGN", "NGN", "USD"])
-LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
+EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "20"))
 
-OPEN_MONEY = UnappliedMoney.objects.filter(state=UnappliedMoney.State.OPEN)
-REFUSALS = (InvalidState, AmountTooLarge)
+AMOUNTS = st.sampled_from([1, 700, 9_999, 20_005, 20_098, 250_000, 300_051, 5_000_001])
+PARTS = st.sampled_from([None, None, 1, 500, 10_005, 10_098])
+ANY = st.integers(min_value=0)  # picks one of those made so far
+CURRENCIES = ["NGN", "USD", "JPY", "KWD"]  # 2, 2, 0 and 3 decimals
+CURRENCY = st.sampled_from([*CURRENCIES, "NGN", "NGN"])
+WAITS = st.sampled_from([timedelta(minutes=2), timedelta(hours=1), timedelta(days=4), timedelta(days=8)])
+WAYS = st.sampled_from([{}, {}, {"capture": False}, {"three_ds": {"enabled": True}}])
+LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
+SENDER = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
+
+# Why an action may be refused. Whatever is refused must change nothing.
+REFUSALS = (Problem, challenges.ChallengeOver, challenges.WrongCode)
 
 
 class Money(RuleBasedStateMachine):
-    """Two businesses, and everybody who moves their money. What the wallets must hold is counted beside them."""
+    """Two businesses, and everything that moves their money. What the balances must be is counted beside them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.undone = begin_undone()
-        self.covered = override_settings(PAYOUT_REQUIRES_BALANCE=True)
-        self.covered.enable()
-        self.real_now, timezone.now = timezone.now, self.tick
-        self.business, self.other = BusinessFactory(), BusinessFactory()
+        self.settings = override_settings(PAYOUT_REQUIRES_BALANCE=True, FOUR_EYES=False)
+        self.settings.enable()
+        self.real_clocks = timezone.now, clocks._ask_database
+        timezone.now = clocks._ask_database = self.tick
+        self.final: dict[object, object] = {}
+        self.notices: list[ReturnNotice] = []
+        self.business = BusinessFactory(currencies=CURRENCIES)
+        self.other = BusinessFactory()
+        self.expected = ExpectedBalances(self.business)
+        self.first, self.second = UserFactory(is_staff=True), UserFactory(is_staff=True)
 
     def teardown(self) -> None:
-        timezone.now = self.real_now
-        self.covered.disable()
+        timezone.now, clocks._ask_database = self.real_clocks
+        self.settings.disable()
         undo(self.undone)
 
     def tick(self) -> datetime:
@@ -71,50 +105,162 @@ class Money(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         fill_wallet(self.business, 400_000)
-        request = read_account(orders.static_account(), business=self.business)
-        self.closed = accounts.create(business=self.business, request=request, now=self.tick()).resource
+        self.expected.topped_up["NGN"] += 400_000
+        self.dynamic = {one: self.open_account(orders.dynamic_account(currency=one)) for one in CURRENCIES}
+        self.static = self.open_account(orders.static_account())
+        self.closed = self.open_account(orders.static_account())
         deactivation.deactivate(self.closed.pk, now=self.tick())
         start(orders.card_payment(), business=self.other, now=self.tick())
 
-    @rule(amount=AMOUNTS, currency=CURRENCIES, way=st.sampled_from([{}, {"capture": False}]))
-    def take_a_card_payment(self, amount: int, currency: str, way: dict[str, bool]) -> None:
+    def open_account(self, order: dict[str, object]) -> VirtualAccount:
+        request = read_account(order, business=self.business)
+        return accounts.create(business=self.business, request=request, now=self.tick()).resource
+
+    # Card payments
+
+    @rule(amount=AMOUNTS, currency=CURRENCY, way=WAYS)
+    def take_a_card_payment(self, amount: int, currency: str, way: dict[str, object]) -> None:
         order = orders.card_payment(amount=amount, currency=currency, **way)
         start(order, business=self.business, now=self.tick())
 
     @rule(which=ANY, part=st.sampled_from([None, 1, 500]))
     def capture(self, which: int, part: int | None) -> None:
-        self.attempt(which, lambda pk: captures.capture(transaction_id=pk, amount=part, now=self.tick()))
+        self.attempt(which, lambda one: captures.capture(transaction_id=one.pk, amount=part, now=self.tick()))
 
-    @rule(which=ANY, part=st.sampled_from([None, None, 1, 500, 10_005, 10_098]))
+    @rule(which=ANY)
+    def void(self, which: int) -> None:
+        self.attempt(which, lambda one: captures.void(transaction_id=one.pk, now=self.tick()))
+
+    @rule(which=ANY, code=st.sampled_from(["123456", "123456", "000000"]))
+    def answer_the_challenge(self, which: int, code: str) -> None:
+        def answer(payment: Transaction) -> None:
+            challenge = getattr(payment, "challenge", None)
+            if challenge is not None:
+                challenges.approve(challenge=challenge, code=code, now=self.tick())
+
+        self.attempt(which, answer)
+
+    @rule(which=ANY)
+    def cancel(self, which: int) -> None:
+        self.attempt(which, lambda one: cancellations.cancel(transaction_id=one.pk, clock=self.tick))
+
+    @rule(which=ANY, part=PARTS)
     def refund(self, which: int, part: int | None) -> None:
         request = {"reference": orders.new_reference("rf"), **({"amount": part} if part else {})}
         self.attempt(
-            which,
-            lambda pk: refunds.refund(
-                transaction=Transaction.objects.select_related("business").get(pk=pk),
-                request=request,
-                now=self.tick(),
-            ),
+            which, lambda one: refunds.refund(transaction=one, request=dict(request), now=self.tick())
         )
 
-    @rule(amount=AMOUNTS, currency=CURRENCIES, way=st.sampled_from([{}, {"customer": LOST}]))
-    def pay_out(self, amount: int, currency: str, way: dict[str, object]) -> None:
-        order = orders.payout(amount=amount, currency=currency, **way)
-        start(order, business=self.business, now=self.tick())
+    # Transfers
+
+    @rule(amount=AMOUNTS, currency=CURRENCY, is_static=st.booleans())
+    def ask_for_a_transfer(self, amount: int, currency: str, *, is_static: bool) -> None:
+        account = self.static if is_static else self.dynamic[currency]
+        order = orders.transfer_payment(str(account.pk), amount=amount, currency=account.currency)
+        try:
+            start(order, business=self.business, now=self.tick())
+        except InvalidState:
+            assert is_static
+
+    @precondition(lambda self: Session.objects.exists())
+    @rule(which=ANY, off=st.sampled_from([0, 0, 0, 1, 10_000]), sender=st.sampled_from([{}, SENDER]))
+    def transfer_into_a_session(self, which: int, off: int, sender: dict[str, str]) -> None:
+        """Open or over; the exact amount or more."""
+        sessions = Session.objects.select_related("account").order_by("pk")
+        session = sessions[which % len(sessions)]
+        self.receive(session.number_id, session.expected_amount + off, sender=sender)
+
+    @rule(amount=AMOUNTS, is_closed=st.booleans(), currency=st.sampled_from(["", "", "NGN", "USD"]))
+    def transfer_without_a_session(self, amount: int, currency: str, *, is_closed: bool) -> None:
+        account = self.closed if is_closed else self.static
+        self.receive(account.account_number, amount, currency=currency, sender=SENDER)
+
+    def receive(self, number: str, amount: int, *, sender: dict[str, str], currency: str = "") -> None:
+        notice = Notice(
+            bank_reference=uuid4().hex,
+            account_number=number,
+            amount=amount,
+            currency=currency,
+            sender_name="Chidi Eze",
+            **sender,
+        )
+        assert transfers.receive(notice, clock=self.tick).is_new
+        assert not transfers.receive(notice, clock=self.tick).is_new
+
+    @precondition(lambda self: UnappliedMoney.objects.filter(state="open").exists())
+    @rule(
+        which=ANY, kind=st.sampled_from([Proposal.Action.CREDIT_UNAPPLIED, Proposal.Action.RETURN_UNAPPLIED])
+    )
+    def decide_about_unapplied_money(self, which: int, kind: Proposal.Action) -> None:
+        waiting = UnappliedMoney.objects.filter(state="open").order_by("id")
+        money = waiting[which % len(waiting)]
+        self.submit(lambda: staff_actions.unapplied_decision(money, kind, reason="Found its owner"))
+
+    # Payouts
+
+    @rule(amount=AMOUNTS, way=st.sampled_from([{}, {}, {"customer": LOST}]))
+    def pay_out(self, amount: int, way: dict[str, object]) -> None:
+        is_covered = self.expected.covers(amount, "NGN")
+        payout = start(orders.payout(amount=amount, **way), business=self.business, now=self.tick())
+        assert (payout.response_code == "20051") == (not is_covered)
+        assert payout.response_code != "20051" or payout.response_summary == "Payment failed"
+
+    @rule(which=ANY, part=st.sampled_from([None, None, 1, 300, 10_000_000]), currency=CURRENCY)
+    def return_a_payout(self, which: int, part: int | None, currency: str) -> None:
+        """The bank returns a payout: all of it, a part, too much, in another currency."""
+
+        def receive(payout: Transaction) -> None:
+            notice = ReturnNotice(
+                bank_reference=uuid4().hex,
+                payout_reference=str(payout.pk),
+                amount=part or payout.amount,
+                currency=currency,
+                reason="Account closed",
+            )
+            assert payout_returns.receive(notice, clock=self.tick).is_new
+            self.notices.append(notice)
+
+        self.attempt(which, receive)
+
+    @precondition(lambda self: self.notices)
+    @rule(which=ANY)
+    def repeat_a_return(self, which: int) -> None:
+        again = payout_returns.receive(self.notices[which % len(self.notices)], clock=self.tick)
+        assert not again.is_new
+
+    @rule(which=ANY)
+    def reverse(self, which: int) -> None:
+        self.attempt(
+            which, lambda one: self.submit(lambda: staff_actions.payout_reversal(one, reason="Returned"))
+        )
+
+    # Unknown outcomes and time
 
     @rule()
     def ask_again(self) -> None:
         for _ in requery.ask(requery.unanswered(), clock=self.tick):
             pass
 
-    @rule(which=ANY)
-    def reverse(self, which: int) -> None:
-        self.attempt(
-            which,
-            lambda pk: payout_returns.reverse(
-                transaction_id=pk, reason="Returned", actor=STAFF, now=self.tick()
-            ),
+    @precondition(lambda self: requery.unanswered())
+    @rule(which=ANY, succeeded=st.booleans())
+    def resolve_an_unknown(self, which: int, *, succeeded: bool) -> None:
+        unknown = sorted(requery.unanswered(), key=lambda one: one.pk)
+        subject = unknown[which % len(unknown)]
+        self.submit(
+            lambda: staff_actions.resolution(
+                subject, succeeded=succeeded, reason="Bank confirmed", evidence="Statement, line 7"
+            )
         )
+
+    @rule(wait=WAITS)
+    def let_time_pass(self, wait: timedelta) -> None:
+        self.clock += wait
+        for _ in expiry.expire(expiry.overdue(now=self.tick()), clock=self.tick):
+            pass
+        for _ in expiry.expire_sessions(clock=self.tick):
+            pass
+
+    # Settlement
 
     @rule()
     def settle_the_day(self) -> None:
@@ -122,59 +268,107 @@ class Money(RuleBasedStateMachine):
 
     @precondition(lambda self: SettlementBatch.objects.exclude(state="released").exists())
     @rule(which=ANY, decision=st.sampled_from(["approve", "release", "release", "reject"]))
-    def decide(self, which: int, decision: str) -> None:
+    def decide_about_a_batch(self, which: int, decision: str) -> None:
         open_batches = SettlementBatch.objects.exclude(state="released").order_by("id")
-        try:
-            with database.atomic():
-                decide(open_batches[which % len(open_batches)], decision)
-        except InvalidState:
-            pass
+        batch = open_batches[which % len(open_batches)]
+        if decision == "reject":
+            self.refusable(
+                lambda: batch_decisions.reject(batch.pk, reason="Wrong", actor=STAFF, now=self.tick())
+            )
+        else:
+            kind = Proposal.Action(f"{decision}_batch")
+            self.submit(lambda: staff_actions.batch_decision(batch, kind, reason="Bank paid"))
 
-    @rule(amount=AMOUNTS)
-    def top_up(self, amount: int) -> None:
-        fill_wallet(self.business, amount)
+    # Staff
 
-    @rule(amount=AMOUNTS)
-    def receive_money_that_fits_nothing(self, amount: int) -> None:
-        told = Notice(
-            bank_reference=uuid4().hex,
-            account_number=self.closed.account_number,
-            amount=amount,
-            currency="NGN",
-            sender_name="Chidi Eze",
-            sender_account_number="0123456789",
-            sender_bank_code="058",
+    @rule(amount=AMOUNTS, currency=CURRENCY)
+    def top_up(self, amount: int, currency: str) -> None:
+        self.submit(
+            lambda: staff_actions.top_up(
+                business=self.business, currency=currency, amount=amount, cause=uuid4(), reason="Float"
+            )
         )
-        assert transfers.receive(told, clock=self.tick).transfer.is_unapplied
-        assert not transfers.receive(told, clock=self.tick).is_new
 
-    @precondition(lambda self: OPEN_MONEY.exists())
-    @rule(which=ANY, decide_so=st.sampled_from([unapplied.credit, unapplied.return_to_sender]))
-    def decide_about_money_that_fits_nothing(self, which: int, decide_so: Callable[..., object]) -> None:
-        waiting = OPEN_MONEY.order_by("id")
-        decide_so(waiting[which % len(waiting)].pk, reason="Found its owner", actor=STAFF, now=self.tick())
+    @rule(is_on=st.booleans())
+    def switch_four_eyes(self, *, is_on: bool) -> None:
+        self.settings.disable()
+        self.settings = override_settings(PAYOUT_REQUIRES_BALANCE=True, FOUR_EYES=is_on)
+        self.settings.enable()
 
-    def attempt(self, which: int, act) -> None:
-        """Do something to one of the transactions; a refusal must book nothing."""
-        every = Transaction.objects.filter(business=self.business).order_by("id").values_list("pk", flat=True)
-        if not every:
-            return
+    @precondition(lambda self: Proposal.objects.filter(state="open").exists())
+    @rule(which=ANY, is_second=st.sampled_from([True, True, False]))
+    def confirm(self, which: int, *, is_second: bool) -> None:
+        waiting = Proposal.objects.filter(state="open").order_by("id")
+        proposal = waiting[which % len(waiting)]
+        user = self.second if is_second else self.first
+        confirmed = self.refusable(
+            lambda: proposals.confirm(proposal.pk, user=user, actor=STAFF, now=self.tick())
+        )
+        assert is_second or not confirmed
+        if confirmed and proposal.action == Proposal.Action.TOP_UP:
+            self.expected.topped_up[proposal.currency] += proposal.amount
+
+    @precondition(lambda self: Proposal.objects.filter(state="open").exists())
+    @rule(which=ANY)
+    def decline(self, which: int) -> None:
+        waiting = Proposal.objects.filter(state="open").order_by("id")
+        proposal = waiting[which % len(waiting)]
+        self.refusable(
+            lambda: proposals.decline(proposal.pk, user=self.first, reason="No", actor=STAFF, now=self.tick())
+        )
+
+    def submit(self, make: Callable[[], StaffAction]) -> None:
+        """Submit an action of the first person: it is performed or, with FOUR_EYES, proposed."""
+        made: list[StaffAction] = []
+
+        def act() -> Proposal | None:
+            made.append(make())
+            return proposals.submit(made[0], user=self.first, actor=STAFF, now=self.tick())
+
         before = Posting.objects.count()
-        try:
-            act(every[which % len(every)])
-        except REFUSALS:
+        is_done = self.refusable(act)
+        if django_settings.FOUR_EYES:
             assert Posting.objects.count() == before
+        elif is_done and made[0].kind == Proposal.Action.TOP_UP:
+            self.expected.topped_up[made[0].currency] += made[0].amount
+
+    def attempt(self, which: int, act: Callable[[Transaction], object]) -> None:
+        """Do something to one of the business's transactions."""
+        every = Transaction.objects.filter(business=self.business).select_related("business", "session")
+        every = every.order_by("id")
+        if every:
+            chosen = every[which % len(every)]
+            self.refusable(lambda: act(chosen))
+
+    def refusable(self, act: Callable[[], object]) -> bool:
+        """Act; return whether it wasn't refused. A refusal must leave everything as it was."""
+        before = everything()
+        try:
+            act()
+        except REFUSALS:
+            assert everything() == before
+            return False
+        return True
+
+    # What must hold after each step
 
     @invariant()
-    def every_entry_sums_to_zero_and_every_wallet_to_its_postings(self) -> None:
+    def every_balance_is_the_one_that_was_counted(self) -> None:
+        for expected in (self.expected, ExpectedBalances(self.other)):
+            for held in balances(expected.business):
+                counted = expected.wallet(held.currency), expected.pending(held.currency)
+                assert (held.currency, held.available, held.pending) == (held.currency, *counted)
+
+    @invariant()
+    def every_entry_sums_to_zero_and_every_account_to_its_postings(self) -> None:
         entries: Counter[int] = Counter()
-        accounts: Counter[int] = Counter()
-        for posting in Posting.objects.order_by("id"):
+        sums: Counter[int] = Counter()
+        for posting in Posting.objects.all():
             entries[posting.entry_id] += posting.amount
-            accounts[posting.account_id] += posting.amount
+            sums[posting.account_id] += posting.amount
         assert not any(entries.values())
         for account in Account.objects.all():
-            assert account.balance == accounts[account.pk]
+            assert account.balance == sums[account.pk]
 
     @invariant()
     def no_wallet_is_overdrawn(self) -> None:
@@ -182,7 +376,7 @@ class Money(RuleBasedStateMachine):
 
     @invariant()
     def no_more_is_paid_out_than_was_credited(self) -> None:
-        for currency in ("NGN", "USD"):
+        for currency in CURRENCIES:
             wallet = Posting.objects.filter(
                 account__business=self.business, account__kind=Kind.WALLET, account__currency=currency
             )
@@ -192,8 +386,35 @@ class Money(RuleBasedStateMachine):
             assert paid_out <= credited
 
     @invariant()
+    def final_states_stay(self) -> None:
+        for kind, rows in FINAL.items():
+            for pk, *state in rows():
+                assert self.final.setdefault((kind, pk), state) == state
+
+    @invariant()
     def every_rule_of_check_ledger_holds(self) -> None:
         assert [(one.invariant.name, one.broken) for one in check(INVARIANTS) if not one.holds] == []
+
+
+FINAL: dict[str, Callable[[], Iterable[tuple[object, ...]]]] = {
+    "transaction": lambda: Transaction.objects.exclude(status="pending").values_list(
+        "pk", "status", "response_code", "response_summary", "amount_captured", "fee", "finished_at"
+    ),
+    "operation": lambda: CardOperation.objects.exclude(status="pending").values_list(
+        "pk", "status", "amount", "finished_at"
+    ),
+    "unapplied money": lambda: UnappliedMoney.objects.exclude(state="open").values_list(
+        "pk", "state", "amount", "decided_at"
+    ),
+    "proposal": lambda: Proposal.objects.exclude(state="open").values_list("pk", "state", "decided_by"),
+    "return": lambda: PayoutReturn.objects.values_list("pk", "applied", "amount", "currency"),
+}
+
+
+def everything() -> list[object]:
+    """Return every row that a refused action must leave alone."""
+    kept = (Transaction, CardOperation, PayoutReturn, SettlementBatch, UnappliedMoney, Session, Posting)
+    return [row for model in kept for row in model.objects.order_by("pk").values_list()]
 
 
 @pytest.mark.long
@@ -203,7 +424,7 @@ class TestMoney:
         run_state_machine_as_test(
             Money,
             settings=settings(
-                max_examples=20,
+                max_examples=EXAMPLES,
                 stateful_step_count=25,
                 deadline=None,
                 database=None,

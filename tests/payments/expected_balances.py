@@ -1,0 +1,120 @@
+"""What wallets and pending balances must hold, counted from payments, payouts and batches, without the ledger.
+
+Prices are written down here again, in exact fractions, so that a wrong fee is a difference too.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from merchants.models import Business
+from payments.models import (
+    CardOperation,
+    PayoutReturn,
+    SettlementBatch,
+    SettlementItem,
+    Transaction,
+    TransactionQuerySet,
+)
+from virtual_accounts.models import UnappliedMoney
+
+Amounts = Counter[str]  # minor units by currency
+
+PERCENT = {"card": Fraction("3.9"), "virtual_account": Fraction(1), "payout": Fraction(1)}
+
+
+def expected_fee(flow: str, currency: str, amount: int) -> int:
+    """Return the default price of the contract.
+
+    >>> expected_fee("card", "NGN", 250_000), expected_fee("card", "JPY", 50), expected_fee("payout", "NGN", 1)
+    (13750, 2, 1000)
+    """
+    if currency != "NGN":
+        return rounded_half_up(amount * PERCENT[flow] / 100)
+    if flow == "card":
+        fixed = 10_000 if amount >= 250_000 else 0
+        return min(rounded_half_up(Fraction(amount * 15, 1000)) + fixed, 200_000, amount)
+    if flow == "virtual_account":
+        return min(rounded_half_up(Fraction(amount, 100)), 30_000)
+    return 1_000 if amount <= 500_000 else 2_500 if amount <= 5_000_000 else 5_000
+
+
+def rounded_half_up(exact: Fraction) -> int:
+    whole, rest = divmod(exact, 1)
+    return int(whole) + (rest >= Fraction(1, 2))
+
+
+@dataclass
+class ExpectedBalances:
+    """The balances of one business. Top-ups leave no row but the ledger's, so the test reports them."""
+
+    business: Business
+    topped_up: Amounts = field(default_factory=Counter)
+
+    def wallet(self, currency: str) -> int:
+        payouts = self._transactions("payout", currency)
+        decided = UnappliedMoney.objects.filter(business=self.business, currency=currency)
+        returns = PayoutReturn.objects.filter(transaction__in=payouts, applied="reversed")
+        return (
+            self.topped_up[currency]
+            + sum(self._released_nets(currency))
+            + sum(money.amount for money in decided.exclude(state="open"))
+            - sum(taken_for(payout) for payout in payouts)
+            + sum(one.amount for one in returns)
+        )
+
+    def pending(self, currency: str) -> int:
+        payments = self._transactions("payment", currency).filter(status="success")
+        done = CardOperation.objects.filter(transaction__in=payments, kind="refund", status="success")
+        return (
+            sum(earned(payment) for payment in payments)
+            - sum(refund.amount for refund in done)
+            - sum(self._released_nets(currency))
+        )
+
+    def covers(self, amount: int, currency: str) -> bool:
+        """Return whether a payout of `amount` is covered: by the wallet, less what is owed for refunds."""
+        needed = amount + expected_fee("payout", currency, amount)
+        return self.wallet(currency) + min(self.pending(currency), 0) >= needed
+
+    def _transactions(self, request_type: str, currency: str) -> TransactionQuerySet:
+        return Transaction.objects.filter(
+            business=self.business, request_type=request_type, currency=currency
+        )
+
+    def _released_nets(self, currency: str) -> list[int]:
+        """Return what each released batch has paid.
+
+        A batch whose refunds exceed its payments pays nothing; the rest is taken from a later batch.
+        """
+        nets = []
+        owed: dict[object, int] = {}
+        # A batch is made after those whose debts it brings forward.
+        batches = SettlementBatch.objects.filter(business=self.business, currency=currency).order_by("id")
+        for batch in batches.exclude(state="rejected"):
+            left = sum(item_net(item) for item in batch.items.select_related("transaction", "operation"))
+            left -= sum(owed[one] for one in batch.brought.values_list("pk", flat=True))
+            owed[batch.pk] = max(-left, 0)
+            if batch.state == "released":
+                nets.append(max(left, 0))
+        return nets
+
+
+def gross(payment: Transaction) -> int:
+    return payment.amount_captured if payment.method == "card" else payment.amount
+
+
+def earned(payment: Transaction) -> int:
+    return gross(payment) - expected_fee(payment.method, payment.currency, gross(payment))
+
+
+def taken_for(payout: Transaction) -> int:
+    """Return what a payout has taken from the wallet: amount and fee, nothing once it has failed."""
+    if payout.status == "failed":
+        return 0
+    is_return = payout.reference.startswith("return_")
+    return payout.amount + (0 if is_return else expected_fee("payout", payout.currency, payout.amount))
+
+
+def item_net(item: SettlementItem) -> int:
+    return -item.operation.amount if item.operation is not None else earned(item.transaction)
