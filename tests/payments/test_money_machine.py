@@ -418,6 +418,7 @@ def everything() -> list[object]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(max(300, 30 * EXAMPLES))
 @pytest.mark.django_db
 class TestMoney:
     def test_adds_up_whatever_happens_in_whatever_order(self):

@@ -1,0 +1,444 @@
+"""The order of row locks (`merchants.locks`): no two database transactions can wait for each other.
+
+LOCK_ORDER_SECONDS=60 runs the long variant of the mixed traffic.
+"""
+
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import connection, connections
+from django.utils import timezone
+
+from ledger.invariants import check
+from ledger.models import Account, Entry
+from merchants import clock
+from merchants.errors import Problem
+from merchants.models import Business
+from payments.invariants import INVARIANTS
+from payments.models import AlreadyMoved, CardOperation, Proposal, SettlementBatch, Transaction
+from payments.outcomes import COMPLETED, DO_NOT_HONOUR
+from payments.rails.protocol import RailAnswer
+from payments.services import (
+    batch_decisions,
+    cancellations,
+    captures,
+    deactivation,
+    expiry,
+    finishing,
+    payout_returns,
+    proposals,
+    refunds,
+    requery,
+    staff_actions,
+    transfers,
+    unapplied,
+)
+from payments.services.finishing import Cause
+from payments.services.payout_returns import ReturnNotice
+from payments.services.transfers import Notice
+from tests import orders
+from tests.factories import BusinessFactory, UserFactory
+from tests.settling import STAFF, decide, settle
+from tests.transactions import captured_payment, start
+from tests.wallets import fill_wallet
+from tests.webhooks.rows import make_endpoint
+from virtual_accounts.models import Session, UnappliedMoney, VirtualAccount
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts
+from webhooks import services as webhooks
+
+SECONDS = float(os.environ.get("LOCK_ORDER_SECONDS", "5"))
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.long,
+    pytest.mark.timeout(300 + 2 * SECONDS),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one lock and one writer"),
+]
+
+LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
+
+
+def take_a_payment(business: Business, **changes: Any) -> Transaction:
+    return captured_payment(business=business, now=timezone.now(), **changes)
+
+
+def pay_out(business: Business, **changes: Any) -> Transaction:
+    return start(orders.payout(**changes), business=business, now=timezone.now())
+
+
+def refund(payment: Transaction, amount: int = 100) -> object:
+    request = {"reference": orders.new_reference("rf"), "amount": amount}
+    return refunds.refund(transaction=payment, request=request, now=timezone.now())
+
+
+def answer(transaction: Transaction, outcome: Any) -> object:
+    given = RailAnswer(outcome=outcome)
+    return finishing.apply_answer(transaction, given, cause=Cause.RAIL, now=timezone.now())
+
+
+def static_account(business: Business, *, is_open: bool) -> VirtualAccount:
+    request = read_account(orders.static_account(), business=business)
+    account = accounts.create(business=business, request=request, now=timezone.now()).resource
+    if not is_open:
+        deactivation.deactivate(account.pk, now=timezone.now())
+    return account
+
+
+def arrive(account: VirtualAccount, amount: int = 100) -> UnappliedMoney | None:
+    notice = Notice(
+        bank_reference=uuid4().hex,
+        account_number=account.account_number,
+        amount=amount,
+        sender_name="Chidi Eze",
+        sender_account_number="0123456789",
+        sender_bank_code="058",
+    )
+    receipt = transfers.receive(notice)
+    return UnappliedMoney.objects.filter(transfer=receipt.transfer).first()
+
+
+def give_back(payout: Transaction, amount: int) -> object:
+    notice = ReturnNotice(
+        bank_reference=uuid4().hex,
+        payout_reference=str(payout.pk),
+        amount=amount,
+        currency=payout.currency,
+    )
+    return payout_returns.receive(notice)
+
+
+BECAUSE = {"reason": "Test", "actor": STAFF}
+
+
+def unapplied_money(business: Business) -> UnappliedMoney:
+    money = arrive(static_account(business, is_open=False))
+    assert money is not None
+    return money
+
+
+def approved_batch(business: Business) -> SettlementBatch:
+    take_a_payment(business)
+    return decide(*settle(), "approve")
+
+
+# Each prepares what an action needs, and returns the action. Every kind of ledger entry is among them.
+ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
+    "card payment": lambda business: partial(take_a_payment, business),
+    "refund": lambda business: partial(refund, take_a_payment(business)),
+    "transfer payment": lambda business: partial(arrive, static_account(business, is_open=True)),
+    "unapplied transfer": lambda business: partial(arrive, static_account(business, is_open=False)),
+    "credit": lambda business: partial(
+        unapplied.credit, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
+    ),
+    "return to sender": lambda business: partial(
+        unapplied.return_to_sender, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
+    ),
+    "payout": lambda business: partial(pay_out, business),
+    "payout sent": lambda business: partial(answer, pay_out(business, customer=LOST), COMPLETED),
+    "payout refused": lambda business: partial(answer, pay_out(business, customer=LOST), DO_NOT_HONOUR),
+    "payout returned": lambda business: partial(give_back, pay_out(business), 300),
+    "pending payout returned": lambda business: partial(give_back, pay_out(business, customer=LOST), 250_000),
+    "release": lambda business: partial(
+        batch_decisions.release, approved_batch(business).pk, actor=STAFF, now=timezone.now()
+    ),
+    "top-up": lambda business: partial(fill_wallet, business, 100),
+}
+
+
+@contextmanager
+def other_connection() -> Iterator[psycopg.Connection]:
+    """Yield a connection that isn't Django's, so that a test can hold locks while actions wait for them."""
+    named = ("dbname", "user", "password", "host", "port")
+    where = {name: value for name, value in connection.get_connection_params().items() if name in named}
+    with psycopg.connect(**where) as other:
+        yield other
+        other.rollback()
+
+
+def in_thread(pool: ThreadPoolExecutor, action: Callable[[], object]) -> Future[object]:
+    def run() -> object:
+        try:
+            return action()
+        finally:
+            connections.close_all()
+
+    return pool.submit(run)
+
+
+def waits(running: Future[object]) -> bool:
+    """Wait until an action is done or waits for a lock; return whether it waits."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
+    with connection.cursor() as cursor:
+        while not running.done():
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return True
+            time.sleep(0.005)
+    return False
+
+
+def is_free(other: psycopg.Connection, account: Account) -> bool:
+    try:
+        with other.transaction():  # a savepoint: what is held already stays held
+            other.execute("SELECT 1 FROM ledger_account WHERE id = %s FOR UPDATE NOWAIT", [account.pk])
+            raise psycopg.Rollback
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True
+
+
+@pytest.fixture
+def business(settings: Any) -> Business:
+    settings.PAYOUT_REQUIRES_BALANCE = True
+    business = BusinessFactory()
+    fill_wallet(business, 10**9)
+    return business
+
+
+class TestLedgerAccounts:
+    """Fault 9 of the first review: a return to sender held `unapplied` while it waited for `payouts_in_flight`.
+
+    A transfer that held `bank_clearing` waited for it, and a payout's answer that held `payouts_in_flight`
+    waited for the transfer.
+    """
+
+    @pytest.mark.parametrize("name", ACTIONS)
+    def test_are_locked_in_ascending_order(self, business, name):
+        waited_for = []
+        with ThreadPoolExecutor(1) as pool, other_connection() as other:
+            kept = list(Account.objects.filter(business=business, currency="NGN").order_by("pk"))
+            for place, account in enumerate(kept):
+                action = ACTIONS[name](business)
+                other.execute("SELECT 1 FROM ledger_account WHERE id = %s FOR UPDATE", [account.pk])
+                running = in_thread(pool, action)
+                if waits(running):
+                    waited_for.append(str(account.kind))
+                    held = [str(one.kind) for one in kept[place + 1 :] if not is_free(other, one)]
+                    assert held == [], f"{name} waits for {account.kind} and holds {held}"
+                other.rollback()
+                running.result(timeout=30)
+
+        assert len(waited_for) >= 2  # an entry moves two accounts or more
+
+    def test_of_every_kind_of_entry_are_tried(self, business):
+        for make in ACTIONS.values():
+            make(business)()
+
+        assert_ledger_holds()
+        booked = set(Entry.objects.filter(business=business).values_list("kind", flat=True))
+        assert booked == set(Entry.Kind.values)
+
+
+def assert_ledger_holds() -> None:
+    assert {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds} == {}
+
+
+def any_of(rows: Any) -> Any:
+    found = rows.order_by("?").first()
+    if found is None:
+        raise NothingThere
+    return found
+
+
+class NothingThere(Exception):
+    """No row is in the state that an action needs."""
+
+
+@dataclass
+class Traffic:
+    """Actions of merchants, payers, the bank, staff and schedules on the same few rows, at random."""
+
+    businesses: list[Business]
+    static: list[VirtualAccount]
+    closed: list[VirtualAccount]
+    dynamic: list[VirtualAccount]
+    first: Any
+    second: Any
+    done: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    errors: list[BaseException] = field(default_factory=list)
+
+    def run(self, seed: int, until: float) -> None:
+        """Act until a moment of the monotonic clock; keep every error that isn't a refusal."""
+        chance = random.Random(seed)
+        names = sorted(name for name in dir(self) if name.startswith("do_"))
+        while time.monotonic() < until:
+            name = chance.choice(names)
+            try:
+                getattr(self, name)(chance)
+                self.done[name] += 1
+            except (Problem, AlreadyMoved, NothingThere):
+                self.refused[name] += 1
+            except Exception as error:
+                self.errors.append(error)
+
+    def do_card_payment(self, chance: random.Random) -> None:
+        way = chance.choice([{}, {}, {"capture": False}, {"amount": 20_098}])
+        take_a_payment(chance.choice(self.businesses), **way)
+
+    def do_capture(self, chance: random.Random) -> None:
+        payment = any_of(Transaction.objects.filter(awaiting="capture"))
+        act = chance.choice([partial(captures.capture, amount=None), captures.void])
+        act(transaction_id=payment.pk, now=timezone.now())
+
+    def do_refund(self, chance: random.Random) -> None:
+        paid = Transaction.objects.select_related("business").filter(method="card", status="success")
+        refund(any_of(paid), chance.choice([100, 700, 10_098]))
+
+    def do_ask_for_a_transfer(self, chance: random.Random) -> None:
+        account = chance.choice([*self.dynamic, *self.static])
+        order = orders.transfer_payment(str(account.pk), amount=700)
+        start(order, business=account.business, now=timezone.now())
+
+    def do_transfer(self, chance: random.Random) -> None:
+        arrive(chance.choice([*self.static, *self.closed]), chance.choice([100, 700]))
+
+    def do_transfer_into_a_session(self, chance: random.Random) -> None:
+        session = any_of(Session.objects.select_related("account").filter(status="pending"))
+        notice = Notice(
+            bank_reference=uuid4().hex,
+            account_number=session.number_id,
+            amount=chance.choice([700, 701]),
+            sender_name="Chidi Eze",
+        )
+        transfers.receive(notice)
+
+    def do_cancel(self, chance: random.Random) -> None:
+        cancellations.cancel(transaction_id=any_of(Transaction.objects.filter(awaiting="transfer")).pk)
+
+    def do_pay_out(self, chance: random.Random) -> None:
+        way = chance.choice([{}, {"customer": LOST}, {"amount": 20_051}, {"amount": 10**11}])
+        pay_out(chance.choice(self.businesses), **{"amount": 5_000} | way)
+
+    def do_return_a_payout(self, chance: random.Random) -> None:
+        give_back(any_of(Transaction.objects.filter(request_type="payout")), chance.choice([100, 5_000]))
+
+    def do_requery(self, chance: random.Random) -> None:
+        for _ in requery.ask(requery.unanswered()[:3]):
+            pass
+
+    def do_expire(self, chance: random.Random) -> None:
+        payment = any_of(Transaction.objects.filter(awaiting__in=["capture", "transfer"]))
+        expiry.expire_now(payment.pk, now=clock.now())
+
+    def do_settle(self, chance: random.Random) -> None:
+        settle()
+
+    def do_decide_about_a_batch(self, chance: random.Random) -> None:
+        batch = any_of(SettlementBatch.objects.exclude(state__in=["released", "rejected"]))
+        if chance.random() < 0.1:
+            batch_decisions.reject(batch.pk, now=timezone.now(), **BECAUSE)
+            return
+        decide_on = batch_decisions.approve if batch.state == "pending" else batch_decisions.release
+        decide_on(batch.pk, now=timezone.now(), **BECAUSE)
+
+    def do_decide_about_unapplied_money(self, chance: random.Random) -> None:
+        money = any_of(UnappliedMoney.objects.filter(state="open"))
+        decide_on = chance.choice([unapplied.credit, unapplied.return_to_sender])
+        decide_on(money.pk, now=timezone.now(), **BECAUSE)
+
+    def do_propose(self, chance: random.Random) -> None:
+        proposals.submit(self._action(chance), user=self.first, actor=STAFF, now=timezone.now())
+
+    def do_confirm(self, chance: random.Random) -> None:
+        proposal = any_of(Proposal.objects.filter(state="open"))
+        proposals.confirm(proposal.pk, user=self.second, actor=STAFF, now=timezone.now())
+
+    def do_configure_a_webhook(self, chance: random.Random) -> None:
+        webhooks.configure(
+            business=chance.choice(self.businesses),
+            url="http://127.0.0.1:9/hook",
+            subscribed_events=chance.choice([["payment"], ["payment", "payout"]]),
+            enabled=chance.random() < 0.5,
+            actor=STAFF,
+            now=timezone.now(),
+        )
+
+    def do_close_or_open_an_account(self, chance: random.Random) -> None:
+        account = chance.choice(self.static)
+        deactivation.deactivate(account.pk, now=timezone.now())
+        deactivation.activate(account.pk)
+
+    def _action(self, chance: random.Random) -> staff_actions.StaffAction:
+        kind = chance.choice(["top-up", "batch", "unapplied", "reversal", "transaction", "operation"])
+        if kind == "top-up":
+            business = chance.choice(self.businesses)
+            return staff_actions.top_up(
+                business=business, currency="NGN", amount=100, cause=uuid4(), reason="Test"
+            )
+        if kind == "batch":
+            batch = any_of(SettlementBatch.objects.filter(state="approved").select_related("business"))
+            return staff_actions.batch_decision(batch, Proposal.Action.RELEASE_BATCH, reason="Test")
+        if kind == "unapplied":
+            money = any_of(UnappliedMoney.objects.filter(state="open").select_related("business"))
+            action = chance.choice([Proposal.Action.CREDIT_UNAPPLIED, Proposal.Action.RETURN_UNAPPLIED])
+            return staff_actions.unapplied_decision(money, action, reason="Test")
+        if kind == "reversal":
+            payouts = Transaction.objects.filter(request_type="payout", status="success")
+            return staff_actions.payout_reversal(any_of(payouts.select_related("business")), reason="Test")
+        if kind == "transaction":
+            unknown = Transaction.objects.filter(awaiting="rail").select_related("business")
+        else:
+            unknown = CardOperation.objects.filter(status="pending").select_related("transaction__business")
+        return staff_actions.resolution(
+            any_of(unknown), succeeded=chance.random() < 0.5, reason="Test", evidence="Test"
+        )
+
+
+class TestMixedTraffic:
+    def test_has_no_deadlock_and_leaves_a_clean_ledger(self, settings):
+        settings.PAYOUT_REQUIRES_BALANCE = settings.FOUR_EYES = True
+        traffic = new_traffic()
+        before = deadlocks()
+        until = time.monotonic() + SECONDS
+
+        with ThreadPoolExecutor(8) as pool:
+            for running in [in_thread(pool, partial(traffic.run, seed, until)) for seed in range(8)]:
+                running.result()
+
+        print(f"{traffic.done.total()} actions, {traffic.refused.total()} refused")
+        assert [repr(error.__cause__ or error) for error in traffic.errors] == []
+        assert deadlocks() == before
+        assert len(traffic.done) >= 15
+        assert_ledger_holds()
+
+
+def new_traffic() -> Traffic:
+    businesses = [BusinessFactory(), BusinessFactory()]
+    for business in businesses:
+        fill_wallet(business, 10**6)
+        make_endpoint(business=business)
+    return Traffic(
+        businesses=businesses,
+        static=[static_account(business, is_open=True) for business in businesses],
+        closed=[static_account(business, is_open=False) for business in businesses],
+        dynamic=[dynamic_account(business) for business in businesses],
+        first=UserFactory(is_staff=True),
+        second=UserFactory(is_staff=True),
+    )
+
+
+def dynamic_account(business: Business) -> VirtualAccount:
+    request = read_account(orders.dynamic_account(), business=business)
+    return accounts.create(business=business, request=request, now=timezone.now()).resource
+
+
+def deadlocks() -> int:
+    """Return how many deadlocks PostgreSQL has counted in this database. Backends report when they end."""
+    connection.close()
+    time.sleep(1.1)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
