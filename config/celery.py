@@ -18,8 +18,13 @@ app.autodiscover_tasks()
 app.steps["worker"].add("webhooks.worker:Sweep")  # by name: it needs the models, which are not loaded yet
 app.conf.beat_schedule = {
     "say that we live": {"task": "config.heartbeat", "schedule": 5.0, "options": {"expires": 5}},
-    "expire what is due": {"task": "payments.expire_due", "schedule": 1.0},
-    "ask about unknown outcomes": {"task": "payments.requery_due", "schedule": 1.0},
+    # Those of every second expire: a worker that was busy or stopped needs to run each once, not to catch up.
+    "expire what is due": {"task": "payments.expire_due", "schedule": 1.0, "options": {"expires": 5}},
+    "ask about unknown outcomes": {
+        "task": "payments.requery_due",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
     "count days that are over": {"task": "payments.roll_up_days", "schedule": 300.0},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},

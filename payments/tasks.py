@@ -1,5 +1,7 @@
 """Scheduled work of the payments app. Each looks into the database for what is due."""
 
+import threading
+
 from celery import shared_task
 
 from merchants import clock
@@ -14,10 +16,19 @@ def expire_due() -> None:
         pass
 
 
+# A run takes a second where rails are slow. One at a time leaves a process's other threads to other tasks.
+_requery_run = threading.Lock()
+
+
 @shared_task(name="payments.requery_due")
 def requery_due() -> None:
-    for _ in requery.requery_due():
-        pass
+    if not _requery_run.acquire(blocking=False):
+        return
+    try:
+        for _ in requery.requery_due():
+            pass
+    finally:
+        _requery_run.release()
 
 
 @shared_task(name="payments.roll_up_days")

@@ -1,7 +1,7 @@
 """Leases of questions to the rails: what one process asks about, no other asks about at the same time.
 
 The request that sends an order holds the first lease, until the first re-query is due. A process that is killed
-leaves its leases to their end. Time is the database's. Decision 0050.
+leaves its leases to their end. Time is the database's. Decision 0049.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def lease(
     limit: int,
     at: datetime,
     due_at: datetime | None = None,
+    created_from: datetime | None = None,
     among: Iterable[UUID] | None = None,
 ) -> list[Unanswered]:
     """Lease up to so many questions of a lane, longest due first; skip what others work on.
@@ -93,6 +94,8 @@ def lease(
     With `among`, only these. The caller asks at once: a lease lasts for one question.
     """
     chosen = _chosen(due_at=due_at, unleased_at=at)
+    if created_from is not None:
+        chosen &= Q(created_at__gte=created_from)
     if among is not None:
         chosen &= Q(pk__in=list(among))
     found: list[Unanswered] = []

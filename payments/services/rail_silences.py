@@ -1,7 +1,8 @@
-"""Rails that stopped answering: one question a minute finds out when they are back.
+"""Rails that stopped answering: one early question at a time finds out when they are back.
 
 Questions about one transaction are asked at growing intervals. After an outage most would wait for minutes or
-hours. So the first answer after a silence makes them due at once.
+hours. So the first answer after a silence makes them due at once. What was unknown for hours before the silence
+keeps its intervals: it was asked while the rail answered, so the outage isn't its reason. Decision 0049.
 """
 
 from datetime import datetime, timedelta
@@ -15,24 +16,34 @@ from payments.models import RailSilence
 from payments.services.query_leases import Lane
 
 PROBE_INTERVAL = timedelta(minutes=1)
+LONGEST_PROBE_INTERVAL = timedelta(hours=1)
+PROBES = 10  # an interval is the silence's age divided by this, between the two above
+# What is older than this when a silence begins is not asked early.
+BEFORE_SILENCE = timedelta(hours=6)
 # A single lost answer is no outage: questions are not brought forward after it.
 SHORTEST_OUTAGE = timedelta(seconds=20)
 AT_ONCE = 20_000  # rows of one table brought forward; the others keep their intervals
 
 
-def silent_lanes() -> set[str]:
-    """Return the names of the lanes that did not answer the last time."""
-    return set(RailSilence.objects.values_list("lane", flat=True))
+def silences() -> list[RailSilence]:
+    """Return the lanes that did not answer the last time."""
+    return list(RailSilence.objects.order_by("lane"))
 
 
 def note_silence(lane: Lane, *, now: datetime) -> None:
     insert_if_absent(RailSilence(lane=str(lane), since=now, probed_at=now))
 
 
-def may_probe(lane: Lane, *, now: datetime) -> bool:
+def may_probe(silence: RailSilence, *, now: datetime) -> bool:
     """Return whether this process is the one to ask a question early; each time, one process is."""
-    last = RailSilence.objects.filter(lane=str(lane), probed_at__lte=now - PROBE_INTERVAL)
+    interval = min(max((now - silence.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
+    last = RailSilence.objects.filter(lane=silence.lane, probed_at__lte=now - interval)
     return last.update(probed_at=now) > 0
+
+
+def asked_early_from(silence: RailSilence) -> datetime:
+    """Return the moment of creation from which unknown outcomes may be asked about before they are due."""
+    return silence.since - BEFORE_SILENCE
 
 
 @database.atomic
@@ -44,7 +55,11 @@ def end_silence(lane: Lane, *, now: datetime) -> int:
     silence.delete()
     if now - silence.since < SHORTEST_OUTAGE:
         return 0
-    return sum(_bring_forward(questions, now=now) for questions in (lane.transactions, lane.operations))
+    created_from = asked_early_from(silence)
+    found = [
+        questions.filter(created_at__gte=created_from) for questions in (lane.transactions, lane.operations)
+    ]
+    return sum(_bring_forward(questions, now=now) for questions in found)
 
 
 def _bring_forward(questions: QuerySet[Any], *, now: datetime) -> int:

@@ -1,7 +1,7 @@
 """Unknown outcomes: ask the rail again, at growing intervals, until it gives a definite answer.
 
 A run leases what is due, asks the rails at the same time, a few questions per rail, and applies each answer as it
-comes. A rail that hangs delays its own questions only, and no run waits for it: see decision 0050.
+comes. A rail that hangs delays its own questions only, and no run waits for it: see decision 0049.
 """
 
 import time
@@ -67,10 +67,15 @@ class Asked:
 def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
     """Ask about what is due, until nothing is or the run's time is over."""
     now = clock()
-    silent = rail_silences.silent_lanes()
-    early = [lane for lane in _lanes_named(silent) if rail_silences.may_probe(lane, now=now)]
+    silences = rail_silences.silences()
+    early = {
+        _lane_named(silence.lane): rail_silences.asked_early_from(silence)
+        for silence in silences
+        if rail_silences.may_probe(silence, now=now)
+    }
     source = _DueQuestions(early=early, clock=clock)
     lanes = [*query_leases.lanes_due(at=now), *early]
+    silent = {silence.lane for silence in silences}
     yield from _Run(source.take, lanes, clock=clock, silent=silent).run(until=time.monotonic() + RUN_TIME)
 
 
@@ -85,7 +90,7 @@ def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> I
             leased += query_leases.lease(lane, limit=limit, at=clock(), among=keys)
         return leased
 
-    yield from _Run(take, list(waiting), clock=clock, silent=rail_silences.silent_lanes()).run()
+    yield from _Run(take, list(waiting), clock=clock, silent=_silent_lanes()).run()
 
 
 def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
@@ -96,22 +101,22 @@ def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Itera
         taken, waiting[lane] = waiting[lane][:limit], waiting[lane][limit:]
         return taken
 
-    yield from _Run(take, list(waiting), clock=clock, silent=rail_silences.silent_lanes()).run()
+    yield from _Run(take, list(waiting), clock=clock, silent=_silent_lanes()).run()
 
 
 class _DueQuestions:
     """Leases of what is due; of a lane that is to be probed, one question that is not."""
 
-    def __init__(self, *, early: list[Lane], clock: Clock) -> None:
-        self._early = set(early)
+    def __init__(self, *, early: dict[Lane, datetime], clock: Clock) -> None:
+        self._early = early  # the moment of creation from which a lane's questions may be asked early
         self._clock = clock
 
     def take(self, lane: Lane, limit: int) -> list[Unanswered]:
         now = self._clock()
         leased = query_leases.lease(lane, limit=limit, at=now, due_at=now)
-        if not leased and lane in self._early:
-            leased = query_leases.lease(lane, limit=1, at=now)
-        self._early.discard(lane)
+        created_from = self._early.pop(lane, None)
+        if not leased and created_from is not None:
+            leased = query_leases.lease(lane, limit=1, at=now, created_from=created_from)
         return leased
 
 
@@ -338,8 +343,12 @@ def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:
     return lanes
 
 
-def _lanes_named(names: Iterable[str]) -> list[Lane]:
-    return [Lane(*name.split(":", 1)) for name in sorted(names)]
+def _silent_lanes() -> set[str]:
+    return {silence.lane for silence in rail_silences.silences()}
+
+
+def _lane_named(name: str) -> Lane:
+    return Lane(*name.split(":", 1))
 
 
 def _seconds_to(moment: float) -> float | None:

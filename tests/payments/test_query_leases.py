@@ -3,6 +3,7 @@
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from django.db import connection
@@ -61,6 +62,22 @@ def due_card_payment(business):
     return payment
 
 
+def run():
+    """Run re-query as one of several processes does, each of which has one run at a time."""
+    for _ in requery.requery_due():
+        pass
+
+
+def _in_thread(call):
+    def called():
+        try:
+            call()
+        finally:
+            connection.close()
+
+    return called
+
+
 def status_of(transaction):
     return Transaction.objects.get(pk=transaction.pk).status
 
@@ -74,7 +91,7 @@ class TestHangingBank:
         due_payouts(business, 3)
 
         with racers(4) as threads:
-            runs = threads.race(*[requery_due] * 4)
+            runs = threads.race(*[run] * 4)
 
         assert runs == [None] * 4
         assert len(bank.questions) == len(set(bank.questions)) == 3
@@ -97,6 +114,22 @@ class TestHangingBank:
         assert not bank.may_answer.is_set()
         assert status_of(payment) == "success"
         assert {status_of(payout) for payout in payouts} == {"pending"}
+
+    def test_occupies_one_thread_of_a_worker(self, business, bank, monkeypatch):
+        """The embedded service has one worker: what re-query left no thread for would wait."""
+        monkeypatch.setattr(requery, "RUN_TIME", 5)
+        due_payouts(business, 1)
+        first = threading.Thread(target=_in_thread(requery_due))
+        first.start()
+        eventually(lambda: bank.asking)
+        due_payouts(business, 1)
+
+        requery_due()
+
+        assert len(bank.questions) == 1
+        assert first.is_alive()
+        bank.may_answer.set()
+        first.join(10)
 
     def test_has_its_late_answers_applied(self, business, bank):
         payouts = due_payouts(business, rail_calls.PLACES)
@@ -264,7 +297,7 @@ class TestSilence:
 
     def test_is_probed_once_a_minute(self, business, clock, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
-        payout = self.lose(business, clock, questions=4)
+        payout = self.lose(business, clock, questions=3)
         settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
 
         clock.now += rail_silences.PROBE_INTERVAL
@@ -277,8 +310,9 @@ class TestSilence:
         self.lose(business, clock, questions=2)
         clock.now += rail_silences.PROBE_INTERVAL
 
-        assert rail_silences.may_probe(self.BANK, now=clock.now)
-        assert not rail_silences.may_probe(self.BANK, now=clock.now)
+        silence = RailSilence.objects.get()
+        assert rail_silences.may_probe(silence, now=clock.now)
+        assert not rail_silences.may_probe(silence, now=clock.now)
 
     def test_of_a_single_answer_brings_nothing_forward(self, business, clock):
         rail_silences.note_silence(self.BANK, now=clock.now)
@@ -286,3 +320,38 @@ class TestSilence:
 
         assert rail_silences.end_silence(self.BANK, now=clock.now) == 0
         assert not RailSilence.objects.exists()
+
+    def test_neither_probes_nor_brings_forward_what_was_unknown_long_before(self, business, clock, settings):
+        """What one transaction's rail never answers is asked ever less often, though others are answered."""
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        stuck = self.lose(business, clock, questions=8)
+        assert clock.now - stuck.created_at > rail_silences.BEFORE_SILENCE
+        RailSilence.objects.update(since=clock.now, probed_at=clock.now)
+        settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
+
+        clock.now += rail_silences.PROBE_INTERVAL
+        requery_due()
+        probed = status_of(stuck)
+        settings.PAYOUT_BANK = "tests.rails.SlowBank"
+        answered = start(orders.payout(), business=business, now=clock.now)
+        clock.advance(seconds=10)
+        requery_due()
+
+        assert status_of(answered) == "success"
+        assert not RailSilence.objects.exists()
+        assert (probed, status_of(stuck)) == ("pending", "pending")
+        stuck.refresh_from_db()
+        assert stuck.queries_made == 8
+
+    def test_is_probed_less_often_the_longer_it_lasts(self, business, clock):
+        rail_silences.note_silence(self.BANK, now=clock.now)
+        probes = []
+        for _ in range(12 * 60):
+            clock.advance(minutes=1)
+            if rail_silences.may_probe(RailSilence.objects.get(), now=clock.now):
+                probes.append(clock.now)
+
+        between = [later - earlier for earlier, later in pairwise(probes)]
+        assert between[0] == timedelta(minutes=1)
+        assert between == sorted(between)
+        assert between[-1] == timedelta(hours=1)
