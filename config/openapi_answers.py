@@ -333,7 +333,12 @@ SCHEMAS: Schema = {
         "The holder of a virtual account.",
         {
             "name": _text("Full name.", "Ada Ngozi Obi"),
-            "account_number": _text("Empty for a dynamic account.", "1000000014", pattern="^([0-9]{10})?$"),
+            "account_number": _text(
+                "The number to transfer to. Of a dynamic account that of its open session while exactly one is "
+                "open, and empty otherwise.",
+                "1000000014",
+                pattern="^([0-9]{10})?$",
+            ),
             "bank_code": _text("The bank that hosts it.", "035"),
             "email": _text("E-mail address.", "ada@shop.example"),
             "reference": _text("Your reference.", "customer-7"),

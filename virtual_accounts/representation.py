@@ -15,7 +15,7 @@ def represent(account: VirtualAccount) -> dict[str, Any]:
         "reference": account.reference,
         "customer": {
             "name": account.holder_name,
-            "account_number": account.account_number,
+            "account_number": account.current_number,
             "bank_code": account.bank_code,
             "email": account.email,
             "reference": account.reference,

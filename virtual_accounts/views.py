@@ -32,8 +32,8 @@ class VirtualAccountsView(APIView):
         return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
 
     def get(self, request: Request) -> Response:
-        rows = filtered(VirtualAccount.objects.of(_business(request)), request.query_params)
-        return Response(page_of(self, rows, represent))
+        own = VirtualAccount.objects.of(_business(request)).with_current_number()
+        return Response(page_of(self, filtered(own, request.query_params), represent))
 
 
 class VirtualAccountView(APIView):

@@ -22,12 +22,16 @@ class AccountFilter(forms.Form):
     def accounts(self, business: Business) -> list[QuerySet[VirtualAccount]]:
         """Return what the valid filter lets through: one list for each thing that the search may mean."""
         wanted = self.cleaned_data
-        mine = VirtualAccount.objects.of(business)
+        mine = VirtualAccount.objects.of(business).with_current_number()
         for name in ("type", "status"):
             if wanted[name]:
                 mine = mine.filter(**{name: wanted[name]})
         text = wanted["q"]
-        meanings = [Q(reference=text), Q(account_number=text), Q(email__iexact=text)] if text else [Q()]
+        meanings = (
+            [Q(reference=text), Q(account_number=text), Q(numbers=text), Q(email__iexact=text)]
+            if text
+            else [Q()]
+        )
         return [mine.filter(meaning) for meaning in meanings]
 
 

@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests import orders
@@ -159,6 +160,68 @@ class TestDynamicAccount:
         answer = api.post(PATH, orders.business_account(type="dynamic"))
 
         assert errors(answer) == {"type": "invalid_choice"}
+
+
+def number_of(api, account):
+    """Return the account's number as the look-up and the list show it, which agree."""
+    (listed,) = api.get(f"{PATH}?id={account['id']}").json()["data"]
+    alone = api.get(f"{PATH}/{account['reference']}").json()
+    assert listed == alone
+    return alone["customer"]["account_number"]
+
+
+class TestNumberOfADynamicAccount:
+    def test_is_that_of_its_one_open_session(self, api):
+        order = orders.dynamic_account()
+        account = api.post(PATH, order).json()
+        assert number_of(api, account) == ""
+
+        first = api.post("/api/payments", orders.transfer_payment(account["id"], amount=50_000)).json()
+        attached = first["virtual_account_details"]["account_number"]
+
+        assert number_of(api, account) == attached
+        assert api.post(PATH, order).json()["customer"]["account_number"] == attached  # a replay
+
+    def test_is_empty_while_several_sessions_are_open(self, api):
+        account = api.post(PATH, orders.dynamic_account()).json()
+        first, second = (
+            api.post("/api/payments", orders.transfer_payment(account["id"], amount=50_000)).json()
+            for _ in range(2)
+        )
+        assert number_of(api, account) == ""
+
+        api.post(f"/api/payments/{first['reference']}/cancel")
+
+        assert number_of(api, account) == second["virtual_account_details"]["account_number"]
+
+    def test_is_empty_after_the_session(self, api):
+        account = api.post(PATH, orders.dynamic_account()).json()
+        payment = api.post("/api/payments", orders.transfer_payment(account["id"], amount=50_000)).json()
+        number = payment["virtual_account_details"]["account_number"]
+
+        api.post(f"{PATH}/simulate", {"account_number": number, "amount": 50_000})
+
+        assert number_of(api, account) == ""
+
+    def test_of_a_list_costs_no_statement_for_each_account(self, api):
+        def statements():
+            with CaptureQueriesContext(connection) as queries:
+                api.get(PATH)
+            return len(queries)
+
+        api.post(PATH, orders.dynamic_account())
+        one = statements()
+        for _ in range(3):
+            account = api.post(PATH, orders.dynamic_account()).json()
+            api.post("/api/payments", orders.transfer_payment(account["id"], amount=50_000))
+
+        assert statements() == one
+
+    def test_of_a_static_account_stays_its_own(self, api):
+        account = api.post(PATH, orders.static_account()).json()
+        api.post("/api/payments", orders.transfer_payment(account["id"], amount=50_000))
+
+        assert number_of(api, account) == account["customer"]["account_number"] != ""
 
 
 class TestBusinessAccount:

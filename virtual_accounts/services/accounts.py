@@ -72,6 +72,7 @@ def _write(new: VirtualAccount, *, now: datetime) -> bool:
     """Write the row, and tell whether this was the first with its reference."""
     if new.is_static:
         new.account_number = numbers.take(new.pk, now=now).number
+    new.current_number = new.account_number  # no session is open yet
     if insert_if_absent(new):
         return True
     database.set_rollback(True)  # the number goes back
