@@ -9,8 +9,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
 from config.openapi_words import ABOUT_REQUESTS, REQUEST_WORDS, Word
+from merchants.names import CONTROL_CHARACTERS
 from merchants.strict_fields import (
-    CONTROL_CHARACTERS,
     UUID,
     Choice,
     Country,

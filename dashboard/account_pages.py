@@ -26,6 +26,7 @@ from dashboard.access import for_people
 from dashboard.browsers import browser_named
 from dashboard.second_factor import must_set_up
 from merchants.models import User
+from merchants.names import one_line
 
 View = Callable[..., HttpResponseBase]
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
@@ -112,7 +113,7 @@ def account_page(request: HttpRequest) -> HttpResponse:
 @for_people
 def change_name(request: HttpRequest) -> HttpResponse:
     user = _person(request)
-    user.name = " ".join(request.POST.get("name", "").replace("\x00", "").split())[:200]
+    user.name = one_line(request.POST.get("name", ""))[:200]
     user.save(update_fields=["name"])
     messages.success(request, "Your name is saved.")
     return redirect("mfa_index")

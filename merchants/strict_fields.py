@@ -26,6 +26,7 @@ from rest_framework.fields import empty
 from merchants.countries import ALPHA3
 from merchants.masking import mask_card_numbers
 from merchants.models import Business
+from merchants.names import REFUSAL, has_control_character
 
 Errors: TypeAlias = dict[str, Any]
 
@@ -154,19 +155,13 @@ class FreeText(Text):
         return mask_card_numbers(super().to_internal_value(data))
 
 
-# Line ends and other control characters, and marks that turn the direction of writing: a name that holds them is not
-# read as it is spelt. Joiners stay, which some scripts need.
-CONTROL_CHARACTERS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_has_control_character = re.compile(f"[{CONTROL_CHARACTERS}]").search
-
-
 class PlainName(NotBlank):
     """A name on one line, kept as it is: of a cardholder, it is sent to the acquirer and not stored."""
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
-        if _has_control_character(value):
-            self.refuse("This field may not hold control characters.")
+        if has_control_character(value):
+            self.refuse(REFUSAL)
         return value
 
 

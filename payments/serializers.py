@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from merchants.masking import mask_card_numbers, passes_luhn
+from merchants.masking import passes_luhn
 from merchants.strict_fields import (
     Amount,
     Choice,
@@ -71,14 +71,13 @@ class RedirectAddress(WebAddress):
         return value
 
 
-class SenderName(NotBlank):
-    """Who sent a transfer, taken as leniently as from a bank: on one line, masked and cut to what is kept of it."""
+class SenderName(Name):
+    """Who sends a simulated transfer, cut to what is kept of a sender's name."""
 
     KEPT = 100
 
     def to_internal_value(self, data: Any) -> str:
-        name = mask_card_numbers(super().to_internal_value(data))
-        return " ".join("".join(c if c.isprintable() else " " for c in name).split())[: self.KEPT]
+        return " ".join(super().to_internal_value(data).split())[: self.KEPT]
 
 
 class BankCode(Text):

@@ -3,13 +3,14 @@
 from django import forms
 
 from merchants.models import ApiKey
+from merchants.names import validate_name
 
 OVERLAPS = [(0, "now"), (1, "in an hour"), (24, "in a day"), (72, "in three days"), (168, "in a week")]
 METHODS = [(each, each) for each in ("GET", "POST")]
 
 
 class NewKeyForm(forms.Form):
-    name = forms.CharField(max_length=100)
+    name = forms.CharField(max_length=100, validators=[validate_name])
     access = forms.ChoiceField(choices=ApiKey.Access.choices, initial=ApiKey.Access.FULL)
 
     def clean_name(self) -> str:

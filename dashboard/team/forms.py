@@ -4,6 +4,7 @@ from django import forms
 from django.contrib.auth.password_validation import validate_password
 
 from merchants.models import Member, User
+from merchants.names import validate_name
 
 
 class InviteForm(forms.Form):
@@ -18,7 +19,7 @@ class RoleForm(forms.Form):
 class JoinForm(forms.Form):
     """Name and password of somebody who had no account."""
 
-    name = forms.CharField(max_length=200)
+    name = forms.CharField(max_length=200, validators=[validate_name])
     password = forms.CharField(max_length=1024, strip=False)
 
     def __init__(self, *args: object, email: str, **kwargs: object) -> None:

@@ -2,12 +2,14 @@
 
 from typing import Any, ClassVar
 
+from django.db.models import Field
 from django.http import HttpRequest
 
 from merchants.admin.base import ReadOnlyInline
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_id, exactly
 from merchants.models import ApiKey, Business, Member
+from merchants.names import validate_name
 
 
 class MemberInline(ReadOnlyInline):
@@ -46,6 +48,12 @@ class BusinessAdmin(ReasonedAdmin):
     )  # fmt: skip
     readonly_fields = ("id", "created_at")
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
+
+    def formfield_for_dbfield(self, db_field: "Field[Any, Any]", request: HttpRequest, **options: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **options)
+        if db_field.name in {"name", "descriptor"}:  # payers read them
+            field.validators.append(validate_name)
+        return field
 
     def business_of(self, obj: Business) -> Business:
         return obj

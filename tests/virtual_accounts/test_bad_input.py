@@ -360,7 +360,7 @@ SIMULATIONS = [
          "\u0660" * 10, 1000000014, SECRET, ...],
     ),
     *transfer("amount", [*NOT_AMOUNTS, ...]),
-    *transfer("sender_name", [*NOT_STRINGS, "", "  ", "x" * 256, "Ada\x00"]),
+    *transfer("sender_name", [*NOT_STRINGS, "", "  ", "x" * 256, "Ada\x00", *UNPRINTABLE]),
     *transfer("currency", ["NGN", None]),
     *transfer("bank_reference", ["nip-1"]),
     *transfer("Amount", [1]),

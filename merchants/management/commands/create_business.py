@@ -10,6 +10,7 @@ from django.utils import timezone
 from merchants.audit import Actor
 from merchants.businesses import open_business
 from merchants.commands import Document, DocumentCommand
+from merchants.names import has_control_character
 
 
 class Command(DocumentCommand):
@@ -27,6 +28,8 @@ class Command(DocumentCommand):
         name = name.strip()
         if not 1 <= len(name) <= 200:  # noqa: PLR2004  (the column's length)
             raise CommandError("--name must have 1 to 200 characters.", returncode=2)
+        if has_control_character(name):
+            raise CommandError("--name may not hold control characters.", returncode=2)
         if len(email) > 254:  # noqa: PLR2004  (the column's length)
             raise CommandError("--email must have at most 254 characters.", returncode=2)
         try:

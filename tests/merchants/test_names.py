@@ -1,0 +1,49 @@
+"""Names that people type outside of the API are one line of text, too."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from merchants.models import ApiKey, Business
+from tests.factories import MemberFactory, UserFactory
+
+UNREADABLE = ["Ada\nBooks", "Ada\x1bBooks", "Ada\x7f", "Ada\x85Books", "Ada\u202eskooB", "Ada\u2066Books"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", UNREADABLE)
+class TestControlCharacter:
+    def test_in_the_name_of_a_new_business_is_refused(self, name):
+        with pytest.raises(CommandError) as refused:
+            call_command("create_business", name=f"{name} Ltd", email="ada@example.com")
+
+        assert refused.value.returncode == 2
+        assert not Business.objects.exists()
+
+    def test_in_the_name_of_a_key_is_refused(self, client, ada, name):
+        client.force_login(MemberFactory(business=ada.business).user)
+
+        client.post("/dashboard/developers/keys/new/", {"name": f"{name} x", "access": "full"})
+
+        assert ApiKey.objects.count() == 1
+
+    @pytest.mark.parametrize("field", ["name", "descriptor"])
+    def test_in_what_staff_call_a_business_is_refused(self, client, ada, name, field):
+        client.force_login(UserFactory(is_staff=True, is_superuser=True))
+        business = ada.business
+        form = {"name": "Ada", "descriptor": "ADA", "currencies": '["NGN"]', "is_active": "on", "reason": "x"}
+
+        answer = client.post(
+            f"/admin/merchants/business/{business.pk}/change/", form | {field: f"{name} x"}, follow=True
+        )
+
+        assert "control characters" in answer.content.decode()
+
+    def test_in_ones_own_name_becomes_a_blank(self, client, ada, name):
+        user = MemberFactory(business=ada.business).user
+        client.force_login(user)
+
+        client.post("/dashboard/account/name/", {"name": name})
+
+        user.refresh_from_db()
+        assert user.name.isprintable()
+        assert user.name.startswith("Ada")
