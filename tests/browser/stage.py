@@ -18,9 +18,7 @@ from tests.receiver import running_receiver
 PASSWORD = "correct horse battery staple"
 TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 LONG_NAME = "Ọmọlará & Sons <Fine Furniture, Upholstery and Interior Works> of Abeokuta Ltd"
-NASTY_NAME = (
-    "<b>Ada</b> \u202eObi of Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
-)
+NASTY_NAME = "<b>Ada</b> \u05d0\u05d1 Obi of Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 
 PEOPLE = f"""
 import json
