@@ -5,7 +5,6 @@ from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
-from django.utils.http import parse_etags
 from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -13,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from merchants import clock
+from merchants.conditional_requests import matches
 from merchants.errors import Problem
 from merchants.models import Business
 from merchants.pagination import page_of
@@ -160,15 +160,9 @@ class BanksView(APIView):
     def get(self, request: Request) -> Response:
         rows, etag = banks.listing()
         headers = {"ETag": etag, "Cache-Control": "private, max-age=3600"}
-        if _is_current(etag, request.headers.get("If-None-Match", "")):
+        if matches(etag, request.headers.get("If-None-Match", "")):
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers=headers)
         return Response({"data": rows}, headers=headers)
-
-
-def _is_current(etag: str, if_none_match: str) -> bool:
-    """Whether one of the tags of an If-None-Match header, compared weakly, is this one (RFC 9110, 13.1.2)."""
-    given = parse_etags(if_none_match)
-    return "*" in given or etag in {tag.removeprefix("W/") for tag in given}
 
 
 def _business(request: Request) -> Business:

@@ -347,3 +347,18 @@ class TestFailures:
 
         assert answer.status_code == 401
         assert answer.json()["code"] == "missing_header"
+
+
+class TestStaticFile:
+    FILE = "/static/css/table.css"
+
+    def test_is_not_sent_again_to_who_has_it(self, client):
+        etag = client.get(self.FILE)["ETag"]
+
+        for if_none_match in (etag, "*", f'"other", {etag}', f"W/{etag}", f' "a" ,W/"b",{etag} '):
+            answer = client.get(self.FILE, headers={"If-None-Match": if_none_match})
+            assert answer.status_code == 304, if_none_match
+
+    @pytest.mark.parametrize("if_none_match", ['"other"', "bare", 'W/"other", "b"', ""])
+    def test_is_sent_to_who_has_another(self, client, if_none_match):
+        assert client.get(self.FILE, headers={"If-None-Match": if_none_match}).status_code == 200
