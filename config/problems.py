@@ -50,7 +50,7 @@ PROBLEMS: dict[str, Kind] = {
     "reserved_reference": Kind(400, "The reference has a reserved prefix", "Choose a reference that does not begin with va_, chk_, pl_ or return_: Sluice generates those."),
     "destination_required": Kind(400, "The account to return the money to is missing", "Add `destination` with name, account_number and bank_code: the bank did not name an account of the sender that payouts can reach."),
     "amount_too_large": Kind(400, "The amount is too large", "Ask for no more than what was authorised or is left to refund."),
-    "missing_header": Kind(401, "An authentication header is missing", "Send X-Api-Key, X-Timestamp, X-Nonce and X-Signature."),
+    "missing_header": Kind(401, "An authentication header is missing", "Merchants send X-Api-Key, X-Timestamp, X-Nonce and X-Signature; the hosting bank sends X-Bank-Timestamp and X-Bank-Signature."),
     "malformed_header": Kind(401, "An authentication header is malformed", "Send each header once, in its form."),
     "unknown_key": Kind(401, "The key is unknown, revoked or expired", "Use the public id of an active key pair."),
     "timestamp_out_of_range": Kind(401, "The timestamp is out of range", "Set your clock: `server_time` is ours. Timestamps are accepted within 300 seconds."),

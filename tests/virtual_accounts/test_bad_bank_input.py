@@ -3,7 +3,9 @@
 import hashlib
 import hmac
 import json
+import re
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -185,6 +187,31 @@ class TestHeaders:
 
         assert (answer.status_code, answer.json()["code"]) == (401, code)
         assert not Transfer.objects.exists()
+
+    @pytest.mark.parametrize("path", [PATH, "/bank/payout-returns"])
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"X-Bank-Timestamp": "", "X-Bank-Signature": ""},
+            {"X-Bank-Timestamp": ""},
+            {"X-Bank-Timestamp": "now"},
+            {"X-Bank-Timestamp": "0"},
+            {"X-Bank-Signature": ""},
+            {"X-Bank-Signature": "abc"},
+            {"X-Bank-Signature": "0" * 64},
+        ],
+    )
+    def test_that_an_error_names_are_those_that_the_bank_sends(self, client, send, path, headers):
+        answer = send(b"{}", path=path, headers=headers)
+
+        problem = answer.json()
+        named = set(re.findall(r"X-[A-Za-z-]+", f"{problem['title']} {problem['detail']}"))
+        explained = client.get(urlsplit(problem["type"]).path).content.decode()
+        assert answer.status_code == 401
+        assert named <= {"X-Bank-Timestamp", "X-Bank-Signature"}
+        assert named == set() or named & headers.keys()
+        assert answer["WWW-Authenticate"] == "Sluice-Bank-HMAC-SHA256"
+        assert "X-Api-Key" not in explained or "X-Bank-Signature" in explained
 
     def test_of_a_merchant_open_nothing(self, api, number):
         answer = api.post(PATH, notification(number))
