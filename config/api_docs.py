@@ -50,6 +50,14 @@ class NoSuchEndpoint(APIView):
         raise NoSuchPath
 
 
+class NoSuchCollection(OpenView):
+    """Collections of requests hold nothing of any business: nobody signs for one, not even for one that isn't there."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        raise NoSuchPath
+
+
 @lru_cache(maxsize=1)
 def _fixed_paths() -> list[str]:
     """Return the paths of the API that have no reference in them."""

@@ -67,6 +67,7 @@ urlpatterns = [
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),
+    re_path(r"^api/collections/", api_docs.NoSuchCollection.as_view()),
     re_path(r"^api/", api_docs.NoSuchEndpoint.as_view()),
     # Notifications of the bank
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),

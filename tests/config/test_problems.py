@@ -494,8 +494,11 @@ class TestOtherMethods:
         assert client.generic(method, target).status_code < 500
 
 
-def raw_answer(service, head, body=b"", *, is_all=False):
-    """Send bytes as they are, and say so if that is all; return status, headers and body."""
+def raw_answer(service, head, body=b"", *, is_all=False, then_closed=False):
+    """Send bytes as they are, and say so if that is all; return status, headers and body.
+
+    With `then_closed` the service must close the connection after its answer.
+    """
     connection = http.client.HTTPConnection(urlsplit(service.base_url).netloc, timeout=30)
     connection.connect()
     connection.sock.sendall(head.replace(b"\n", b"\r\n") + body)
@@ -504,6 +507,8 @@ def raw_answer(service, head, body=b"", *, is_all=False):
     answer = http.client.HTTPResponse(connection.sock)
     answer.begin()
     shown = answer.read()
+    if then_closed:
+        assert connection.sock.recv(1) == b""
     connection.close()
     return answer.status, answer.headers, shown
 
@@ -582,7 +587,7 @@ class TestOverHttp:
         lines += ["Host: x", "Content-Type: application/json", f"Content-Length: {len(body) + 1}"]
         head = "POST /api/payments HTTP/1.1\n" + "\n".join(lines) + "\n\n"
 
-        status, _, shown = raw_answer(service, head.encode(), body, is_all=True)
+        status, _, shown = raw_answer(service, head.encode(), body, is_all=True, then_closed=True)
 
         assert (status, json.loads(shown)["code"]) == (400, "invalid_request")
         assert service.client.get(f"{PAYMENTS}/{order['reference']}").status_code == 404

@@ -77,6 +77,18 @@ class TestSignedRequest:
     def test_is_not_needed_for_what_is_open(self, db, client, target):
         assert client.get(target).status_code == 200
 
+    @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
+    @pytest.mark.parametrize("target", ["/api/collections/", "/api/collections/nothing.json"])
+    def test_is_not_needed_to_learn_that_there_is_no_such_collection(self, db, client, method, target):
+        answer = client.generic(method, target)
+
+        assert answer.status_code == 404
+        assert method == "HEAD" or answer.json()["code"] == "not_found"
+
+    @pytest.mark.parametrize("target", ["/api/collections", "/api/collectionsx", "/api/nothing", "/api/"])
+    def test_is_needed_to_learn_that_there_is_no_other_path(self, db, client, target):
+        assert client.get(target).status_code == 401
+
 
 @pytest.mark.django_db
 class TestHeader:
