@@ -38,15 +38,17 @@ def figures(*, now: datetime) -> Iterator[Figure]:
 
 def _queue(now: datetime) -> Iterator[Figure]:
     deliveries = reverse("admin:webhooks_delivery_changelist")
-    due = Delivery.objects.due(at=now)
+    due = Delivery.objects.due(at=now).without_tests()
     oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
     late = now - oldest if oldest else timedelta(0)
     yield Figure("Deliveries due", _many(due[:COUNTED].count()), late > LATE, f"{deliveries}?state=waiting")
     yield Figure("Oldest due", f"{late.total_seconds():,.0f} s" if oldest else "none", late > LATE)
     # Dead ones are found by when they were made; when they died is when they were last tried.
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), started_at__gte=now - DAY)
-    dying = Delivery.objects.with_payload().filter(
-        state=Delivery.State.DEAD, created_at__gte=now - LONGEST_LIFE
+    dying = (
+        Delivery.objects.with_payload()
+        .without_tests()
+        .filter(state=Delivery.State.DEAD, created_at__gte=now - LONGEST_LIFE)
     )
     died = dying.filter(Exists(tried))[:COUNTED].count()
     yield Figure("Died within 24 hours", _many(died), died > 0, f"{deliveries}?state=dead")

@@ -90,7 +90,7 @@ class DatabaseCollector(Collector):
 
 def _deliveries() -> Iterator[Metric]:
     now = timezone.now()
-    due = Delivery.objects.due(at=now)
+    due = Delivery.objects.due(at=now).without_tests()
     oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
     yield GaugeMetricFamily(
         "sluice_deliveries_due", "Deliveries that should be sent now.", value=due[:COUNTED].count()

@@ -27,7 +27,7 @@ class Claimed:
     business_id: UUID
     token: UUID
     leased_until: datetime
-    event: str
+    event: str  # as it is stored
     body: str
     attempts_made: int
     manual_attempts: int

@@ -32,6 +32,7 @@ from webhooks.claiming import Claimed
 from webhooks.concurrency import InFlight
 from webhooks.finishing import Finished
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
+from webhooks.request_headers import request_headers
 from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
@@ -196,17 +197,14 @@ class Drain:
 
     async def _post(self, sender: Sender, delivery: Claimed) -> Exchange:
         body = delivery.body.encode()
-        return await sender.post(
-            delivery.url,
-            body=body,
-            headers={
-                "Content-Type": "application/json",
-                "X-Service-Signature": sign(delivery.hash_key, body),
-                "X-Service-Idempotency-Key": str(delivery.id),
-                "X-Service-Event": delivery.event,
-                "X-Service-Attempt": str(delivery.number),
-            },
+        headers = request_headers(
+            signature=sign(delivery.hash_key, body),
+            event_id=delivery.id,
+            event=delivery.event,
+            attempt=delivery.number,
+            is_test=delivery.is_test,
         )
+        return await sender.post(delivery.url, body=body, headers=headers)
 
     def _judge(self, delivery: Claimed, exchange: Exchange, started_at: datetime) -> Finished:
         return Finished(
@@ -258,9 +256,10 @@ class Drain:
 
 
 def _count(delivery: Claimed, exchange: Exchange) -> None:
-    """Count an attempt, and log one that failed."""
-    ATTEMPTS.labels("delivered" if exchange.succeeded else exchange.error).inc()
-    ATTEMPT_SECONDS.observe(exchange.total_ms / 1000)
+    """Count an attempt, and log one that failed. Those at test events are not counted."""
+    if not delivery.is_test:
+        ATTEMPTS.labels("delivered" if exchange.succeeded else exchange.error).inc()
+        ATTEMPT_SECONDS.observe(exchange.total_ms / 1000)
     if not exchange.succeeded:
         log.info(
             "attempt failed",

@@ -112,10 +112,12 @@ def _state_after(result: Finished) -> tuple[Delivery.State, datetime | None]:
     delivery = result.delivery
     if result.exchange.succeeded or (delivery.is_manual and delivery.was_delivered):
         return Delivery.State.DELIVERED, None
+    if delivery.is_test:
+        return Delivery.State.TEST_FAILED, None
     delays = [timedelta(seconds=seconds) for seconds in settings.WEBHOOK_RETRY_DELAYS]
     if delivery.is_manual:
         # What was held when it was sent by hand has its automatic attempts still before it.
-        was_held = delivery.attempts_made < len(delays) and not delivery.is_test
+        was_held = delivery.attempts_made < len(delays)
         return (Delivery.State.HELD if was_held else Delivery.State.DEAD), None
     delay = delay_before(delivery.attempts_made + 2, jitter=result.jitter, delays=delays)
     if delay is None:

@@ -22,7 +22,7 @@ from merchants.models import Business
 from merchants.rows import Lookup
 from merchants.timestamps import timestamp
 from webhooks import bell, destinations, held_deliveries
-from webhooks.models import Category, Delivery, Endpoint, Event
+from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event, event_name
 
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
@@ -126,7 +126,7 @@ def prepare(
 
 
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
-    """Send a made-up event once to see whether an endpoint hears, subscribed and switched on or not.
+    """Send a test event, in one attempt, whether or not the endpoint is subscribed and enabled.
 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
@@ -146,12 +146,15 @@ def replayable(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> QuerySet[Delivery]:
-    """Return the deliveries that a replay would send again, oldest first. Those without a body cannot be."""
+    """Return the deliveries that a replay would send again, oldest first.
+
+    Those without a body cannot be sent again. Test events are not: they make one attempt.
+    """
     wanted = Q(business=business, state__in=[state for state in states if state in REPLAYABLE])
     for name, value in {"event": event, "created_at__gte": since, "created_at__lte": until}.items():
         if value is not None:
             wanted &= Q(**{name: value})
-    found: QuerySet[Delivery] = Delivery.objects.with_payload().filter(wanted).order_by("created_at", "id")
+    found: QuerySet[Delivery] = _resendable().filter(wanted).order_by("created_at", "id")
     return found
 
 
@@ -165,7 +168,7 @@ def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime, reason:
 @transaction.atomic
 def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime, reason: str) -> bool:
     queued = (
-        Delivery.objects.with_payload()
+        _resendable()
         .filter(pk=delivery_id, state__in=REPLAYABLE)
         .update(state=Delivery.State.WAITING, is_manual=True, next_attempt_at=now, lease_token=None)
     )
@@ -180,6 +183,11 @@ def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime, reason: str) 
             now=now,
         )
     return bool(queued)
+
+
+def _resendable() -> DeliveryQuerySet:
+    found: DeliveryQuerySet = Delivery.objects.with_payload().without_tests()
+    return found
 
 
 def hasten(delivery_id: UUID, *, now: datetime) -> bool:
@@ -198,7 +206,7 @@ def _check(url: str, subscribed_events: Sequence[str]) -> None:
     if refusal:
         raise UnusableEndpoint(refusal)
     if not subscribed_events or not set(subscribed_events) <= set(Category.values):
-        raise UnusableEndpoint("Subscribe to payment, payout, or both.")
+        raise UnusableEndpoint(f"Subscribe to one or more of {', '.join(Category.values)}.")
 
 
 def _delivery(
@@ -216,7 +224,7 @@ def _delivery(
         business=business,
         subject=subject,
         event=event,
-        body=render(event_id, event, data=data, now=now),
+        body=render(event_id, event, data=data, now=now, is_test=subject is None),
         state=Delivery.State.WAITING if endpoint.enabled else Delivery.State.HELD,
         held_at=None if endpoint.enabled else now,
         next_attempt_at=now,
@@ -224,12 +232,13 @@ def _delivery(
     )
 
 
-def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime) -> str:
+def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime, is_test: bool = False) -> str:
     """Return the body of an event, once and for all its attempts."""
     envelope = {
         "id": str(event_id),
         "event_id": str(event_id),
-        "event": str(event),
+        "event": event_name(event),
+        **({"test": True} if is_test else {}),
         "created_at": timestamp(now),
         "data": data,
     }

@@ -12,7 +12,7 @@ from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
 from ledger.models import Entry
 from merchants.money import money
 from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, event_name
 
 Status = Transaction.Status
 Awaiting = Transaction.Awaiting
@@ -155,7 +155,7 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
         )
         yield Moment(
             at=attempt.started_at,
-            title=f"Webhook {delivery.event}, attempt {attempt.number}",
+            title=f"Webhook {event_name(delivery.event)}, attempt {attempt.number}",
             text=answer,
             address=address,
             mark=GOOD if heard else BAD,
@@ -163,7 +163,7 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
     if delivery.state == Delivery.State.WAITING and delivery.next_attempt_at:
         yield Moment(
             at=delivery.next_attempt_at,
-            title=f"Webhook {delivery.event}, attempt {len(attempts) + 1}",
+            title=f"Webhook {event_name(delivery.event)}, attempt {len(attempts) + 1}",
             address=address,
             is_planned=True,
             mark=WAIT,
@@ -171,7 +171,11 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
     elif delivery.state == Delivery.State.HELD:
         text = "Held: the endpoint is switched off."
         yield Moment(
-            at=delivery.created_at, title=f"Webhook {delivery.event}", text=text, address=address, mark=WAIT
+            at=delivery.created_at,
+            title=f"Webhook {event_name(delivery.event)}",
+            text=text,
+            address=address,
+            mark=WAIT,
         )
 
 

@@ -13,7 +13,7 @@ from dashboard.choices import choices
 from dashboard.transactions.filters import sane_day
 from merchants.models import Business
 from payments.models import Transaction
-from webhooks.models import Category, Delivery, Endpoint, Event
+from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint, Event
 from webhooks.services import REPLAYABLE
 
 
@@ -25,9 +25,17 @@ class EndpointForm(forms.Form):
         max_length=2048,
         error_messages={"required": "Name the address that is to receive events."},
     )
-    payment = forms.BooleanField(label="Payment events", required=False)
-    payout = forms.BooleanField(label="Payout events", required=False)
+    payment = forms.BooleanField(label=Category.PAYMENT.label, required=False)
+    payout = forms.BooleanField(label=Category.PAYOUT.label, required=False)
+    refund = forms.BooleanField(label=Category.REFUND.label, required=False)
+    reversal = forms.BooleanField(label=Category.REVERSAL.label, required=False)
+    unapplied = forms.BooleanField(label=Category.UNAPPLIED.label, required=False)
+    settlement = forms.BooleanField(label=Category.SETTLEMENT.label, required=False)
     enabled = forms.BooleanField(label="Enabled", required=False)
+
+    @property
+    def categories(self) -> list[forms.BoundField]:
+        return [self[category] for category in Category.values]
 
     @property
     def subscribed_events(self) -> list[str]:
@@ -35,10 +43,11 @@ class EndpointForm(forms.Form):
 
 
 def initial(endpoint: Endpoint | None) -> dict[str, Any]:
-    """Return the form as it stands: of a new endpoint everything is on."""
+    """Return the form's values now: a new endpoint is enabled and has the default subscription."""
+    chosen = DEFAULT_CATEGORIES if endpoint is None else endpoint.subscribed_events
+    subscribed = {category: category in chosen for category in Category.values}
     if endpoint is None:
-        return {"url": "", "payment": True, "payout": True, "enabled": True}
-    subscribed = {category: category in endpoint.subscribed_events for category in Category.values}
+        return {"url": "", "enabled": True, **subscribed}
     return {"url": endpoint.url, "enabled": endpoint.enabled, **subscribed}
 
 
@@ -47,7 +56,7 @@ class DeliveryFilter(forms.Form):
 
     q = forms.CharField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices(Delivery.State.choices))
-    event = forms.ChoiceField(required=False, choices=[("", "All"), *((each, each) for each in Event.values)])
+    event = forms.ChoiceField(required=False, choices=[("", "All"), *Event.choices])
     since = forms.DateField(required=False, label="From")
     until = forms.DateField(required=False, label="To")
 

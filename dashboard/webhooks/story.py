@@ -12,6 +12,7 @@ from django.conf import settings
 from dashboard.timelines import BAD, GOOD, NEW, WAIT, Moment
 from payments.models import Transaction
 from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.request_headers import request_headers
 from webhooks.schedule import JITTER
 from webhooks.sender import USER_AGENT
 from webhooks.services import REPLAYABLE
@@ -46,9 +47,13 @@ def story_of(delivery: Delivery) -> Story:
         url=endpoint.url if endpoint else "",
         payment=payment,
         last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
-        is_replayable=delivery.state in REPLAYABLE and delivery.has_payload and endpoint is not None,
+        is_replayable=_is_replayable(delivery) and endpoint is not None,
         is_live=delivery.state == State.WAITING,
     )
+
+
+def _is_replayable(delivery: Delivery) -> bool:
+    return delivery.state in REPLAYABLE and delivery.has_payload and not delivery.is_test
 
 
 def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
@@ -144,14 +149,14 @@ def spoken(time: timedelta) -> str:
 
 def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> list[tuple[str, str]]:
     signature = sign(endpoint.hash_key, delivery.body.encode()) if endpoint and delivery.has_payload else ""
-    return [
-        ("Content-Type", "application/json"),
-        ("User-Agent", USER_AGENT),
-        ("X-Service-Signature", signature),
-        ("X-Service-Idempotency-Key", str(delivery.pk)),
-        ("X-Service-Event", delivery.event),
-        ("X-Service-Attempt", str(number)),
-    ]
+    changing = request_headers(
+        signature=signature,
+        event_id=delivery.pk,
+        event=delivery.event,
+        attempt=number,
+        is_test=delivery.is_test,
+    )
+    return [("User-Agent", USER_AGENT), *changing.items()]
 
 
 def _indented(body: str) -> str:

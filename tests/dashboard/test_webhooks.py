@@ -58,7 +58,9 @@ class TestSettings:
 
         shown = browser.get(WEBHOOKS).content.decode()
 
-        for label in ("Webhook URL", "Payment events", "Payout events", "Enabled"):
+        labels = ["Payment events", "Payout events", "Refund events", "Reversal events"]
+        labels += ["Unapplied transfer events", "Settlement events"]
+        for label in ("Webhook URL", *labels, "Enabled"):
             assert re.search(rf'<label[^>]* for="[^"]+">{label}</label>', shown), label
         for button in ("Save", "Rotate signing key", "Send test event"):
             assert re.search(rf"{button}</button>", shown), button
@@ -99,6 +101,29 @@ class TestTestEvent:
         delivery = Delivery.objects.get()
         assert delivery.is_manual
         assert answer.redirect_chain[-1][0] == f"{WEBHOOKS}deliveries/{delivery.pk}/"
+
+    def test_is_no_part_of_the_health_figures(self, browser, ada, now):
+        make_endpoint(business=ada.business)
+        browser.post(f"{WEBHOOKS}test/")
+        (claimed,) = claim(at=now + timedelta(minutes=1))
+        finish([claimed], FAILED, at=now)
+
+        answer = browser.get(WEBHOOKS)
+
+        health = answer.context["health"]
+        assert (health.total, health.median_ms) == (0, None)
+        assert "Test failed" in answer.content.decode()
+
+    def test_cannot_be_sent_again(self, browser, ada, now):
+        make_endpoint(business=ada.business)
+        browser.post(f"{WEBHOOKS}test/")
+        finish(claim(at=now + timedelta(minutes=1)), FAILED, at=now)
+        delivery = Delivery.objects.get()
+
+        shown = browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/").content.decode()
+
+        assert "X-Service-Test: true" in shown
+        assert "Send again" not in shown
 
     def test_needs_an_endpoint(self, browser, ada):
         assert "Save a webhook URL first" in browser.post(f"{WEBHOOKS}test/", follow=True).content.decode()

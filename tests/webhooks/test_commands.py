@@ -70,9 +70,9 @@ class TestConfigureWebhook:
 
         first, second = self.configure(), self.configure("--disable", events="payment")
 
-        assert f"{URL} hears of payment and payout (enabled)." in first
+        assert f"{URL} receives payment and payout events (enabled)." in first
         assert "shown this once: whk_sandbox_" in first
-        assert second == f"{URL} hears of payment (disabled: deliveries are held).\n"
+        assert second == f"{URL} receives payment events (disabled: deliveries are held).\n"
         assert not Endpoint.objects.get().enabled
 
     def test_fails_where_there_is_no_such_business(self):
@@ -81,12 +81,19 @@ class TestConfigureWebhook:
 
         assert refusal.value.returncode == 1
 
+    def test_takes_the_opt_in_categories(self):
+        BusinessFactory(name="Ada Books")
+
+        document = json.loads(self.configure("--json", events="payment,refund,reversal,unapplied,settlement"))
+
+        assert document["subscribed_events"] == ["payment", "refund", "reversal", "settlement", "unapplied"]
+
     @pytest.mark.parametrize(
         ("wrong", "words"),
         [
             ({"url": "ftp://hooks.shop.com"}, "must be an http"),
-            ({"events": "refund"}, "Subscribe to payment, payout, or both"),
-            ({"events": ","}, "Subscribe to payment, payout, or both"),
+            ({"events": "refunds"}, "Subscribe to one or more of payment, payout, refund, reversal"),
+            ({"events": ","}, "Subscribe to one or more of payment, payout, refund, reversal"),
         ],
     )
     def test_refuses_what_cannot_work(self, wrong, words):

@@ -104,6 +104,19 @@ class TestRequest:
         signature = hmac.new(KEY.encode(), request.body, hashlib.sha256).hexdigest()
         assert request.header("X-Service-Signature") == signature
 
+    def test_of_a_test_event_says_so_and_is_not_counted(self):
+        counted = drains.ATTEMPTS.labels("delivered")
+        before = counted._value.get()
+        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            endpoint = make_endpoint(url=door.url)
+            services.send_test_event(business=endpoint.business, data={}, now=now())
+            make_delivery(endpoint, at=now())
+            drain_once()
+
+        headers = [request.header("X-Service-Test") for request in door.requests]
+        assert sorted(headers, key=str) == [None, "true"]
+        assert counted._value.get() == before + 1
+
     def test_has_the_same_id_and_bytes_in_every_attempt_and_the_key_of_the_day(self, settings):
         settings.WEBHOOK_RETRY_DELAYS = [0, 0]
         with zoo.opened(zoo.answering(zoo.status(503))) as door:

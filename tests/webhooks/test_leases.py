@@ -439,4 +439,4 @@ class TestReplay:
         finish([claimed])
 
         assert claimed.number == 1
-        assert states() == [STATES.DEAD]
+        assert states() == [STATES.TEST_FAILED]

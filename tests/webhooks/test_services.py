@@ -9,9 +9,21 @@ from django.db import IntegrityError, connection, transaction
 
 from merchants.models import AuditEntry
 from tests.factories import BusinessFactory
-from tests.webhooks.rows import ADA, DATA, NOON, make_deliveries, make_delivery, make_endpoint, replay
+from tests.webhooks.rows import (
+    ADA,
+    DATA,
+    DELIVERED,
+    FAILED,
+    NOON,
+    claim,
+    finish,
+    make_deliveries,
+    make_delivery,
+    make_endpoint,
+    replay,
+)
 from webhooks import services
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import CATEGORIES, Category, Delivery, Endpoint, Event
 from webhooks.services import UnusableEndpoint, configure, endpoint_of, prepare, replayable, rotate_hash_key
 from webhooks.signing import sign
 
@@ -82,7 +94,7 @@ class TestConfigure:
             {"url": "ftp://hooks.shop.com"},
             {"url": "https://ada@hooks.shop.com"},
             {"subscribed_events": []},
-            {"subscribed_events": ["refund"]},
+            {"subscribed_events": ["refunds"]},
             {"subscribed_events": ["payment", "payment.success"]},
         ],
     )
@@ -134,13 +146,25 @@ class TestPrepare:
         assert prepared(BusinessFactory(), data=pytest.fail) == []
 
     @pytest.mark.parametrize("event", Event)
-    @pytest.mark.parametrize("category", ["payment", "payout"])
+    @pytest.mark.parametrize("category", Category)
     def test_returns_only_what_is_subscribed(self, event, category):
         endpoint = make_endpoint(events=[category])
 
         rows = prepared(endpoint.business, event)
 
-        assert len(rows) == (event.value.split(".")[0] == category)
+        assert len(rows) == (CATEGORIES[event] == category)
+
+    def test_every_event_has_a_category(self):
+        assert set(CATEGORIES) == set(Event)
+
+    def test_body_and_list_name_an_event_as_the_contract_does(self):
+        endpoint = make_endpoint(events=["unapplied"])
+
+        (row,) = prepared(endpoint.business, Event.TRANSFER_UNAPPLIED)
+
+        assert json.loads(row.body)["event"] == "transfer.unapplied"
+        assert row.get_event_display() == "transfer.unapplied"
+        assert "test" not in json.loads(row.body)
 
     @pytest.mark.parametrize(("enabled", "state"), [(True, STATES.WAITING), (False, STATES.HELD)])
     def test_holds_where_the_endpoint_is_off(self, enabled, state):
@@ -221,3 +245,38 @@ class TestSendTestEvent:
 
         assert (delivery.subject, delivery.state, delivery.is_manual) == (None, STATES.WAITING, True)
         assert rings == [True]
+
+    def test_says_that_it_is_a_test(self):
+        delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
+
+        assert json.loads(delivery.body)["test"] is True
+
+    @pytest.mark.parametrize(
+        ("exchange", "state"), [(DELIVERED, STATES.DELIVERED), (FAILED, STATES.TEST_FAILED)]
+    )
+    def test_makes_one_attempt(self, exchange, state):
+        delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
+
+        finish(claim(), exchange)
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.next_attempt_at) == (state, None)
+        assert claim(at=NOON + timedelta(days=2)) == []
+
+    @pytest.mark.parametrize("exchange", [DELIVERED, FAILED])
+    def test_is_never_replayed(self, exchange):
+        delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
+        finish(claim(), exchange)
+
+        assert not replayable(business=delivery.business, states=STATES.values).exists()
+        assert replay(delivery) == [False]
+
+
+@pytest.mark.django_db
+class TestStates:
+    @pytest.mark.parametrize("changes", [{"state": "gone"}, {"state": STATES.TEST_FAILED}])
+    def test_database_refuses_unknown_states_and_failed_tests_of_outcomes(self, changes):
+        delivery = make_delivery(make_endpoint())
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Delivery.objects.filter(pk=delivery.pk).update(**changes)

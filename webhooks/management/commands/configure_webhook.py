@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from merchants import clock
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
+from webhooks.models import Category
 from webhooks.services import UnusableEndpoint, configure
 
 
@@ -20,7 +21,11 @@ class Command(DocumentCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_business_argument(parser)
         parser.add_argument("--url", required=True, help="https address that receives the events")
-        parser.add_argument("--events", required=True, help="payment, payout, or both with a comma")
+        parser.add_argument(
+            "--events",
+            required=True,
+            help=f"categories, with commas between them: {', '.join(Category.values)}",
+        )
         parser.add_argument(
             "--disable", action="store_true", help="hold deliveries until it is enabled again"
         )
@@ -53,6 +58,16 @@ class Command(DocumentCommand):
 
     def lines(self, document: Document) -> Iterable[str]:
         state = "enabled" if document["enabled"] else "disabled: deliveries are held"
-        yield f"{document['url']} hears of {' and '.join(document['subscribed_events'])} ({state})."
+        yield f"{document['url']} receives {_listed(document['subscribed_events'])} events ({state})."
         if "hash_key" in document:
             yield f"Signing key, shown this once: {document['hash_key']}"
+
+
+def _listed(words: list[str]) -> str:
+    """Return words as a sentence has them.
+
+    >>> _listed(["payment"]), _listed(["payment", "payout", "refund"])
+    ('payment', 'payment, payout and refund')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -31,14 +31,14 @@ class Command(BaseCommand):
             choices=[str(state) for state in services.REPLAYABLE],
             help="(default dead)",
         )
-        parser.add_argument("--event", choices=Event.values, help="only this event kind")
+        parser.add_argument("--event", choices=Event.labels, help="only this event kind")
         parser.add_argument("--dry-run", action="store_true", help="count, send nothing")
 
     def handle(self, *, business: str, state: str, dry_run: bool, **options: Any) -> None:
         chosen = services.replayable(
             business=chosen_business(business),
             states=[state],
-            event=options["event"],
+            event=_EVENTS.get(options["event"]),
             since=_moment("--since", options["since"]),
             until=_moment("--until", options["until"]),
         ).values_list("pk", flat=True)
@@ -48,6 +48,9 @@ class Command(BaseCommand):
         replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=clock.now())
         going = sum(show_progress(replayed, total=len(chosen), stream=self.stderr))
         self.stdout.write(f"Replaying {going} deliveries.")
+
+
+_EVENTS = {event.label: event.value for event in Event}
 
 
 def _moment(option: str, text: str | None) -> datetime | None:
