@@ -5,6 +5,7 @@ See `ledger.invariants` for the manner. `check_ledger` checks all of them.
 
 from ledger import invariants as ledger
 from ledger.invariants import Invariant
+from payments import event_invariants as events
 from payments import transfer_invariants as transfers
 from payments.entries import moved
 
@@ -304,13 +305,15 @@ INVARIANTS = (
     ),
     Invariant(
         name="events_tell_what_happened",
-        rule="A delivery tells of a finished transaction of its business, and tells its status.",
+        rule="A payment or payout event is about a finished transaction of its business, and tells its status.",
         sql="""
             SELECT 'delivery ' || delivery.id
             FROM webhooks_delivery delivery LEFT JOIN payments_transaction payment
                 ON payment.id = delivery.subject AND payment.business_id = delivery.business_id
-            WHERE delivery.subject IS NOT NULL AND (
-                payment.id IS NULL
+            WHERE delivery.subject IS NOT NULL
+                AND delivery.event IN (
+                    'payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed')
+                AND (payment.id IS NULL
                 OR delivery.event <> payment.request_type || '.' || payment.status
                 AND NOT (delivery.event = 'payment.mismatch' AND payment.status = 'failed'))
         """,
@@ -375,4 +378,5 @@ INVARIANTS = (
         """,
     ),
     *transfers.INVARIANTS,
+    *events.INVARIANTS,
 )

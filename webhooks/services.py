@@ -19,7 +19,7 @@ from merchants.audit import Actor
 from merchants.errors import Problem
 from merchants.keys import random_key
 from merchants.models import Business
-from merchants.rows import Lookup
+from merchants.rows import Lookup, insert
 from merchants.timestamps import timestamp
 from webhooks import bell, destinations, held_deliveries
 from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event, event_name
@@ -122,7 +122,26 @@ def prepare(
     """
     if endpoint is None or not endpoint.is_subscribed_to(event):
         return []
-    return [_delivery(event, endpoint, business=business, subject=subject, data=data(), now=now)]
+    return [_delivery(event, endpoint, business_id=business.pk, subject=subject, data=data(), now=now)]
+
+
+def publish(
+    *,
+    event: Event,
+    business_id: UUID,
+    subject: UUID,
+    data: Callable[[], dict[str, Any]],
+    now: datetime,
+) -> None:
+    """Write the delivery of an event in the caller's transaction, if the business is subscribed to it.
+
+    `subject` is the outcome: there is at most one delivery of each.
+    """
+    endpoint = _ENDPOINT.find(business_id)
+    if endpoint is None or not endpoint.is_subscribed_to(event):
+        return
+    insert(_delivery(event, endpoint, business_id=business_id, subject=subject, data=data(), now=now))
+    transaction.on_commit(bell.ring, robust=True)
 
 
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
@@ -131,7 +150,9 @@ def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
     endpoint = Endpoint.objects.get(business=business)
-    delivery = _delivery(Event.PAYMENT_SUCCESS, endpoint, business=business, subject=None, data=data, now=now)
+    delivery = _delivery(
+        Event.PAYMENT_SUCCESS, endpoint, business_id=business.pk, subject=None, data=data, now=now
+    )
     delivery.state, delivery.is_manual = Delivery.State.WAITING, True
     delivery.save(force_insert=True)
     transaction.on_commit(bell.ring, robust=True)
@@ -213,7 +234,7 @@ def _delivery(
     event: Event,
     endpoint: Endpoint,
     *,
-    business: Business,
+    business_id: UUID,
     subject: UUID | None,
     data: dict[str, Any],
     now: datetime,
@@ -221,7 +242,7 @@ def _delivery(
     event_id = uuid.uuid4()
     return Delivery(
         id=event_id,
-        business=business,
+        business_id=business_id,
         subject=subject,
         event=event,
         body=render(event_id, event, data=data, now=now, is_test=subject is None),

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from dashboard.choices import choices
 from dashboard.transactions.filters import sane_day
 from merchants.models import Business
-from payments.models import Transaction
+from payments.services.event_subjects import outcomes_of_transaction, outcomes_with_reference
 from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint, Event
 from webhooks.services import REPLAYABLE
 
@@ -81,11 +81,12 @@ class DeliveryFilter(forms.Form):
 
 
 def _about(text: str, business: Business) -> Q:
-    """Return the condition of a search: an event's id, or the id or reference of a transaction."""
+    """Return the condition of a search: an event's id, or an id or reference of what it is about."""
     try:
-        return Q(pk=UUID(text)) | Q(subject=UUID(text))
+        key = UUID(text)
     except ValueError:
-        return Q(subject__in=Transaction.objects.of(business).filter(reference=text).values("pk"))
+        return Q(subject__in=outcomes_with_reference(business, text))
+    return Q(pk=key) | Q(subject__in=[key, *outcomes_of_transaction(key)])
 
 
 class ReplayForm(forms.Form):

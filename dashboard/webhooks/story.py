@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
+from django.urls import reverse
 
 from dashboard.timelines import BAD, GOOD, NEW, WAIT, Moment
-from payments.models import Transaction
+from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
 from webhooks.schedule import JITTER
@@ -22,13 +23,35 @@ State = Delivery.State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectLink:
+    """What an event is about, and the address of its page."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectPage:
+    """The page of a subject that has no reference."""
+
+    name: str
+    route: str
+
+
+_PAGES = {
+    "transfer": SubjectPage("an unapplied transfer", "dashboard-unapplied-item"),
+    "settlement": SubjectPage("a settlement", "dashboard-settlement"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     delivery: Delivery
     timeline: Sequence[Moment]
     headers: Sequence[tuple[str, str]]  # as the next attempt would carry them
     body: str  # for people: indented
     url: str
-    payment: Transaction | None
+    subject: SubjectLink | None  # None for a test event
     last_answer: str  # the beginning of what the endpoint answered last
     is_replayable: bool
     is_live: bool  # something is going to happen by itself soon
@@ -37,19 +60,28 @@ class Story:
 def story_of(delivery: Delivery) -> Story:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
     endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
-    about = Transaction.objects.filter(business=delivery.business_id)
-    payment = about.filter(pk=delivery.subject).first() if delivery.subject else None
     return Story(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
         headers=_headers(delivery, endpoint, number=len(attempts) + 1),
         body=_indented(delivery.body),
         url=endpoint.url if endpoint else "",
-        payment=payment,
+        subject=_subject_link(delivery),
         last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
         is_replayable=_is_replayable(delivery) and endpoint is not None,
         is_live=delivery.state == State.WAITING,
     )
+
+
+def _subject_link(delivery: Delivery) -> SubjectLink | None:
+    subject = subjects_of([delivery]).get(delivery.pk)
+    if subject is None:
+        return None
+    if subject.transaction_id is not None:
+        address = reverse("dashboard-payment", args=[subject.transaction_id])
+        return SubjectLink(name=subject.reference or "", address=address)
+    page = _PAGES[subject.type]
+    return SubjectLink(name=page.name, address=reverse(page.route, args=[subject.id]))
 
 
 def _is_replayable(delivery: Delivery) -> bool:

@@ -9,7 +9,7 @@ from ledger import services as ledger
 from merchants import audit
 from merchants.audit import Actor
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.services import batch_moves, batches, bookings
+from payments.services import batch_moves, batches, bookings, opt_in_events
 
 SettleStatus = Transaction.SettleStatus
 
@@ -30,6 +30,7 @@ def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") ->
     :raises InvalidState: it is not approved
     """
     batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now, reason=reason.strip())
+    opt_in_events.publish_settlement(batch, now=now)
     if batch.net:  # last of all: an account's lock is held by nobody who still waits for a payment's
         ledger.book(bookings.settlement_released(batch, now=now))
     return batch

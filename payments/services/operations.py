@@ -17,7 +17,7 @@ from merchants.errors import Problem
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import RailAnswer
-from payments.services import bookings, finishing, query_leases
+from payments.services import bookings, finishing, opt_in_events, query_leases
 from payments.services.finishing import Cause
 from payments.services.intents import lock
 
@@ -94,6 +94,7 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
     transaction = operation.transaction
     if operation.kind == Kind.REFUND:
         transaction.finish_refund(operation.amount, succeeded=outcome.is_success, cause=cause, now=now)
+        opt_in_events.publish_refund(operation, now=now)
         if outcome.is_success:
             ledger.book(bookings.refunded(operation, now=now))
     elif operation.kind == Kind.CAPTURE and outcome.is_success:

@@ -21,7 +21,7 @@ from merchants.rows import insert, insert_if_absent
 from payments import outcomes
 from payments.identifiers import new_id
 from payments.models import InvalidState, PayoutReturn, Reversal, Transaction
-from payments.services import bookings, finishing
+from payments.services import bookings, finishing, opt_in_events
 from payments.services.finishing import Cause
 from payments.services.intents import lock
 
@@ -127,6 +127,7 @@ def can_be_reversed(transaction: Transaction) -> bool:
 def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -> None:
     """Book a return of a successful payout. Every reversal goes through here."""
     payout.add_return(payout_return.amount)
+    opt_in_events.publish_reversal(payout, payout_return)
     ledger.book(bookings.payout_reversed(payout, payout_return))
     audit.record(
         action="payout.reversed",

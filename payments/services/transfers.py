@@ -18,7 +18,7 @@ from merchants.models import Business
 from payments.fees import Flow
 from payments.models import Transaction
 from payments.outcomes import Outcome, amount_mismatch, transfer_received
-from payments.services import bookings, finishing
+from payments.services import bookings, finishing, opt_in_events
 from payments.services.finishing import Cause
 from payments.services.intents import lock_of_session, open_intent
 from payments.services.tariffs import price_list
@@ -50,6 +50,7 @@ def receive(
     if receipt.is_new and receipt.session is not None:
         _settle(receipt.transfer, receipt.session)
     if receipt.is_new and receipt.transfer.is_unapplied:
+        opt_in_events.publish_unapplied(receipt.transfer)
         ledger.book(_unapplied(receipt.transfer))
     return receipt
 

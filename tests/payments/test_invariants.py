@@ -36,7 +36,7 @@ def books(ada, api, settings):
     webhooks.configure(
         business=ada.business,
         url="http://127.0.0.1:9/hook",
-        subscribed_events=["payment", "payout"],
+        subscribed_events=["payment", "payout", "refund", "reversal", "unapplied", "settlement"],
         enabled=True,
         actor=STAFF,
         now=timezone.now() - timedelta(hours=1),
@@ -168,6 +168,8 @@ BREAKERS = {
         "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
     ),
     "days_are_counted_whole": "INSERT INTO payments_rolledday SELECT min(date(created_at)) FROM payments_transaction",
+    "opt_in_events_match_outcomes": "UPDATE webhooks_delivery SET event = 'released' WHERE event = 'unapplied'",
+    "subscribed_outcomes_are_published": "DELETE FROM webhooks_delivery WHERE event = 'released'",
     "outcomes_are_told": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
 }
 

@@ -1,0 +1,115 @@
+"""What events are about: `Delivery.subject` is the outcome, its subject what merchants and members look up."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from merchants.models import Business
+from payments.models import CardOperation, PayoutReturn, Transaction
+from webhooks.models import Category, Delivery, category_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What an event is about. `reference` and `request_type` are None where it has none."""
+
+    type: str  # transaction, refund, transfer or settlement
+    id: UUID
+    reference: str | None = None
+    request_type: str | None = None
+    transaction_id: UUID | None = None  # the payment or payout, where it has one
+
+
+def subjects_of(deliveries: Sequence[Delivery]) -> dict[UUID, Subject]:
+    """Return the subject of each delivery by the delivery's id, in at most one query per kind of outcome."""
+    found: dict[UUID, Subject] = {}
+    for read in dict.fromkeys(_READERS.values()):
+        outcomes = [one.subject for one in deliveries if one.subject and _reader(one) is read]
+        if outcomes:
+            found |= read(outcomes)
+    return {one.pk: found[one.subject] for one in deliveries if one.subject in found}
+
+
+def outcomes_with_reference(business: Business, reference: str) -> list[UUID]:
+    """Return the outcomes about the payment, payout or refund with that reference, by indexes alone."""
+    transactions = list(
+        Transaction.objects.of(business).filter(reference=reference).values_list("pk", flat=True)
+    )
+    refunds = CardOperation.objects.filter(business=business, reference=reference)
+    returns = PayoutReturn.objects.filter(transaction__in=transactions)
+    return [
+        *transactions,
+        *refunds.values_list("pk", flat=True),
+        *(returns.values_list("pk", flat=True) if transactions else ()),
+    ]
+
+
+def outcomes_of_transaction(transaction_id: UUID) -> list[UUID]:
+    """Return the outcomes that have events about a transaction: itself, its refunds and its returns."""
+    of_transaction = {"transaction": transaction_id}
+    refunds = CardOperation.objects.filter(**of_transaction, kind=CardOperation.Kind.REFUND)
+    returns = PayoutReturn.objects.filter(**of_transaction)
+    return [
+        transaction_id,
+        *refunds.values_list("pk", flat=True),
+        *returns.values_list("pk", flat=True),
+    ]
+
+
+Reader = Callable[[Iterable[UUID]], dict[UUID, Subject]]
+
+
+def _transactions(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    rows = Transaction.objects.filter(pk__in=outcomes).values_list("pk", "reference", "request_type")
+    return {
+        key: Subject(
+            type="transaction", id=key, reference=reference, request_type=request_type, transaction_id=key
+        )
+        for key, reference, request_type in rows
+    }
+
+
+def _refunds(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    rows = CardOperation.objects.filter(pk__in=outcomes).values_list("pk", "reference", "transaction_id")
+    return {
+        key: Subject(type="refund", id=key, reference=reference, transaction_id=transaction_id)
+        for key, reference, transaction_id in rows
+    }
+
+
+def _returned_payouts(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    rows = PayoutReturn.objects.filter(pk__in=outcomes).values_list(
+        "pk", "transaction_id", "transaction__reference", "transaction__request_type"
+    )
+    return {
+        key: Subject(
+            type="transaction",
+            id=payout,
+            reference=reference,
+            request_type=request_type,
+            transaction_id=payout,
+        )
+        for key, payout, reference, request_type in rows
+    }
+
+
+def _transfers(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    return {key: Subject(type="transfer", id=key) for key in outcomes}
+
+
+def _settlements(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    return {key: Subject(type="settlement", id=key) for key in outcomes}
+
+
+_READERS: dict[Category, Reader] = {
+    Category.PAYMENT: _transactions,
+    Category.PAYOUT: _transactions,
+    Category.REFUND: _refunds,
+    Category.REVERSAL: _returned_payouts,
+    Category.UNAPPLIED: _transfers,
+    Category.SETTLEMENT: _settlements,
+}
+
+
+def _reader(delivery: Delivery) -> Reader:
+    return _READERS[category_of(delivery.event)]

@@ -1,0 +1,66 @@
+"""Events that merchants opt in to: refunds, returned payouts, unapplied transfers and released settlements.
+
+Each function is called in the database transaction of the outcome, so that both commit or neither does. Where the
+merchant is not subscribed, it reads the endpoint and nothing else.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from payments.representation import (
+    represent,
+    represent_refund,
+    represent_settlement,
+    represent_unapplied_transfer,
+)
+from virtual_accounts.models import Transfer
+from virtual_accounts.services import unapplied
+from webhooks import services as webhooks
+from webhooks.models import Event
+
+
+def publish_refund(refund: CardOperation, *, now: datetime) -> None:
+    """Publish the final outcome of a refund."""
+    succeeded = refund.status == CardOperation.Status.SUCCESS
+    webhooks.publish(
+        event=Event.REFUND_SUCCESS if succeeded else Event.REFUND_FAILED,
+        business_id=refund.business_id,
+        subject=refund.pk,
+        data=lambda: represent_refund(refund),
+        now=now,
+    )
+
+
+def publish_reversal(payout: Transaction, payout_return: PayoutReturn) -> None:
+    """Publish one return of a successful payout. Later returns of the same payout are further events."""
+    webhooks.publish(
+        event=Event.PAYOUT_REVERSED,
+        business_id=payout.business_id,
+        subject=payout_return.pk,
+        data=lambda: represent(payout),
+        now=payout_return.at,
+    )
+
+
+def publish_unapplied(transfer: Transfer) -> None:
+    """Publish a transfer that fits no payment."""
+    money: UUID = transfer.unapplied.pk
+    webhooks.publish(
+        event=Event.TRANSFER_UNAPPLIED,
+        business_id=transfer.account.business_id,
+        subject=money,
+        data=lambda: represent_unapplied_transfer(unapplied.find(money)),
+        now=transfer.received_at,
+    )
+
+
+def publish_settlement(batch: SettlementBatch, *, now: datetime) -> None:
+    """Publish the release of a settlement batch."""
+    webhooks.publish(
+        event=Event.SETTLEMENT_RELEASED,
+        business_id=batch.business_id,
+        subject=batch.pk,
+        data=lambda: represent_settlement(batch),
+        now=now,
+    )
