@@ -9,12 +9,13 @@ from django.urls import reverse
 
 from config.metrics import COUNTED, drift
 from config.models import LATE_AFTER, last_beat
-from payments.models import Proposal, SettlementBatch, Transaction
+from payments.models import CardOperation, Proposal, SettlementBatch, Transaction
 from virtual_accounts.models import UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
 
 LATE = timedelta(minutes=1)  # for a delivery that is due
 DAY = timedelta(hours=24)
+WEEK = timedelta(days=7)
 LONGEST_LIFE = timedelta(days=9)  # of a delivery: held for seven days, then tried for less than one
 ANSWERED_BY = timedelta(minutes=10)  # most rails have told by then
 
@@ -62,6 +63,23 @@ def _money(now: datetime) -> Iterator[Figure]:
         _many(waiting),
         waiting > 0,
         f"{reverse('admin:payments_transaction_changelist')}?waits=rail",
+    )
+    operations = reverse("admin:payments_cardoperation_changelist")
+    unknown = CardOperation.objects.filter(
+        status=CardOperation.Status.PENDING, next_query_at__isnull=False, created_at__lte=now - ANSWERED_BY
+    )[:COUNTED].count()
+    yield Figure(
+        "Captures, voids and refunds without an answer for 10 minutes",
+        _many(unknown),
+        unknown > 0,
+        f"{operations}?status__exact=pending",
+    )
+    unreleased = CardOperation.objects.refused_voids().filter(finished_at__gte=now - WEEK)[:COUNTED].count()
+    yield Figure(
+        "Voids refused within 7 days",
+        _many(unreleased),
+        unreleased > 0,
+        f"{operations}?kind__exact=void&status__exact=failed",
     )
     batches = SettlementBatch.objects.filter(state=Transaction.SettleStatus.PENDING)[:COUNTED].count()
     yield Figure(

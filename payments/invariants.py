@@ -68,6 +68,18 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="expired_authorisations_are_released",
+        rule="An authorisation that expired has a void that was opened with its expiry or later.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment
+            WHERE payment.method = 'card' AND payment.response_code = '20068' AND NOT EXISTS (
+                SELECT 1 FROM payments_cardoperation void
+                WHERE void.transaction_id = payment.id AND void.kind = 'void'
+                    AND void.created_at >= payment.finished_at)
+        """,
+    ),
+    Invariant(
         name="trace_numbers_are_given_out_once",
         rule="No two card transactions or operations have one RRN. It repeats only after ten years.",
         sql="""

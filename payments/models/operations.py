@@ -1,5 +1,7 @@
 """What is asked of the acquirer after the authorisation."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from typing import ClassVar
 
@@ -10,6 +12,12 @@ from merchants.models import Business
 from payments.models.states import AlreadyMoved
 from payments.models.transactions import Transaction
 from payments.outcomes import PROCESSING, Outcome
+
+
+class CardOperationQuerySet(models.QuerySet["CardOperation"]):
+    def refused_voids(self) -> CardOperationQuerySet:
+        """Voids that the acquirer refused: the amount may still be reserved on the card. Has an index."""
+        return self.filter(kind=CardOperation.Kind.VOID, status=CardOperation.Status.FAILED)
 
 
 class CardOperation(models.Model):
@@ -46,6 +54,8 @@ class CardOperation(models.Model):
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
+    objects: ClassVar = CardOperationQuerySet.as_manager()
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["business", "reference"], name="one_refund_per_reference"),
@@ -69,6 +79,11 @@ class CardOperation(models.Model):
         indexes: ClassVar = [
             models.Index(
                 fields=["next_query_at"], condition=Q(status="pending"), name="operations_unanswered"
+            ),
+            models.Index(
+                fields=["finished_at"],
+                condition=Q(kind="void", status="failed"),
+                name="operations_voids_refused",
             ),
         ]
 

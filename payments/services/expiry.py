@@ -7,14 +7,15 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
+from django.db.models import Exists, OuterRef
 
 from merchants import locks
 from merchants.clock import database_now
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
 from payments.services import finishing, operations
 from payments.services.finishing import Cause
-from payments.services.intents import lock, lock_of_sessions
+from payments.services.intents import lock, lock_of_sessions, trace_fields
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
 
@@ -124,16 +125,57 @@ def _log_failure(error: Exception, **which: object) -> None:
     log.error("expiry failed", error=type(error).__name__, exc_info=told, **which)
 
 
-@database.atomic
 def expire_one(transaction_id: UUID, *, now: datetime) -> bool:
-    """End a transaction whose time is over. False where somebody else has moved it, or is about to."""
+    """End a transaction whose time is over. False where another process has moved it, or is about to.
+
+    An authorisation is also released at the acquirer: its void commits together with the failure.
+
+    :raises RailUnavailable: it is an authorisation, and all trace numbers of this hour are taken
+    """
+    is_authorised = Transaction.objects.filter(pk=transaction_id, awaiting=Transaction.Awaiting.CAPTURE)
+    trace = trace_fields() if is_authorised.exists() else None
+    return _expire_one(transaction_id, trace=trace, now=now)
+
+
+@database.atomic
+def _expire_one(transaction_id: UUID, *, trace: dict[str, str] | None, now: datetime) -> bool:
     transaction = lock(transaction_id)
     if transaction.expires_at is None or transaction.expires_at > now:
         return False
     if operations.is_capture_or_void_under_way(transaction):
         return False  # the acquirer may have captured: its answer decides
     outcome = OUTCOMES[Transaction.Awaiting(transaction.awaiting)]
+    if outcome is AUTHORISATION_EXPIRED:
+        if trace is None:
+            return False  # it was authorised this moment
+        operations.open_release(transaction, trace=trace, now=now)
     finishing.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
+    return True
+
+
+def unreleased() -> list[UUID]:
+    """Return the expired authorisations without a void: earlier releases did not open one."""
+    voids = CardOperation.objects.filter(
+        transaction=OuterRef("pk"), kind=CardOperation.Kind.VOID, created_at__gte=OuterRef("finished_at")
+    )
+    expired = Transaction.objects.filter(
+        method=Transaction.Method.CARD, response_code=AUTHORISATION_EXPIRED.code
+    )
+    return list(expired.filter(~Exists(voids)).order_by("finished_at").values_list("pk", flat=True))
+
+
+def release(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = database_now) -> Iterator[bool]:
+    """Open the void of each of these expired authorisations; yield whether it still lacked one."""
+    for transaction_id in transaction_ids:
+        yield _release_one(transaction_id, trace=trace_fields(), now=clock())
+
+
+@database.atomic
+def _release_one(transaction_id: UUID, *, trace: dict[str, str], now: datetime) -> bool:
+    transaction = lock(transaction_id)
+    if operations.standing(transaction) is not None:
+        return False
+    operations.open_release(transaction, trace=trace, now=now)
     return True
 
 

@@ -14,6 +14,7 @@ from rest_framework import status
 from ledger import services as ledger
 from merchants import clock
 from merchants.errors import Problem
+from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import RailAnswer
@@ -56,6 +57,25 @@ def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: d
     operation.finish(answer.outcome, now=now)
     _apply(operation, answer.outcome, cause=cause, now=now)
     return operation
+
+
+def open_release(transaction: Transaction, *, trace: dict[str, str], now: datetime) -> CardOperation:
+    """Open the void of an authorisation that has expired. `requery` sends it until the acquirer answers.
+
+    The caller holds the transaction's lock and ends it in the same database transaction. `trace` is what
+    `trace_fields` returned before that began.
+    """
+    return CardOperation.objects.create(
+        id=new_id(now),
+        transaction=transaction,
+        business=transaction.business,
+        kind=Kind.VOID,
+        amount=transaction.amount,
+        reason="The authorisation has expired.",
+        **trace,
+        next_query_at=now,
+        created_at=now,
+    )
 
 
 def require_capturable(transaction: Transaction, *, now: datetime) -> None:

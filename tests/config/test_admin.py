@@ -32,12 +32,13 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.services import payout_returns, tariffs, transfers
+from payments.services import expiry, payout_returns, requery, tariffs, transfers
 from payments.services.transfers import Notice
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.settling import settle
+from tests.transactions import authorised_payment
 from tests.wallets import STAFF, fill_wallet
 from tests.webhooks.rows import KEY, make_delivery, make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
@@ -496,6 +497,24 @@ class TestGlance:
     def test_sends_whoever_changes_a_password_to_the_one_page_for_it(self, staff):
         for answer in (staff.get("/admin/password_change/"), staff.post("/admin/password_change/")):
             assert (answer.status_code, answer["Location"]) == (302, "/dashboard/account/password/")
+
+    def test_counts_operations_without_an_answer_and_refused_voids(self, ada, settings):
+        payment = authorised_payment(business=ada.business, now=timezone.now())
+        expiry.expire_now(payment.pk, now=timezone.now())
+
+        told = self.told(minutes=11)
+        settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"
+        list(requery.requery(requery.unanswered()))
+        told_after = self.told(minutes=11)
+
+        unanswered, refused = (
+            "Captures, voids and refunds without an answer for 10 minutes",
+            "Voids refused within 7 days",
+        )
+        assert (told[unanswered].value, told[refused].value) == ("1", "0")
+        assert (told_after[unanswered].value, told_after[refused].value) == ("0", "1")
+        assert told_after[refused].needs_somebody
+        assert self.told(days=8)[refused].value == "0"
 
     def test_is_the_first_page(self, staff):
         text = words(staff.get("/admin/"))

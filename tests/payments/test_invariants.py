@@ -16,7 +16,7 @@ from ledger.models import Account, Posting
 from merchants.audit import Actor
 from payments.invariants import INVARIANTS
 from payments.models import Transaction
-from payments.services import payout_returns, unapplied
+from payments.services import expiry, payout_returns, unapplied
 from tests import orders
 from tests.ledger.tampering import tampering
 from tests.settling import decide, settle
@@ -50,6 +50,8 @@ def books(ada, api, settings):
     authorised = orders.card_payment(capture=False)
     api.post("/api/payments", authorised)
     api.post(f"/api/payments/{authorised['reference']}/capture", {"amount": 20_000})
+    expired = api.post("/api/payments", orders.card_payment(capture=False)).json()
+    expiry.expire_now(expired["id"], now=timezone.now())
     sent = orders.payout(amount=250_000)
     lost = orders.payout(amount=100_000)
     lost["customer"] |= {"account_number": "0000000097"}
@@ -116,6 +118,7 @@ BREAKERS = {
     "refunded_amounts_are_sums": (
         "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
     ),
+    "expired_authorisations_are_released": "DELETE FROM payments_cardoperation WHERE kind = 'void'",
     "trace_numbers_are_given_out_once": (
         "UPDATE payments_cardoperation SET retrieval_reference_number = ("
         "SELECT min(retrieval_reference_number) FROM payments_transaction WHERE method = 'card') "

@@ -195,13 +195,22 @@ class Payments(RuleBasedStateMachine):
             assert (row.expires_at is not None) == (row.awaiting in {Awaiting.PAYER, Awaiting.CAPTURE})
 
     @invariant()
-    def a_capture_or_void_under_way_has_an_open_authorisation(self) -> None:
+    def a_capture_or_void_under_way_has_an_open_or_expired_authorisation(self) -> None:
         for one in CardOperation.objects.exclude(kind="refund").select_related("transaction"):
-            if one.status == "pending":
+            if one.transaction.response_code == "20068":
+                assert one.kind == "void" or one.status == "failed"
+            elif one.status == "pending":
                 assert one.transaction.awaiting == Awaiting.CAPTURE
             else:
                 captured = one.kind == "capture"
                 assert one.transaction.response_code == ("10000" if captured else "20090")
+
+    @invariant()
+    def an_expired_authorisation_is_released_once(self) -> None:
+        for row in self.rows():
+            if row.response_code == "20068":
+                voids = [one for one in row.operations.all() if one.kind == "void" and one.status != "failed"]
+                assert len(voids) == 1
 
     @invariant()
     def the_log_replays_to_what_is(self) -> None:

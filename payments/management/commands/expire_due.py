@@ -23,12 +23,22 @@ class Command(BaseCommand):
         now = database_now()
         due = expiry.overdue(now=now)
         sessions = expiry.overdue_sessions(now=now)
+        unreleased = expiry.unreleased()
         if dry_run:
             self.stdout.write(f"Would expire {len(due) + sessions} transactions.")
+            if unreleased:
+                self.stdout.write(f"Would release {_authorisations(len(unreleased))} at the acquirer.")
             return
         each = chain(expiry.expire(due), _one_by_one(expiry.expire_sessions()))
         ended = show_progress(each, total=len(due) + sessions, stream=self.stderr)
         self.stdout.write(f"Expired {sum(ended)} transactions.")
+        if unreleased:  # by an earlier release, which expired authorisations without a void
+            released = show_progress(expiry.release(unreleased), total=len(unreleased), stream=self.stderr)
+            self.stdout.write(f"Opened the voids of {_authorisations(sum(released))}.")
+
+
+def _authorisations(count: int) -> str:
+    return f"{count} expired authorisation{'' if count == 1 else 's'}"
 
 
 def _one_by_one(batches: Iterable[int]) -> Iterator[bool]:
