@@ -25,6 +25,7 @@ class AcquirerSimulator:
         self.plan: deque[Mischief] = deque()  # for the next messages, one each
         self.refuses_sign_on = False
         self.is_deaf = False  # to echoes
+        self.is_down = False  # closes every connection at once; the books stay
         self.jitter = 0.0  # seconds at most by which answers are held back, so that they overtake each other
         self.port, self.control_port = port, control_port
         self.heard: list[str] = []  # types of messages
@@ -63,8 +64,10 @@ class AcquirerSimulator:
         for name, value in order.items():
             if name == "plan":
                 self.plan.extend(Mischief.read(word) for word in value)
-            elif name in {"refuses_sign_on", "is_deaf", "jitter"}:
+            elif name in {"refuses_sign_on", "is_deaf", "is_down", "jitter"}:
                 setattr(self, name, value)
+                if self.is_down:
+                    self.hang_up()
             elif name == "hang_up":
                 self.hang_up()
             elif name == "send_echo":
@@ -76,7 +79,7 @@ class AcquirerSimulator:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:
-            while True:
+            while not self.is_down:
                 length = int.from_bytes(await reader.readexactly(LENGTH_BYTES))
                 self._receive(unpack(await reader.readexactly(length)), writer)
         except (EOFError, OSError, Garbage):
