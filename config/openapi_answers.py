@@ -7,6 +7,7 @@ from config.openapi_words import response_code_list
 from config.problems import PROBLEMS, problem
 from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UnknownField
 from payments.models import CardOperation, Transaction
+from payments.services.destinations import DESTINATION_REQUIRED
 from payments.services.wallet_statement import MOVEMENT_KINDS
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
 
@@ -108,7 +109,7 @@ _PAYMENT: Schema = {
     "narration": _text("Your free text. Where you sent any.", "Two books"),
     "metadata": _METADATA,
     "fee": _minor_units("Processing fee, minor units. Payments and payouts.", 750),
-    "refund_status": _one_of("Card payments.", Transaction.RefundStatus.values),
+    "refund_status": _one_of("Payments.", Transaction.RefundStatus.values),
     "settle_status": _one_of(
         "How far a payment's money is on its way to your wallet. Once it is in a batch.",
         Transaction.SettleStatus.values,
@@ -125,8 +126,8 @@ _PAYMENT: Schema = {
     ),
     "virtual_account_details": _ref("TransferDetails", "Where the payer transfers to. Virtual accounts."),
     "total_amount_captured": _minor_units("Captured so far. Card payments.", 50_000),
-    "total_amount_available_to_refund": _minor_units("Left to refund. Card payments.", 50_000),
-    "total_amount_refunded": _minor_units("Refunded so far. Card payments.", 0),
+    "total_amount_available_to_refund": _minor_units("Left to refund. Payments.", 50_000),
+    "total_amount_refunded": _minor_units("Refunded so far. Payments.", 0),
 }
 _ALWAYS_THERE = (
     "request_type", "id", "reference", "status", "response_code", "response_summary",
@@ -143,8 +144,9 @@ _REFUND: Schema = {
     "amount": _minor_units("Minor units.", 20_000),
     "currency": _CURRENCY,
     "created_at": _text("When it was asked for.", "2026-01-31T08:05:00.000Z", **_MOMENT),
-    "gateway_code": _text("The acquirer's own response code.", "00"),
+    "gateway_code": _text("The acquirer's or bank's own response code.", "00"),
     "reason": _text("Your reason.", "One book came back"),
+    "destination": _ref("RefundDestination", "Where the money goes. Refunds of transfer payments."),
 }
 
 _SETTLEMENT: Schema = {
@@ -288,7 +290,15 @@ SCHEMAS: Schema = {
             "reason": _text("The bank's reason for the last return.", "Account closed"),
         },
     ),
-    "Refund": _object("A refund of a card payment.", _REFUND, optional=("gateway_code", "reason")),
+    "Refund": _object("A refund.", _REFUND, optional=("gateway_code", "reason", "destination")),
+    "RefundDestination": _object(
+        "The account that a transfer payment is refunded to.",
+        {
+            "name": _text("Name of the account's holder.", "Bisi Ade"),
+            "account_number": _text("10 digits.", "0123456789", pattern="^[0-9]{10}$"),
+            "bank_code": _text("The bank's `code`.", "058"),
+        },
+    ),
     "Settlement": _object(
         "A settlement batch: the payments of a business day in one currency. "
         "`net` is `gross - fees - refunds - brought_forward + carried_forward`.",
@@ -479,11 +489,7 @@ _EXAMPLES: dict[str, Schema] = {
     "unsupported_currency": _wrong(
         "currency", "unsupported_currency", "This business is enabled for NGN or USD only."
     ),
-    "destination_required": _wrong(
-        "destination",
-        "destination_required",
-        "This field is required: the bank did not name an account of the sender that payouts can reach.",
-    ),
+    "destination_required": _wrong("destination", "destination_required", DESTINATION_REQUIRED),
     "no_price": _wrong("currency", "no_price", "This isn't offered in JPY."),
     "timestamp_out_of_range": {"server_time": SERVER_TIME},
     "invalid_signature": {"string_to_sign": STRING_TO_SIGN},

@@ -72,7 +72,10 @@ PAYMENT_REQUESTS = named(
 CAPTURE_REQUESTS = named(everything={}, a_part=_filled("Capture", "amount"))
 VOID_REQUESTS = named(nothing={})
 REFUND_REQUESTS = named(
-    everything_left={"reference": "refund-8"}, a_part=_filled("Refund", "reference", "amount", "reason")
+    everything_left={"reference": "refund-8"},
+    a_part=_filled("Refund", "reference", "amount", "reason"),
+    to_an_account=_filled("Refund", "reference", "amount")
+    | {"destination": _filled("Destination", *REQUEST_WORDS["Destination"])},
 )
 
 _ADDRESS = _filled("Address", "address_line1", "city", "state", "postal_code", "country")
@@ -94,7 +97,7 @@ RETURN_REQUESTS = named(
 )
 SIMULATE_REQUESTS = named(
     transfer=_filled("Simulate", "account_number", "amount"),
-    transfer_of_somebody=_filled("Simulate", "account_number", "amount", "sender_name"),
+    transfer_of_a_known_sender=_filled("Simulate", *REQUEST_WORDS["Simulate"]),
 )
 
 
@@ -152,14 +155,14 @@ PAYMENT_ANSWERS = named(
     | _PENDING
     | {"redirect_link": SCHEMAS["Payment"]["properties"]["redirect_link"]["examples"][0]},
     card_payment_that_is_declined=_without(_PAID, "authorization_code", "merchant_descriptor") | _DECLINED,
-    virtual_account_payment=_without(
-        _PAID, *_OF_CARDS, "source", "refund_status", "gateway_code", "acquirer_transaction_id"
-    )
+    virtual_account_payment=_without(_PAID, *_OF_CARDS, "source", "gateway_code", "acquirer_transaction_id")
     | {
         "reference": "order-1047",
         "payment_method": "virtual_account",
         "fee": 500,
         "response_summary": "Payment of 50000 NGN received from Ada Obi",
+        "total_amount_available_to_refund": 50_000,
+        "total_amount_refunded": 0,
         "virtual_account_details": _answer("TransferDetails", status="success"),
     },
     payout=_without(_PAID, *_OF_CARDS, "source", "refund_status", "payment_method")
@@ -200,8 +203,12 @@ CANCELLED = named(
         "response_summary": outcomes.CANCELLED.summary,
     }
 )
-REFUND = named(a_part=_answer("Refund", status="success"))
 _OF_DECISIONS = ("reason", "decided_at", "return_reference")
+_REFUND = _answer("Refund", status="success")
+REFUND = named(
+    a_part=_REFUND,
+    of_a_transfer_payment=_REFUND | {"destination": _answer("RefundDestination")},
+)
 _SETTLEMENT = _answer("Settlement", "brought_forward", "carried_forward", status="released")
 SETTLEMENT = named(released=_SETTLEMENT)
 SETTLEMENT_WITH_ITEMS = named(

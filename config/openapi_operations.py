@@ -201,9 +201,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (views.RefundsView, "POST"): Operation(
         id="createRefund",
         tag="Refunds",
-        summary="Refund a card payment",
-        description="In whole or in part, as often as something is left.\n\n"
-        + words.sandbox_tables("refunds"),
+        summary="Refund a payment",
+        description=words.REFUND + words.sandbox_tables("refunds", "payouts"),
         body=Body(serializer=RefundSerializer, examples=examples.REFUND_REQUESTS),
         answers={
             201: Answer("Created. A refused refund is created too: see `status`.", "Refund", examples.REFUND),
@@ -212,9 +211,12 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=(
             *OF_WRITES,
             *NO_SUCH,
+            "not_allowed_here",
+            "destination_required",
             "amount_too_large",
             "duplicate_reference",
             "invalid_state",
+            "not_refundable",
             *OF_RAILS,
         ),
     ),
@@ -381,7 +383,7 @@ UNDESCRIBED = {(views.SimulateView, "GET")}
 
 TAGS = [
     {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
-    {"name": "Refunds", "description": "Giving captured card payments back."},
+    {"name": "Refunds", "description": "Giving back what payments brought in."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
     {"name": "Unapplied transfers", "description": "Money that arrived and is part of no payment."},
     {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},

@@ -96,6 +96,15 @@ period before.
 
 """
 
+REFUND = """\
+In whole or in part, as often as something is left. A card payment is refunded to its card, a transfer payment to its
+sender's account. Where the bank did not name that account, `destination` is required; where it did, `destination` is
+not allowed. An amount that is being refunded counts as refunded; a refund that fails releases it.
+
+Refunds of card payments follow the first table, those of transfer payments the second.
+
+"""
+
 SIMULATE = """\
 Treats the call as a bank transfer that arrived at one of your account numbers. The outcome is told by webhook, as
 a real one's. Money that fits nothing (the payment is over, the account inactive) arrives too: `message` says that
@@ -270,6 +279,12 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "account_number": Word("Of `virtual_account_details`, or of a static account.", "1000000014"),
         "amount": Word("Minor units.", 50_000),
         "sender_name": Word("Who sends it. Default: a sandbox sender.", "Ada Obi"),
+        "sender_account_number": Word(
+            "The sender's account, 10 digits, with `sender_bank_code`. Default: unknown.", "0123456789"
+        ),
+        "sender_bank_code": Word(
+            "The sender's bank. A code that GET /api/banks doesn't list makes the sender unknown.", "058"
+        ),
     },
     "Payout": _ORDER | {"customer": Word("Who is paid.")},
     "CardCheck": {
@@ -314,6 +329,7 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "reference": Word("Your unique reference of the refund, and its idempotency key.", "refund-9"),
         "amount": Word("Minor units, up to what is left. Default: all that is left.", 20_000),
         "reason": Word("Free text.", "One book came back"),
+        "destination": Word("Refunds of transfer payments whose sender's account is unknown."),
     },
     "CreditUnapplied": {"reason": Word("Why. Kept with the decision.", "Paid twice")},
     "ReturnUnapplied": {

@@ -64,6 +64,7 @@ PROBLEMS: dict[str, Kind] = {
     "method_not_allowed": Kind(405, "The method is not allowed here", "See the `Allow` header."),
     "not_acceptable": Kind(406, "No answer in that form", "Accept application/json."),
     "duplicate_reference": Kind(409, "The reference belongs to another request", "Use a new reference, or repeat the first request exactly."),
+    "not_refundable": Kind(409, "This can't be refunded", "Refund payments only. `detail` says why this isn't one that can be."),
     "invalid_state": Kind(409, "The state does not allow this", "Look the payment up, then decide."),
     "length_required": Kind(411, "The body's length is missing", "Send Content-Length instead of a chunked body."),
     "body_too_large": Kind(413, "The body is too large", "Send at most 64 KiB."),

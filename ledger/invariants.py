@@ -99,7 +99,7 @@ Kind = Account.Kind
 # The accounts that an entry of each kind may move; other kinds of entries there are none.
 MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
     Entry.Kind.CARD: (Kind.ACQUIRER_RECEIVABLE, Kind.PENDING_SETTLEMENT, Kind.FEES),
-    Entry.Kind.REFUND: (Kind.PENDING_SETTLEMENT, Kind.REFUNDS_PAYABLE),
+    Entry.Kind.REFUND: (Kind.PENDING_SETTLEMENT, Kind.REFUNDS_PAYABLE, Kind.BANK_CLEARING),
     Entry.Kind.VIRTUAL_ACCOUNT: (Kind.BANK_CLEARING, Kind.PENDING_SETTLEMENT, Kind.FEES),
     Entry.Kind.PAYOUT_ACCEPTED: (Kind.WALLET, Kind.PAYOUTS_IN_FLIGHT),
     Entry.Kind.PAYOUT_SENT: (Kind.PAYOUTS_IN_FLIGHT, Kind.BANK_CLEARING, Kind.FEES),

@@ -45,11 +45,13 @@ INVARIANTS = (
     ),
     Invariant(
         name="refunds_are_booked",
-        rule="A successful refund has an entry of its amount, and nothing else has one.",
+        rule="A successful refund to a card has an entry of its amount, and nothing else has one.",
         sql=f"""
             SELECT 'refund ' || coalesce(refund.id, booked.cause)
-            FROM (SELECT * FROM payments_cardoperation WHERE kind = 'refund' AND status = 'success') refund
-                FULL JOIN ({moved("refund", "refunds_payable")}) booked ON booked.cause = refund.id
+            FROM (
+                SELECT * FROM payments_cardoperation
+                WHERE kind = 'refund' AND status = 'success' AND connector = ''
+            ) refund FULL JOIN ({moved("refund", "refunds_payable")}) booked ON booked.cause = refund.id
             WHERE refund.id IS NULL OR booked.amount IS NULL OR booked.amount <> refund.amount
         """,
     ),

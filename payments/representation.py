@@ -102,13 +102,16 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
 
 
 def _transfer_payment(transaction: Transaction, session: Session) -> dict[str, Any]:
-    """Nothing of it can be captured or refunded by the API: those fields do not belong to it."""
+    """Nothing of it is captured: `total_amount_captured` belongs to cards."""
     details = {"virtual_account_details": represent_session(session)}
     return {
         "payment_method": transaction.method,
         "fee": transaction.fee,
+        "refund_status": transaction.refund_status,
         **_known(transaction, ("settle_status",)),
         **details,
+        "total_amount_available_to_refund": transaction.amount_refundable,
+        "total_amount_refunded": transaction.amount_refunded,
         **_payer(transaction),
     }
 
@@ -182,6 +185,12 @@ def represent_refund(refund: CardOperation) -> dict[str, Any]:
         shown["gateway_code"] = refund.gateway_code
     if refund.reason:
         shown["reason"] = refund.reason
+    if refund.is_transfer_refund:
+        shown["destination"] = {
+            "name": refund.destination_name,
+            "account_number": refund.destination_account_number,
+            "bank_code": refund.destination_bank_code,
+        }
     return shown
 
 

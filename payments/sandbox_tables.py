@@ -89,7 +89,8 @@ def captures() -> Table:
 
 def refunds() -> Table:
     rows = (*_by_ending(REFUND_AMOUNTS), _success("any other amount"))
-    return Table("refunds", "Refunds", "Amount ends in", rows, _from_smallest())
+    note = f"{_from_smallest()} Refunds of transfer payments follow the table of payouts."
+    return Table("refunds", "Refunds", "Amount ends in", rows, note)
 
 
 def payouts() -> Table:

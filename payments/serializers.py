@@ -80,6 +80,13 @@ class SenderName(Name):
         return " ".join(super().to_internal_value(data).split())[: self.KEPT]
 
 
+class AccountNumber(Text):
+    """The number of a bank account."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.", **options)
+
+
 class BankCode(Text):
     """The code or NIP code of a listed bank; given back is the bank's `code`."""
 
@@ -91,6 +98,20 @@ class BankCode(Text):
         if bank is None:
             self.refuse("This field must be a code listed by GET /api/banks.", "unknown_bank")
         return bank.code
+
+
+class SenderBankCode(Text):
+    """The bank of a transfer's sender as its bank names it: the code of a listed bank, or another one."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern="[0-9A-Za-z]{1,10}", says="This field must have 1 to 10 digits or letters.", **options
+        )
+
+    def to_internal_value(self, data: Any) -> str:
+        code: str = super().to_internal_value(data)
+        bank = banks.find(code)
+        return bank.code if bank else code
 
 
 class BillingAddressSerializer(RequestSerializer):
@@ -152,7 +173,7 @@ class BeneficiarySerializer(RequestSerializer):
     """The customer of a payout."""
 
     name = Name()
-    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    account_number = AccountNumber()
     bank_code = BankCode()
     reference = NotBlank(required=False, max_length=100)
     email = Email(required=False)
@@ -279,18 +300,19 @@ class CancelSerializer(RequestSerializer):
     """A cancellation has no fields."""
 
 
-class RefundSerializer(RequestSerializer):
-    reference = Reference()
-    amount = Amount(required=False)
-    reason = FreeText(required=False, min_length=0)
-
-
 class DestinationSerializer(RequestSerializer):
     """A bank account that money is returned to."""
 
     name = Name()
-    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    account_number = AccountNumber()
     bank_code = BankCode()
+
+
+class RefundSerializer(RequestSerializer):
+    reference = Reference()
+    amount = Amount(required=False)
+    reason = FreeText(required=False, min_length=0)
+    destination = DestinationSerializer(required=False)
 
 
 class DecisionReason(FreeText):
@@ -317,6 +339,12 @@ class DeactivateSerializer(RequestSerializer):
 
 
 class SimulateSerializer(RequestSerializer):
-    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    account_number = AccountNumber()
     amount = Amount()
     sender_name = SenderName(required=False)
+    sender_account_number = AccountNumber(required=False)
+    sender_bank_code = SenderBankCode(required=False)
+
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
+        names = ("sender_account_number", "sender_bank_code")
+        return required_together(data, *names, when=names)

@@ -23,6 +23,8 @@ def simulated_notice(told: dict[str, Any]) -> Notice:
         account_number=told["account_number"],
         amount=told["amount"],
         sender_name=told.get("sender_name") or SENDER,
+        sender_account_number=told.get("sender_account_number", ""),
+        sender_bank_code=told.get("sender_bank_code", ""),
     )
 
 

@@ -31,6 +31,45 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="transfer_refunds_are_booked",
+        rule="A successful refund of a transfer payment has an entry of what the bank has sent; nothing else has one.",
+        sql=f"""
+            SELECT 'refund ' || coalesce(refund.id, booked.cause)
+            FROM (
+                SELECT refund.id, refund.amount, payment.currency, payment.business_id
+                FROM payments_cardoperation refund
+                    JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                WHERE refund.kind = 'refund' AND refund.status = 'success' AND refund.connector <> ''
+            ) refund FULL JOIN ({moved("refund", "bank_clearing")}) booked ON booked.cause = refund.id
+            WHERE refund.id IS NULL OR booked.amount IS NULL OR booked.amount <> refund.amount
+                OR booked.currency <> refund.currency OR booked.business_id <> refund.business_id
+        """,
+    ),
+    Invariant(
+        name="transfer_refunds_are_of_transfer_payments",
+        rule="Refunds of transfer payments, and no others, are sent to a bank.",
+        sql="""
+            SELECT 'refund ' || refund.id
+            FROM payments_cardoperation refund
+                JOIN payments_transaction payment ON payment.id = refund.transaction_id
+            WHERE (refund.connector <> '') <> (payment.method = 'virtual_account')
+        """,
+    ),
+    Invariant(
+        name="transfer_refunds_stay_within_what_arrived",
+        rule="The refunds of a transfer payment that succeeded or are pending sum to at most what arrived.",
+        sql="""
+            SELECT 'transaction ' || payment.id || ': ' || refunds.amount
+            FROM (
+                SELECT transaction_id, sum(amount) AS amount FROM payments_cardoperation
+                WHERE connector <> '' AND status <> 'failed' GROUP BY transaction_id
+            ) refunds
+                JOIN payments_transaction payment ON payment.id = refunds.transaction_id
+                LEFT JOIN virtual_accounts_transfer transfer ON transfer.session_id = payment.session_id
+            WHERE payment.status <> 'success' OR refunds.amount > coalesce(transfer.amount, 0)
+        """,
+    ),
+    Invariant(
         name="unapplied_transfers_are_kept",
         rule="A transfer that fits nothing is unapplied money of the number's owner, and no other one is.",
         sql="""

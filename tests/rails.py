@@ -190,3 +190,9 @@ class SilentBank(SandboxBank):
 
     def query(self, order: PayoutOrder) -> NoReturn:
         raise AnswerLost
+
+
+class BankOfAnotherName(BankThatMustNotBeAsked):
+    """Another bank than the one that an earlier order was sent to."""
+
+    name = "another"

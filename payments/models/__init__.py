@@ -18,9 +18,10 @@ from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
 from payments.models.reversals import Reversal
 from payments.models.states import AlreadyMoved, InvalidState
-from payments.models.transactions import Transaction, TransactionQuerySet, Transition
+from payments.models.transactions import COLLECTED, Transaction, TransactionQuerySet, Transition
 
 __all__ = [
+    "COLLECTED",
     "AlreadyMoved",
     "BatchTransition",
     "CardOperation",

@@ -1,9 +1,9 @@
-"""What is asked of the acquirer after the authorisation."""
+"""What is asked of a rail after a payment: captures, voids and refunds."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,10 @@ from django.db.models import Q
 from merchants.models import Business
 from payments.models.states import AlreadyMoved
 from payments.models.transactions import Transaction
-from payments.outcomes import PROCESSING, Outcome
+from payments.outcomes import PROCESSING
+
+if TYPE_CHECKING:
+    from payments.rails.protocol import RailAnswer
 
 
 class CardOperationQuerySet(models.QuerySet["CardOperation"]):
@@ -21,7 +24,11 @@ class CardOperationQuerySet(models.QuerySet["CardOperation"]):
 
 
 class CardOperation(models.Model):
-    """A capture, void or refund: what is asked of the acquirer after the authorisation."""
+    """A capture, void or refund of a card payment, asked of its acquirer; or a refund of a transfer payment.
+
+    A refund of a transfer payment is asked of a bank: `connector` names it, and the destination is where the money
+    goes. The others are asked of the connector of their transaction.
+    """
 
     class Kind(models.TextChoices):
         CAPTURE = "capture"
@@ -41,6 +48,11 @@ class CardOperation(models.Model):
     fingerprint = models.CharField(max_length=64, blank=True)
     reason = models.CharField(max_length=255, blank=True)
     amount = models.BigIntegerField()
+    # Refunds of transfer payments; empty otherwise.
+    connector = models.CharField(max_length=20, blank=True, default="", db_default="")
+    destination_name = models.CharField(max_length=255, blank=True, default="", db_default="")
+    destination_account_number = models.CharField(max_length=10, blank=True, default="", db_default="")
+    destination_bank_code = models.CharField(max_length=10, blank=True, default="", db_default="")
     # Ours, sent to the acquirer; it is repeated with these until it is answered.
     system_trace_audit_number = models.CharField(max_length=6, blank=True)
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
@@ -48,6 +60,7 @@ class CardOperation(models.Model):
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
     response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
     gateway_code = models.CharField(max_length=3, blank=True)
+    acquirer_transaction_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     next_query_at = models.DateTimeField(null=True)
     query_leased_until = models.DateTimeField(null=True)  # one process asks the acquirer until then
     queries_made = models.PositiveSmallIntegerField(default=0)
@@ -75,6 +88,20 @@ class CardOperation(models.Model):
                 | ~Q(status="pending") & Q(finished_at__isnull=False),
                 name="only_finished_operations_have_finished_at",
             ),
+            models.CheckConstraint(
+                condition=Q(
+                    connector="",
+                    destination_name="",
+                    destination_account_number="",
+                    destination_bank_code="",
+                )
+                | Q(kind="refund")
+                & ~Q(connector="")
+                & ~Q(destination_name="")
+                & ~Q(destination_account_number="")
+                & ~Q(destination_bank_code=""),
+                name="transfer_refunds_have_destinations",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(
@@ -91,20 +118,26 @@ class CardOperation(models.Model):
         return f"{self.kind} of {self.transaction_id}"
 
     @property
+    def is_transfer_refund(self) -> bool:
+        return self.connector != ""
+
+    @property
     def is_unsent(self) -> bool:
         """Whether the acquirer was not asked yet: `expiry` opens voids that `requery` sends."""
         return self.kind == self.Kind.VOID and not self.transaction.is_pending and self.queries_made == 0
 
-    def finish(self, outcome: Outcome, *, now: datetime) -> None:
-        """Move from pending to success or failed, as the acquirer's outcome says.
+    def finish(self, answer: RailAnswer, *, now: datetime) -> None:
+        """Move from pending to success or failed, as the rail's outcome says.
 
         :raises AlreadyMoved: another caller was first
         """
         if self.status != self.Status.PENDING:
             raise AlreadyMoved
+        outcome = answer.outcome
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.response_code, self.response_summary = outcome.code, outcome.summary
         self.gateway_code = outcome.gateway_code
+        self.acquirer_transaction_id = answer.acquirer_transaction_id
         self.next_query_at = None
         self.finished_at = now
         self.save(
@@ -113,6 +146,7 @@ class CardOperation(models.Model):
                 "response_code",
                 "response_summary",
                 "gateway_code",
+                "acquirer_transaction_id",
                 "next_query_at",
                 "finished_at",
             ]

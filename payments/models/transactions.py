@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
 from merchants.models import Business
@@ -21,6 +21,12 @@ from virtual_accounts.models import Session
 
 if TYPE_CHECKING:
     from payments.rails.protocol import RailAnswer
+
+
+# What came in and can be refunded: of a card what was captured, of a transfer all of it.
+COLLECTED = Case(
+    When(method="virtual_account", status="success", then=F("amount")), default=F("amount_captured")
+)
 
 
 class TransactionQuerySet(models.QuerySet["Transaction"]):
@@ -98,7 +104,7 @@ class Transaction(models.Model):
     class RefundStatus(models.TextChoices):
         NONE = "none"  # no refund attempted
         PARTIALLY_REFUNDED = "partially_refunded"
-        REFUNDED = "refunded"  # everything captured went back
+        REFUNDED = "refunded"  # everything collected went back
         REFUND_FAILED = "refund_failed"  # the last attempt failed; amounts are as before it
 
     class SettleStatus(models.TextChoices):
@@ -190,9 +196,9 @@ class Transaction(models.Model):
                 condition=Q(
                     amount_refunded__gte=0,
                     amount_being_refunded__gte=0,
-                    amount_captured__gte=F("amount_refunded") + F("amount_being_refunded"),
+                    amount_refunded__lte=COLLECTED - F("amount_being_refunded"),
                 ),
-                name="refunded_within_captured",
+                name="refunded_within_collected",
             ),
             models.CheckConstraint(
                 condition=Q(amount_returned=0)
@@ -209,10 +215,10 @@ class Transaction(models.Model):
                 | Q(
                     refund_status="partially_refunded",
                     amount_refunded__gt=0,
-                    amount_refunded__lt=F("amount_captured"),
+                    amount_refunded__lt=COLLECTED,
                 )
-                | Q(refund_status="refunded", amount_refunded__gt=0, amount_refunded=F("amount_captured"))
-                | Q(refund_status="refund_failed", amount_refunded__lt=F("amount_captured")),
+                | Q(refund_status="refunded", amount_refunded__gt=0, amount_refunded=COLLECTED)
+                | Q(refund_status="refund_failed", amount_refunded__lt=COLLECTED),
                 name="refund_status_follows_amounts",
             ),
             models.CheckConstraint(
@@ -304,9 +310,16 @@ class Transaction(models.Model):
         return self.method == self.Method.VIRTUAL_ACCOUNT
 
     @property
+    def amount_collected(self) -> int:
+        """What came in, in minor units: of a card what was captured, of a transfer all of it."""
+        if self.is_transfer_payment and self.status == self.Status.SUCCESS:
+            return self.amount
+        return self.amount_captured
+
+    @property
     def amount_refundable(self) -> int:
         """What is left to refund, in minor units; refunds still under way count as gone."""
-        return self.amount_captured - self.amount_refunded - self.amount_being_refunded
+        return self.amount_collected - self.amount_refunded - self.amount_being_refunded
 
     def await_payer(self, *, until: datetime, cause: Transition.Cause, now: datetime) -> None:
         """The issuer wants to see the payer: wait for the challenge."""
@@ -389,7 +402,7 @@ class Transaction(models.Model):
         self.amount_being_refunded -= amount
         if succeeded:
             self.amount_refunded += amount
-            everything = self.amount_refunded == self.amount_captured
+            everything = self.amount_refunded == self.amount_collected
             self.refund_status = (
                 self.RefundStatus.REFUNDED if everything else self.RefundStatus.PARTIALLY_REFUNDED
             )

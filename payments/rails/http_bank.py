@@ -122,4 +122,5 @@ def _transfer(order: PayoutOrder) -> dict[str, Any]:
             "nip_code": order.nip_code,
         },
         "narration": order.narration,
+        "merchant_reference": order.merchant_reference,
     }

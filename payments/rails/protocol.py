@@ -84,7 +84,7 @@ class OperationOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayoutOrder:
-    """A transfer to a bank account. Amount in minor units."""
+    """A transfer to a bank account: a payout, or the refund of a transfer payment. Amount in minor units."""
 
     id: UUID
     amount: int
@@ -93,6 +93,7 @@ class PayoutOrder:
     account_number: str
     nip_code: str
     narration: str
+    merchant_reference: str = ""  # for the bank's statements and support
     # False: the order is so old that the bank may have forgotten it. `query` must not send it again then.
     may_be_repeated: bool = True
 

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from django.db import transaction as database
-from django.db.models import BigIntegerField, Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from merchants.rows import insert_if_absent
@@ -19,6 +19,7 @@ from merchants.set_based import insert_selected
 from payments import business_days
 from payments.identifiers import new_id
 from payments.models import (
+    COLLECTED,
     BatchTransition,
     CardOperation,
     SettlementBatch,
@@ -31,12 +32,6 @@ from payments.services import batch_moves
 SettleStatus = Transaction.SettleStatus
 
 CHUNK = 5_000  # payments in one database transaction
-# What came in: of a card what was captured, of a transfer all of it.
-GROSS = Case(
-    When(method=Transaction.Method.CARD, then=F("amount_captured")),
-    default=F("amount"),
-    output_field=BigIntegerField(),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +65,7 @@ def due(*, until: date) -> list[Due]:
         .filter(finished_at__lt=business_days.begins_at(business_days.day_after(until)))
         .annotate(day=TruncDate("finished_at", tzinfo=business_days.TIME_ZONE))
         .values("business_id", "currency", "day")
-        .annotate(payments=Count("id"), gross=Sum(GROSS), fees=Sum("fee"))
+        .annotate(payments=Count("id"), gross=Sum(COLLECTED), fees=Sum("fee"))
         .order_by("day", "business_id", "currency")
     )
     return [Due(**group) for group in groups]
@@ -158,7 +153,7 @@ def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
     chosen = list(unsettled.select_for_update().values_list("pk", flat=True)[:CHUNK])
     payments = Transaction.objects.filter(pk__in=chosen)
     if chosen:
-        item = {"batch": batch.pk, "transaction": F("id"), "gross": GROSS, "fee": F("fee")}
+        item = {"batch": batch.pk, "transaction": F("id"), "gross": COLLECTED, "fee": F("fee")}
         in_order = payments.order_by("finished_at", "id")
         insert_selected(SettlementItem, in_order, item | {"refunded": 0, "is_live": True})
         batch_moves.follow(payments, SettleStatus.INITIATED, now=now)

@@ -28,12 +28,14 @@ def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
 
 
 def refunded(refund: CardOperation, *, now: datetime) -> Booking:
+    """Book a successful refund: the acquirer has to be paid for it, or the bank has sent it."""
+    paid_by = Kind.BANK_CLEARING if refund.is_transfer_refund else Kind.REFUNDS_PAYABLE
     return Booking(
         kind=Entry.Kind.REFUND,
         cause=refund.pk,
         business_id=refund.business_id,
         currency=refund.transaction.currency,
-        legs={Kind.PENDING_SETTLEMENT: -refund.amount, Kind.REFUNDS_PAYABLE: refund.amount},
+        legs={Kind.PENDING_SETTLEMENT: -refund.amount, paid_by: refund.amount},
         at=now,
     )
 

@@ -18,7 +18,7 @@ from merchants import audit
 from merchants.audit import Actor
 from merchants.models import Business
 from payments import rails
-from payments.models import RailChoice, Transaction
+from payments.models import CardOperation, RailChoice, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, PayoutBank
 
@@ -82,15 +82,15 @@ def bank_for(business: Business) -> PayoutBank:
     return rails.payout_bank(_bank_name(business.pk))
 
 
-def bank_of(transaction: Transaction) -> PayoutBank:
-    """Return the bank that a payout was sent to.
+def bank_of(transaction: Transaction | CardOperation) -> PayoutBank:
+    """Return the bank that a payout, or the refund of a transfer payment, was sent to.
 
     :raises RailUnavailable: it is not configured any more, or out of reach
     """
     return bank_finder(transaction)()
 
 
-def bank_finder(transaction: Transaction) -> Callable[[], PayoutBank]:
+def bank_finder(transaction: Transaction | CardOperation) -> Callable[[], PayoutBank]:
     """Return what finds that bank without the database, in any thread."""
     return partial(rails.payout_bank, _bank_name(transaction.business_id), known_as=transaction.connector)
 

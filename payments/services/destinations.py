@@ -4,13 +4,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rest_framework import status
 from rest_framework.exceptions import ValidationError
 
+from merchants.errors import Problem
 from merchants.strict_fields import NOT_ALLOWED_HERE, error
 from payments import banks
 from virtual_accounts.models import Transfer
 
+DESTINATION_REQUIRED = (
+    "This field is required: the bank did not name an account of the sender that payouts can reach."
+)
 ACCOUNT_NUMBER = re.compile(r"[0-9]{10}")
+
+
+class OtherCurrency(Problem):
+    """The money cannot be paid out to this bank, which takes another currency."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "unsupported_currency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +52,7 @@ def choose(transfer: Transfer, named: Mapping[str, str] | None) -> Destination:
     if sender is not None:
         return sender
     if named is None:
-        message = (
-            "This field is required: the bank did not name an account of the sender that payouts can reach."
-        )
-        raise ValidationError({"destination": error(message, "destination_required")})
+        raise ValidationError({"destination": error(DESTINATION_REQUIRED, "destination_required")})
     return Destination(**named)
 
 
@@ -55,3 +64,24 @@ def refuse_beside_sender(transfer: Transfer, named: Mapping[str, str] | None) ->
     if named is not None and sender_of(transfer) is not None:
         message = f"{NOT_ALLOWED_HERE} The money goes back to the sender's account."
         raise ValidationError({"destination": error(message, "not_allowed_here")})
+
+
+def refuse_without_sender(named: Mapping[str, str] | None) -> None:
+    """Refuse a destination where the money did not come from a bank account.
+
+    :raises ValidationError: the code is `not_allowed_here`
+    """
+    if named is not None:
+        raise ValidationError({"destination": error(NOT_ALLOWED_HERE, "not_allowed_here")})
+
+
+def require_currency(destination: Destination, currency: str, *, advice: str = "") -> None:
+    """Refuse a destination whose bank does not take the currency of the money.
+
+    :raises OtherCurrency: it takes another one
+    """
+    bank = banks.find(destination.bank_code)
+    if bank is not None and bank.currency != currency:
+        raise OtherCurrency(
+            f"{bank.name} takes payouts in {bank.currency} only, and this money is in {currency}. {advice}".rstrip()
+        )

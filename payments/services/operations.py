@@ -1,7 +1,7 @@
-"""What is asked of the acquirer after the authorisation: capture, void, refund.
+"""What is asked of a rail after a payment: capture, void, refund.
 
-Each is a row of its own, written under the transaction's lock before the acquirer is asked. So that of
-a capture, a void and an expiry at the same moment one goes first and the others see it.
+Each is a row of its own, written under the transaction's lock before the rail is asked. So of a capture, a void
+and an expiry at the same moment one goes first and the others see it.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class AmountTooLarge(Problem):
 
 
 def ask(operation: CardOperation, question: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
-    """Put an operation to the acquirer, outside every database transaction, and apply its answer.
+    """Ask the rail for an operation, outside every database transaction, and apply its answer.
 
     A lost answer changes nothing: the operation stays pending and `requery` asks again.
     """
@@ -46,7 +46,7 @@ def ask(operation: CardOperation, question: Callable[[], RailAnswer], *, cause: 
 
 @database.atomic
 def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: datetime) -> CardOperation:
-    """Give a pending operation the acquirer's answer. Whoever applies one first wins."""
+    """Apply the rail's answer to a pending operation. First writer wins."""
     transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
     operation = CardOperation.objects.get(pk=operation_id)
     operation.transaction = transaction
@@ -54,7 +54,7 @@ def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: d
         return operation  # answered in the meantime
     if not answer.is_definite:
         return operation  # `requery` asks again
-    operation.finish(answer.outcome, now=now)
+    operation.finish(answer, now=now)
     _apply(operation, answer.outcome, cause=cause, now=now)
     return operation
 
@@ -110,14 +110,19 @@ def is_capture_or_void_under_way(transaction: Transaction) -> bool:
 
 
 def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
-    """Do to the transaction what the acquirer did. A refused capture or void leaves it as it was."""
+    """Do to the transaction what the rail did. A refused capture or void leaves it as it was."""
     transaction = operation.transaction
     if operation.kind == Kind.REFUND:
-        transaction.finish_refund(operation.amount, succeeded=outcome.is_success, cause=cause, now=now)
-        opt_in_events.publish_refund(operation, now=now)
-        if outcome.is_success:
-            ledger.book(bookings.refunded(operation, now=now))
+        _finish_refund(operation, outcome, cause=cause, now=now)
     elif operation.kind == Kind.CAPTURE and outcome.is_success:
         finishing.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
     elif operation.kind == Kind.VOID and outcome.is_success and transaction.is_pending:
         finishing.finish(transaction, VOIDED, cause=cause, now=now)
+
+
+def _finish_refund(refund: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
+    """Book a refund that is final, or release the amount that it reserved. Every refund ends here."""
+    refund.transaction.finish_refund(refund.amount, succeeded=outcome.is_success, cause=cause, now=now)
+    opt_in_events.publish_refund(refund, now=now)
+    if outcome.is_success:
+        ledger.book(bookings.refunded(refund, now=now))

@@ -1,4 +1,4 @@
-"""Transactions, told to a rail."""
+"""Transactions and operations as the rails get them."""
 
 from payments import banks
 from payments.models import CardOperation, Transaction
@@ -51,5 +51,22 @@ def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> P
         account_number=transaction.account_number,
         nip_code=bank.nip_code if bank else transaction.bank_code,
         narration=transaction.narration,
+        merchant_reference=transaction.reference,
+        may_be_repeated=may_be_repeated,
+    )
+
+
+def refund_order(refund: CardOperation, *, may_be_repeated: bool = True) -> PayoutOrder:
+    """Return the transfer that carries the refund of a transfer payment."""
+    bank = banks.find(refund.destination_bank_code)
+    return PayoutOrder(
+        id=refund.pk,
+        amount=refund.amount,
+        currency=refund.transaction.currency,
+        beneficiary=refund.destination_name,
+        account_number=refund.destination_account_number,
+        nip_code=bank.nip_code if bank else refund.destination_bank_code,
+        narration=refund.reason,
+        merchant_reference=refund.reference or "",
         may_be_repeated=may_be_repeated,
     )

@@ -44,12 +44,13 @@ def between(first: datetime, last: datetime, *, source: Source) -> Iterator[OurE
     """Return what happened from `first` until before `last`, of the kinds that such a statement tells."""
     if source != Source.BANK:
         yield from _card_payments(first, last)
-        yield from _refunds(first, last)
+        yield from _card_refunds(first, last)
     if source != Source.ACQUIRER:
         yield from _transfers(first, last)
         yield from _unclaimed_transfers(first, last)
         yield from _payouts(first, last)
         yield from _reversals(first, last)
+        yield from _transfer_refunds(first, last)
 
 
 def _within(first: datetime, last: datetime) -> Q:
@@ -89,9 +90,9 @@ def _card_payments(first: datetime, last: datetime) -> Iterator[OurEntry]:
         )
 
 
-def _refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
+def _card_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
     """An acquirer lists a refund under the refund's own numbers, or under those of its payment."""
-    refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND)
+    refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND, connector="")
     for refund in refunds.select_related("transaction").iterator():
         payment = refund.transaction
         yield OurEntry(
@@ -105,6 +106,23 @@ def _refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
             shared_references=_given(refund.reference, refund.system_trace_audit_number),
             amount=refund.amount,
             currency=payment.currency,
+            day=business_day(refund.finished_at or refund.created_at),
+            direction=OUT,
+            status=refund.status,
+        )
+
+
+def _transfer_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
+    """A bank lists the refund of a transfer payment as it lists a payout."""
+    refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND)
+    for refund in refunds.exclude(connector="").select_related("transaction").iterator():
+        yield OurEntry(
+            kind="refund",
+            id=refund.pk,
+            references=_order_references(refund),
+            shared_references=_given(refund.reference),
+            amount=refund.amount,
+            currency=refund.transaction.currency,
             day=business_day(refund.finished_at or refund.created_at),
             direction=OUT,
             status=refund.status,
@@ -148,7 +166,7 @@ def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
         yield OurEntry(
             kind="payout",
             id=payout.pk,
-            references=_payout_references(payout),
+            references=_order_references(payout),
             shared_references=(payout.reference,),
             amount=payout.amount,
             currency=payout.currency,
@@ -170,7 +188,7 @@ def _reversals(first: datetime, last: datetime) -> Iterator[OurEntry]:
         yield OurEntry(
             kind="payout_reversed",
             id=payout.pk,
-            references=_given(returned.bank_reference, *_payout_references(payout)),
+            references=_given(returned.bank_reference, *_order_references(payout)),
             shared_references=(payout.reference,),
             amount=returned.amount,
             currency=returned.currency,
@@ -180,9 +198,9 @@ def _reversals(first: datetime, last: datetime) -> Iterator[OurEntry]:
         )
 
 
-def _payout_references(payout: Transaction) -> tuple[str, ...]:
-    """Return the bank's reference of a payout, and ours as the bank received it, with and without hyphens."""
-    return _given(payout.acquirer_transaction_id, payout.pk.hex, str(payout.pk))
+def _order_references(order: Transaction | CardOperation) -> tuple[str, ...]:
+    """Return the bank's reference of a payout or refund, and ours as the bank received it, with and without hyphens."""
+    return _given(order.acquirer_transaction_id, order.pk.hex, str(order.pk))
 
 
 def _given(*references: str | None) -> tuple[str, ...]:

@@ -47,13 +47,13 @@ class Lane(NamedTuple):
         """Unanswered operations of this lane."""
         pending = CardOperation.objects.filter(status=CardOperation.Status.PENDING)
         if self.rail == BANK:
-            return pending.none()
-        return pending.filter(transaction__connector=self.connector)
+            return pending.filter(connector=self.connector).exclude(connector="")
+        return pending.filter(connector="", transaction__connector=self.connector)
 
 
 def lane_of(subject: Unanswered) -> Lane:
     if isinstance(subject, CardOperation):
-        return Lane(ACQUIRER, subject.transaction.connector)
+        return _operation_lane(subject.connector, subject.transaction.connector)
     rail = BANK if subject.method == Transaction.Method.BANK else ACQUIRER
     return Lane(rail, subject.connector)
 
@@ -75,8 +75,13 @@ def lanes_due(*, at: datetime) -> list[Lane]:
         for method, connector in transactions.values_list("method", "connector").distinct()
     }
     operations = CardOperation.objects.filter(due, status=CardOperation.Status.PENDING).order_by()
-    names = operations.values_list("transaction__connector", flat=True).distinct()
-    return sorted(found | {Lane(ACQUIRER, name) for name in names})
+    names = operations.values_list("connector", "transaction__connector").distinct()
+    return sorted(found | {_operation_lane(own, of_payment) for own, of_payment in names})
+
+
+def _operation_lane(own_connector: str, payments_connector: str) -> Lane:
+    """Return the lane of an operation: only refunds of transfer payments have a connector of their own."""
+    return Lane(BANK, own_connector) if own_connector else Lane(ACQUIRER, payments_connector)
 
 
 @database.atomic

@@ -1,5 +1,7 @@
-"""Refunds: all or part of what was captured goes back to the card."""
+"""Refunds: all or part of what a payment brought in goes back to the card, or to the sender's bank account."""
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,12 +14,22 @@ from payments.idempotency import DuplicateReference, IdempotentResult, fingerpri
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
-from payments.rails.protocol import CardAcquirer
-from payments.services import connectors, operations
+from payments.rails.protocol import CardAcquirer, PayoutBank, RailAnswer
+from payments.services import connectors, destinations, operations
 from payments.services.finishing import Cause
 from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
-from payments.services.orders import card_order, operation_order
+from payments.services.orders import card_order, operation_order, refund_order
+from payments.services.refund_refusals import require_refundable
+from virtual_accounts.models import Transfer
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """The connector of a refund, and what is stored of it."""
+
+    connector: CardAcquirer | PayoutBank
+    fields: dict[str, str]
 
 
 def refund(
@@ -26,41 +38,67 @@ def refund(
     """Give back `amount` minor units of a payment, or all that is left where none is named.
 
     :raises DuplicateReference: the refund's reference belongs to a different request
-    :raises InvalidState: not a successful card payment, or nothing is left
+    :raises NotRefundable: a card check or payout
+    :raises InvalidState: the payment has not succeeded, or nothing is left
+    :raises ValidationError: the destination is required and absent, or not allowed and given
+    :raises OtherCurrency: the bank of the account takes another currency
     :raises AmountTooLarge: more than what is left, refunds under way counted
-    :raises RailUnavailable: it is a new refund and the acquirer is unavailable; nothing was stored
+    :raises RailUnavailable: it is a new refund and its rail is unavailable; nothing was stored
     """
     mark = fingerprint({"payment": str(transaction.pk), **request})
     replay = _replay(transaction.business, request["reference"], mark)
     if replay is not None:
         return replay
-    line = connectors.attempt(lambda: (connectors.acquirer_of(transaction), trace_fields()))
-    opened = _open(transaction.pk, request, line, mark=mark, now=now)
+    require_refundable(transaction)
+    opened = _open(transaction.pk, request, connectors.attempt(_rail_for(transaction)), mark=mark, now=now)
     if isinstance(opened, IdempotentResult):
         return opened
-    acquirer, new = opened
-    order, asked = card_order(new.transaction), operation_order(new)
-    answered = operations.ask(new, lambda: acquirer.operate(order, asked), cause=Cause.MERCHANT)
+    rail, new = opened
+    answered = operations.ask(new, _question(rail, new), cause=Cause.MERCHANT)
     return IdempotentResult(answered, is_replay=False)
+
+
+def _rail_for(transaction: Transaction) -> Callable[[], Rail]:
+    """Return what finds the rail of a refund: the payment's acquirer, or the business's bank."""
+
+    def find() -> Rail:
+        if transaction.is_transfer_payment:
+            bank = connectors.bank_for(transaction.business)
+            return Rail(bank, {"connector": bank.name})
+        return Rail(connectors.acquirer_of(transaction), trace_fields())
+
+    return find
+
+
+def _question(rail: Rail, new: CardOperation) -> Callable[[], RailAnswer]:
+    connector: Any = rail.connector
+    if new.is_transfer_refund:
+        transfer = refund_order(new)
+        return lambda: connector.send(transfer)
+    order, asked = card_order(new.transaction), operation_order(new)
+    return lambda: connector.operate(order, asked)
 
 
 @database.atomic
 def _open(
     transaction_id: UUID,
     request: dict[str, Any],
-    line: tuple[CardAcquirer, dict[str, str]] | RailUnavailable,
+    line: Rail | RailUnavailable,
     *,
     mark: str,
     now: datetime,
-) -> tuple[CardAcquirer, CardOperation] | IdempotentResult[CardOperation]:
-    """Write the refund and return it with its acquirer. For a repeated request, return its replay."""
+) -> tuple[Rail, CardOperation] | IdempotentResult[CardOperation]:
+    """Write the refund and return it with its rail. For a repeated request, return its replay."""
     transaction = lock(transaction_id)
     # Of two equal requests at once, the second has waited for the lock and finds the row of the first.
     replay = _replay(transaction.business, request["reference"], mark)
     if replay is not None:
         return replay
+    if transaction.status != Transaction.Status.SUCCESS:
+        raise InvalidState("Only a successful payment can be refunded.")
+    destination = _destination_fields(transaction, request)
     amount = _refundable_amount(transaction, request.get("amount"))
-    acquirer, trace = connectors.require(line)
+    rail = connectors.require(line)
     new = CardOperation(
         id=new_id(now),
         transaction=transaction,
@@ -70,7 +108,8 @@ def _open(
         fingerprint=mark,
         reason=request.get("reason", ""),
         amount=amount,
-        **trace,
+        **destination,
+        **rail.fields,
         next_query_at=now + FIRST_QUERY_AFTER,
         query_leased_until=now + FIRST_QUERY_AFTER,
         created_at=now,
@@ -79,7 +118,17 @@ def _open(
         taken = CardOperation.objects.get(business=transaction.business, reference=request["reference"])
         raise DuplicateReference.of(taken)
     transaction.reserve_refund(amount)
-    return acquirer, new
+    return rail, new
+
+
+def _destination_fields(transaction: Transaction, request: dict[str, Any]) -> dict[str, str]:
+    named = request.get("destination")
+    if not transaction.is_transfer_payment:
+        destinations.refuse_without_sender(named)
+        return {}
+    destination = destinations.choose(Transfer.objects.get(session=transaction.session_id), named)
+    destinations.require_currency(destination, transaction.currency)
+    return {f"destination_{name}": value for name, value in asdict(destination).items()}
 
 
 def _replay(business: Business, reference: str, mark: str) -> IdempotentResult[CardOperation] | None:
@@ -94,8 +143,6 @@ def find_of(business: Business, reference: str) -> CardOperation | None:
 
 
 def _refundable_amount(transaction: Transaction, asked: int | None) -> int:
-    if not transaction.is_card_payment or transaction.status != Transaction.Status.SUCCESS:
-        raise InvalidState("Only a successful payment can be refunded.")
     left = transaction.amount_refundable
     if left == 0:
         if asked is not None:

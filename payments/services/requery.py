@@ -30,7 +30,7 @@ from payments.services import (
 )
 from payments.services.connectors import acquirer_finder, bank_finder
 from payments.services.finishing import Cause
-from payments.services.orders import card_order, operation_order, payout_order
+from payments.services.orders import card_order, operation_order, payout_order, refund_order
 from payments.services.query_leases import Lane, Unanswered, lane_of, unanswered
 from payments.services.rail_calls import Question, Reply, Round
 
@@ -256,18 +256,25 @@ class _Run:
 
 def _question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     """Return the call that asks about a subject. It needs no database."""
+    if lane_of(subject).rail == query_leases.BANK:
+        return _bank_question(subject, now=now)
     if isinstance(subject, CardOperation):
         return _operation_question(subject)
-    if subject.request_type == Transaction.RequestType.PAYOUT:
-        bank, may_repeat = bank_finder(subject), now - subject.created_at < _bank_memory()
-        transfer = payout_order(subject, may_be_repeated=may_repeat)
-        return lambda: bank().query(transfer)
     acquirer = acquirer_finder(subject)
     if subject.awaiting == Transaction.Awaiting.REVERSAL:
         undone = card_order(subject)
         return lambda: acquirer().reverse(undone, is_repeat=True)
     order = _passed_order(subject)
     return lambda: acquirer().query(order)
+
+
+def _bank_question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
+    bank, may_repeat = bank_finder(subject), now - subject.created_at < _bank_memory()
+    if isinstance(subject, CardOperation):
+        transfer = refund_order(subject, may_be_repeated=may_repeat)
+    else:
+        transfer = payout_order(subject, may_be_repeated=may_repeat)
+    return lambda: bank().query(transfer)
 
 
 def _operation_question(operation: CardOperation) -> Callable[[], Any]:

@@ -45,13 +45,6 @@ class SenderUnknown(Problem):
     default_detail = "Enter the sender's account number and bank: the bank did not name them."
 
 
-class OtherCurrency(Problem):
-    """The money cannot be paid out to this bank, which takes another currency."""
-
-    status_code = status.HTTP_400_BAD_REQUEST
-    default_code = "unsupported_currency"
-
-
 @database.atomic
 def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> UnappliedMoney:
     """Credit the money to the wallet of the business whose account it arrived at.
@@ -149,7 +142,7 @@ def return_locked(
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
-    _require_currency(money, destination)
+    destinations.require_currency(destination, money.currency, advice="Credit it instead.")
     bank = connectors.require(bank)
     intent = _order_return(money, bank.name, destination=destination, reason=reason, now=now)
     money.decide(
@@ -186,15 +179,6 @@ def _destination(transfer: Transfer, *, account_number: str, bank_code: str) -> 
     if bank is None or not destinations.ACCOUNT_NUMBER.fullmatch(account_number):
         raise SenderUnknown
     return Destination(transfer.sender_name, account_number, bank.code)
-
-
-def _require_currency(money: UnappliedMoney, destination: Destination) -> None:
-    bank = banks.find(destination.bank_code)
-    if bank is not None and bank.currency != money.currency:
-        raise OtherCurrency(
-            f"{bank.name} takes payouts in {bank.currency} only, and this money is in {money.currency}. "
-            "Credit it instead."
-        )
 
 
 def _order_return(

@@ -159,7 +159,7 @@ TRANSACTION_BREAKERS = {
     "virtual_account_payments_have_sessions": ("captured", {"method": "virtual_account"}),
     "amount_is_positive": ("authorised", {"amount": 0}),
     "captured_within_authorised": ("captured", {"amount_captured": 50_001}),
-    "refunded_within_captured": ("captured", {"amount_being_refunded": 50_001}),
+    "refunded_within_collected": ("captured", {"amount_being_refunded": 50_001}),
     "refund_status_follows_amounts": ("captured", {"refund_status": "refunded"}),
     "only_finished_transactions_have_finished_at": ("captured", {"finished_at": None}),
     "pending_transactions_await_something": ("authorised", {"awaiting": ""}),
@@ -171,6 +171,7 @@ OPERATION_BREAKERS = {
     "refunds_have_references": {"kind": "refund"},
     "operation_amount_is_positive": {"amount": 0, "kind": "refund", "reference": "r"},
     "only_finished_operations_have_finished_at": {"kind": "refund", "reference": "r", "status": "success"},
+    "transfer_refunds_have_destinations": {"kind": "refund", "reference": "r", "connector": "sandbox"},
     "one_refund_per_reference": {"kind": "refund", "reference": "taken"},
 }
 TARIFF_BREAKERS = {

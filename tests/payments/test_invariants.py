@@ -65,6 +65,20 @@ def books(ada, api, settings):
     )
 
     transfers_of_all_kinds(api)
+    transfer_refunds_of_all_kinds(api)
+
+
+def transfer_refunds_of_all_kinds(api):
+    """One that succeeded, one that failed, one whose answer was lost."""
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+    order = orders.transfer_payment(account, amount=90_000)
+    number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+    api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 90_000})
+    to = {"name": "Bisi Ade", "account_number": "0123456789", "bank_code": "058"}
+    lost = to | {"account_number": "0000000097"}
+    for amount, destination in ((20_000, to), (20_005, to), (30_000, lost)):
+        wanted = {"reference": f"tr{amount}", "amount": amount, "destination": destination}
+        assert api.post(f"/api/payments/{order['reference']}/refunds", wanted).status_code == 201
 
 
 def transfers_of_all_kinds(api):
@@ -115,6 +129,16 @@ BREAKERS = {
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('card')}"
     ),
     "refunds_are_booked": "UPDATE payments_cardoperation SET amount = amount + 1 WHERE kind = 'refund'",
+    "transfer_refunds_are_booked": (
+        "UPDATE payments_cardoperation SET amount = amount + 1 WHERE connector <> ''"
+    ),
+    "transfer_refunds_are_of_transfer_payments": (
+        "UPDATE payments_cardoperation SET connector = '', destination_name = '', destination_account_number = '', "
+        "destination_bank_code = '' WHERE connector <> ''"
+    ),
+    "transfer_refunds_stay_within_what_arrived": (
+        "UPDATE payments_cardoperation SET amount = 90000 WHERE connector <> '' AND status = 'pending'"
+    ),
     "refunded_amounts_are_sums": (
         "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
     ),

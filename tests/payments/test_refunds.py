@@ -117,11 +117,10 @@ class TestRefund:
             orders.card_payment(capture=False),
             orders.card_payment(amount=10_051),
             orders.card_payment(amount=10_098),
-            orders.payout(),
         ],
-        ids=["authorised", "declined", "unknown", "payout"],
+        ids=["authorised", "declined", "unknown"],
     )
-    def test_needs_a_successful_card_payment(self, api, order):
+    def test_needs_a_successful_payment(self, api, order):
         api.post("/api/payments", order)
 
         answer = give_back(api, f"/api/payments/{order['reference']}", amount=100)

@@ -132,7 +132,10 @@ class TestFields:
         number = pending["virtual_account_details"]["account_number"]
         api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": order["amount"]})
 
-        expected = {"fee": int, "payment_method": str, "virtual_account_details": dict, "narration": str}
+        expected = {
+            "fee": int, "payment_method": str, "virtual_account_details": dict, "narration": str,
+            "refund_status": str, "total_amount_available_to_refund": int, "total_amount_refunded": int,
+        }  # fmt: skip
         paid = api.get(f"/api/payments/{order['reference']}").json()
         assert types(pending) == ALWAYS | expected
         assert types(paid) == ALWAYS | expected | FINAL

@@ -46,6 +46,7 @@ class TestPaymentIntoADynamicAccount:
         assert payment.keys() == {
             "request_type", "id", "reference", "status", "response_code", "response_summary", "amount",
             "currency", "payment_timestamp", "payment_method", "fee", "virtual_account_details",
+            "refund_status", "total_amount_available_to_refund", "total_amount_refunded",
         }  # fmt: skip
         assert (payment["status"], payment["response_code"]) == ("pending", "10001")
         assert details.keys() == {

@@ -10,6 +10,7 @@ from payments.models import Transaction
 from payments.rails import OutOfReach
 from payments.services import connectors, staff_actions, transfers
 from payments.services import unapplied as decisions
+from payments.services.destinations import OtherCurrency
 from payments.services.transfers import Notice
 from tests import orders
 from tests.clients import Credentials, InProcessClient
@@ -362,7 +363,7 @@ class TestReturnByStaff:
     def test_in_another_currency_than_the_banks_is_refused(self, arrive):
         money = arrive(currency="USD", **KNOWN)
 
-        with pytest.raises(decisions.OtherCurrency):
+        with pytest.raises(OtherCurrency):
             decisions.return_to_sender(money.pk, reason="Back", actor=STAFF, now=money.created_at)
 
     def test_to_an_account_of_another_length_is_refused(self, arrive):

@@ -1,0 +1,551 @@
+"""Refunds of payments into virtual accounts: through the bank, to the sender's account."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from ledger.invariants import check
+from ledger.models import Account, Entry
+from payments.invariants import INVARIANTS
+from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction, Transition
+from payments.outcomes import COMPLETED
+from payments.rails.protocol import RailAnswer
+from payments.services import operations, our_entries, requery, transfers
+from tests import orders
+from tests.racing import racers
+from tests.settling import decide, settle
+from virtual_accounts.services.transfers import Notice
+
+pytestmark = pytest.mark.django_db
+
+SENDER = {"sender_name": "Bisi Ade", "sender_account_number": "0123456789", "sender_bank_code": "058"}
+DESTINATION = {"name": "Bisi Ade", "account_number": "0123456789", "bank_code": "058"}
+
+
+def paid_by_transfer(api, amount=50_000, **sender):
+    """Return the address of a successful transfer payment."""
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+    order = orders.transfer_payment(account, amount=amount)
+    number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+    told = {"account_number": number, "amount": amount} | sender
+    assert api.post("/api/virtual-accounts/simulate", told).status_code == 200
+    return f"/api/payments/{order['reference']}"
+
+
+@pytest.fixture
+def paid(api):
+    """A payment of 50,000 whose sender the bank has named."""
+    return paid_by_transfer(api, **SENDER)
+
+
+def refund(api, address, **request):
+    return api.post(f"{address}/refunds", {"reference": orders.new_reference("rf")} | request)
+
+
+def amounts(api, address):
+    payment = api.get(address).json()
+    return (
+        payment["refund_status"],
+        payment["total_amount_refunded"],
+        payment["total_amount_available_to_refund"],
+    )
+
+
+def errors(answer):
+    return {each["field"]: each["code"] for each in answer.json()["errors"]}
+
+
+def balance(kind):
+    return Account.objects.get(kind=kind, currency="NGN").balance
+
+
+def broken_invariants():
+    return {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds}
+
+
+class TestRefund:
+    def test_goes_to_the_account_that_paid(self, api, paid):
+        wanted = {"reference": "rf-1", "amount": 20_000, "reason": "too small"}
+
+        answer = api.post(f"{paid}/refunds", wanted)
+
+        shown = answer.json()
+        assert answer.status_code == 201
+        created_at, identifier = shown.pop("created_at"), shown.pop("id")
+        assert created_at.endswith("Z")
+        assert len(identifier) == 36
+        assert shown == wanted | {
+            "payment_reference": paid.rpartition("/")[2],
+            "status": "success",
+            "response_code": "10000",
+            "response_summary": "Payment completed",
+            "gateway_code": "00",
+            "currency": "NGN",
+            "destination": DESTINATION,
+        }
+
+    def test_moves_the_payment_as_a_card_refund_does(self, api, paid):
+        seen = [amounts(api, paid)]
+        for amount in (20_000, 25_000, 5_000):
+            refund(api, paid, amount=amount)
+            seen.append(amounts(api, paid))
+
+        assert seen == [
+            ("none", 0, 50_000),
+            ("partially_refunded", 20_000, 30_000),
+            ("partially_refunded", 45_000, 5_000),
+            ("refunded", 50_000, 0),
+        ]
+        assert api.get(paid).json()["status"] == "success"
+
+    def test_without_an_amount_is_all_that_is_left(self, api, paid):
+        refund(api, paid, amount=20_000)
+
+        assert refund(api, paid).json()["amount"] == 30_000
+        assert amounts(api, paid) == ("refunded", 50_000, 0)
+
+    @pytest.mark.parametrize("amount", [50_001, 10**12])
+    def test_is_never_more_than_what_arrived(self, api, paid, amount):
+        answer = refund(api, paid, amount=amount)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "amount_too_large")
+        assert not CardOperation.objects.exists()
+
+    def test_of_nothing_left_is_refused(self, api, paid):
+        refund(api, paid)
+
+        rest, part = refund(api, paid), refund(api, paid, amount=1)
+
+        assert (rest.status_code, rest.json()["code"]) == (409, "invalid_state")
+        assert (part.status_code, part.json()["code"]) == (400, "amount_too_large")
+
+    def test_is_listed_and_looked_up_like_any_refund(self, api, paid):
+        made = refund(api, paid, reference="rf-1").json()
+
+        assert api.get(f"{paid}/refunds").json()["data"] == [made]
+        assert api.get("/api/refunds/rf-1").json() == made
+
+    def test_costs_no_payout_fee_and_leaves_the_payments_fee(self, api, paid):
+        fee = api.get(paid).json()["fee"]
+        refund(api, paid)
+
+        assert api.get(paid).json()["fee"] == fee == balance("fees")
+
+    def test_of_a_payment_that_came_unasked_works_too(self, api):
+        static = api.post("/api/virtual-accounts", orders.static_account()).json()
+        number = static["customer"]["account_number"]
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 30_000} | SENDER)
+        reference = Transaction.objects.get().reference
+
+        answer = refund(api, f"/api/payments/{reference}")
+
+        assert (answer.status_code, answer.json()["amount"]) == (201, 30_000)
+
+    def test_of_another_business_is_404(self, other_api, paid):
+        assert refund(other_api, paid).status_code == 404
+
+
+class TestDestination:
+    def test_is_required_where_the_bank_named_no_sender(self, api):
+        answer = refund(api, paid_by_transfer(api))
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "destination_required")
+        assert errors(answer) == {"destination": "destination_required"}
+        assert not CardOperation.objects.exists()
+
+    def test_of_the_request_is_where_the_money_goes(self, api):
+        destination = DESTINATION | {"bank_code": "000013"}  # the NIP code; answers give the code
+
+        answer = refund(api, paid_by_transfer(api), destination=destination)
+
+        assert (answer.status_code, answer.json()["status"]) == (201, "success")
+        assert answer.json()["destination"] == DESTINATION
+
+    def test_is_not_allowed_where_the_sender_is_known(self, api, paid):
+        answer = refund(api, paid, destination=DESTINATION)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
+        assert errors(answer) == {"destination": "not_allowed_here"}
+
+    def test_is_not_allowed_for_a_card_payment(self, api):
+        order = orders.card_payment()
+        api.post("/api/payments", order)
+
+        answer = refund(api, f"/api/payments/{order['reference']}", destination=DESTINATION)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
+
+    @pytest.mark.parametrize(
+        "sender",
+        [
+            SENDER | {"sender_bank_code": "999"},
+            SENDER | {"sender_account_number": "12345678901"},
+            SENDER | {"sender_account_number": "123"},
+            SENDER | {"sender_bank_code": ""},
+        ],
+        ids=["unknown bank", "11 digits", "3 digits", "no bank"],
+    )
+    def test_is_required_where_the_sender_is_no_account_that_we_can_pay(self, api, ada, sender):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        order = orders.transfer_payment(account)
+        number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+        receive(number, **sender)
+        address = f"/api/payments/{order['reference']}"
+
+        without, with_one = refund(api, address), refund(api, address, destination=DESTINATION)
+
+        assert (without.status_code, without.json()["code"]) == (400, "destination_required")
+        assert with_one.status_code == 201
+
+    @pytest.mark.parametrize(
+        ("changes", "wrong"),
+        [
+            ({"account_number": "123"}, {"destination.account_number"}),
+            ({"bank_code": "999"}, {"destination.bank_code"}),
+            ({"name": ""}, {"destination.name"}),
+            ({"name": "A\nB"}, {"destination.name"}),
+            ({"iban": "x"}, {"destination.iban"}),
+            ({"name": None, "account_number": 1}, {"destination.name", "destination.account_number"}),
+        ],
+    )
+    def test_is_read_strictly(self, api, changes, wrong):
+        answer = refund(api, paid_by_transfer(api), destination=DESTINATION | changes)
+
+        assert answer.status_code == 400
+        assert set(errors(answer)) == wrong
+
+    def test_is_part_of_the_same_request(self, api):
+        address = paid_by_transfer(api)
+        wanted = {"reference": "rf-1", "amount": 100, "destination": DESTINATION}
+        other = wanted | {"destination": DESTINATION | {"account_number": "9876543210"}}
+
+        answers = [api.post(f"{address}/refunds", each) for each in (wanted, wanted, other)]
+
+        assert [each.status_code for each in answers] == [201, 200, 409]
+        assert answers[1]["Idempotent-Replayed"] == "true"
+        assert answers[2].json()["existing"]["status"] == "success"
+
+    def test_in_another_currency_than_the_banks_is_refused(self, api, paid):
+        Transaction.objects.update(currency="USD")
+
+        answer = refund(api, paid)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_currency")
+        assert "takes payouts in NGN only" in answer.json()["detail"]
+
+
+def receive(number, **sender):
+    return transfers.receive(
+        Notice(bank_reference=orders.new_reference("b"), account_number=number, amount=50_000, **sender)
+    )
+
+
+class TestSimulatedSender:
+    @pytest.mark.parametrize("name", ["sender_account_number", "sender_bank_code"])
+    def test_is_both_or_neither(self, api, name):
+        told = {"account_number": "0123456789", "amount": 100, name: SENDER[name]}
+
+        answer = api.post("/api/virtual-accounts/simulate", told)
+
+        (other,) = {"sender_account_number", "sender_bank_code"} - {name}
+        assert answer.status_code == 400
+        assert errors(answer) == {other: "required"}
+        assert answer.json()["success"] is False
+
+    @pytest.mark.parametrize("number", ["123", "12345678901", 123])
+    def test_has_ten_digits(self, api, number):
+        told = {"account_number": "0123456789", "amount": 100} | SENDER | {"sender_account_number": number}
+
+        answer = api.post("/api/virtual-accounts/simulate", told)
+
+        assert errors(answer) == {
+            "sender_account_number": "invalid_type" if isinstance(number, int) else "invalid"
+        }
+
+    def test_of_a_bank_that_we_do_not_know_is_unknown(self, api):
+        address = paid_by_transfer(api, **SENDER | {"sender_bank_code": "999"})
+
+        assert refund(api, address).json()["code"] == "destination_required"
+
+    def test_by_nip_code_is_known(self, api):
+        address = paid_by_transfer(api, **SENDER | {"sender_bank_code": "000013"})
+
+        assert refund(api, address).json()["destination"] == DESTINATION
+
+
+class TestWhatCannotBeRefunded:
+    @pytest.mark.parametrize(
+        ("order", "word"),
+        [(orders.card_check(), "card check"), (orders.payout(), "beneficiary")],
+        ids=["card check", "payout"],
+    )
+    def test_is_refused_with_a_true_reason(self, api, order, word):
+        api.post("/api/payments", order)
+
+        answer = refund(api, f"/api/payments/{order['reference']}")
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
+        assert word in answer.json()["detail"]
+
+    def test_not_even_with_a_destination(self, api):
+        order = orders.payout()
+        api.post("/api/payments", order)
+
+        answer = refund(api, f"/api/payments/{order['reference']}", destination=DESTINATION)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
+
+    @pytest.mark.parametrize("arrives", [None, 40_000], ids=["pending", "mismatch"])
+    def test_is_a_payment_that_has_not_succeeded(self, api, arrives):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        order = orders.transfer_payment(account)
+        number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+        if arrives:
+            told = {"account_number": number, "amount": arrives}
+            api.post("/api/virtual-accounts/simulate", told | SENDER)
+
+        answer = refund(api, f"/api/payments/{order['reference']}", amount=100)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+        assert amounts(api, f"/api/payments/{order['reference']}") == ("none", 0, 0)
+
+
+class TestFailedRefund:
+    @pytest.mark.parametrize("ending", [5, 7, 51, 61, 91])
+    def test_is_decided_by_the_payout_table_and_releases_its_amount(self, api, paid, ending):
+        answer = refund(api, paid, amount=20_000 + ending)
+
+        shown = answer.json()
+        assert (answer.status_code, shown["status"]) == (201, "failed")
+        assert (shown["response_code"], shown["response_summary"]) == ("20030", "Payment failed")
+        assert shown["gateway_code"] == f"{ending:02}"
+        assert amounts(api, paid) == ("refund_failed", 0, 50_000)
+        assert not Entry.objects.filter(kind="refund").exists()
+
+    def test_is_followed_by_a_later_success(self, api, paid):
+        refund(api, paid, amount=20_005)
+        refund(api, paid, amount=20_000)
+
+        assert amounts(api, paid) == ("partially_refunded", 20_000, 30_000)
+
+    def test_does_not_follow_the_card_table(self, api):
+        address = paid_by_transfer(api, amount=50_098, **SENDER)
+
+        assert refund(api, address).json()["status"] == "success"
+
+
+@pytest.fixture
+def lost(api):
+    """A payment from the account to which the bank's answers are lost."""
+    return paid_by_transfer(api, **SENDER | {"sender_account_number": "0000000097"})
+
+
+class TestLostRefund:
+    def test_counts_as_gone_until_the_bank_is_asked_again(self, api, lost):
+        answer = refund(api, lost, amount=20_000)
+        meanwhile = amounts(api, lost)
+        too_much = refund(api, lost, amount=30_001)
+        call_command("requery_pending")
+
+        assert (answer.status_code, answer.json()["status"]) == (201, "pending")
+        assert answer.json()["response_code"] == "10001"
+        assert meanwhile == ("none", 0, 30_000)
+        assert too_much.json()["code"] == "amount_too_large"
+        assert amounts(api, lost) == ("partially_refunded", 20_000, 30_000)
+        assert api.get(f"{lost}/refunds").json()["data"][0]["status"] == "success"
+
+    def test_is_asked_of_the_bank_that_it_was_sent_to(self, api, lost, settings):
+        refund(api, lost)
+        settings.PAYOUT_BANK = "tests.rails.BankOfAnotherName"
+
+        call_command("requery_pending")
+
+        assert amounts(api, lost)[0] == "refunded"
+
+    def test_stays_pending_while_the_bank_is_silent(self, api, lost, settings):
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        refund(api, lost, reference="rf-1")
+
+        asked = list(requery.requery_due(clock=lambda: timezone.now() + timedelta(minutes=1)))
+
+        assert [each.is_answered for each in asked] == [False]
+        assert api.get("/api/refunds/rf-1").json()["status"] == "pending"
+        assert CardOperation.objects.get().queries_made == 1
+
+    def test_is_replayed_while_no_bank_is_available(self, api, lost, settings):
+        first = refund(api, lost, reference="rf-1", amount=100)
+        settings.PAYOUT_BANK = ""
+
+        again = refund(api, lost, reference="rf-1", amount=100)
+
+        assert (again.status_code, again.json()) == (200, first.json())
+
+
+class TestWithoutABank:
+    def test_stores_nothing(self, api, paid, settings):
+        settings.PAYOUT_BANK = ""
+
+        answer = refund(api, paid)
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert not CardOperation.objects.exists()
+        assert amounts(api, paid) == ("none", 0, 50_000)
+
+    def test_says_first_what_no_bank_would_change(self, api, paid, settings):
+        unknown_sender = paid_by_transfer(api)
+        settings.PAYOUT_BANK = ""
+
+        answers = [
+            refund(api, paid, amount=50_001),
+            refund(api, paid, destination=DESTINATION),
+            refund(api, unknown_sender),
+        ]
+
+        assert [each.json()["code"] for each in answers] == [
+            "amount_too_large",
+            "not_allowed_here",
+            "destination_required",
+        ]
+
+
+class TestLedger:
+    def test_takes_a_refund_out_of_what_is_pending_when_the_bank_has_sent_it(self, api, lost):
+        before = balance("pending_settlement"), balance("bank_clearing")
+        refund(api, lost, amount=20_000)
+        meanwhile = balance("pending_settlement"), balance("bank_clearing")
+        call_command("requery_pending")
+
+        assert meanwhile == before
+        assert balance("pending_settlement") == before[0] - 20_000
+        assert balance("bank_clearing") == before[1] + 20_000
+        assert balance("refunds_payable") == 0
+        assert broken_invariants() == {}
+
+    def test_may_owe_and_what_is_owed_covers_no_payout(self, api, paid, settings):
+        settings.PAYOUT_REQUIRES_BALANCE = True
+        decide(*settle(), "approve", "release")
+        refund(api, paid)
+
+        payout = api.post("/api/payments", orders.payout(amount=10_000)).json()
+
+        assert (balance("wallet") > 10_000, balance("pending_settlement")) == (True, -50_000)
+        assert (payout["status"], payout["response_code"]) == ("failed", "20051")
+        assert broken_invariants() == {}
+
+    def test_settlement_nets_it(self, api, paid):
+        refund(api, paid, amount=20_000)
+        (batch,) = settle()
+
+        assert (batch.gross, batch.fees, batch.refunds) == (50_000, 500, 20_000)
+        assert SettlementItem.objects.get(operation__isnull=False).refunded == 20_000
+        decide(batch, "approve", "release")
+        assert balance("wallet") == 29_500
+        assert broken_invariants() == {}
+
+    def test_logs_each_change_of_the_refund_status(self, api, paid):
+        refund(api, paid, amount=20_005)
+        refund(api, paid)
+
+        moves = Transition.objects.filter(attribute="refund_status").order_by("pk")
+        assert [(each.before, each.after, each.cause) for each in moves] == [
+            ("none", "refund_failed", "merchant"),
+            ("refund_failed", "refunded", "merchant"),
+        ]
+
+
+class TestReconciliation:
+    def test_lists_it_on_the_banks_statement_only(self, api, paid):
+        made = refund(api, paid, reference="rf-1", amount=20_000).json()
+        start, end = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
+
+        of_bank = list(our_entries.between(start, end, source="bank"))
+        of_acquirer = list(our_entries.between(start, end, source="acquirer"))
+
+        (entry,) = [each for each in of_bank if each.direction == "out"]
+        operation = CardOperation.objects.get()
+        assert (entry.kind, entry.amount, entry.status) == ("refund", 20_000, "success")
+        assert entry.references == (
+            operation.acquirer_transaction_id,
+            operation.pk.hex,
+            made["id"],
+        )
+        assert len(operation.acquirer_transaction_id) == 30
+        assert entry.shared_references == ("rf-1",)
+        assert of_acquirer == []
+
+
+class TestDatabase:
+    @pytest.mark.parametrize(
+        "change",
+        [{"destination_account_number": ""}, {"destination_name": ""}, {"connector": ""}],
+    )
+    def test_refuses_half_a_destination(self, api, paid, change):
+        refund(api, paid)
+
+        with pytest.raises(IntegrityError, match="transfer_refunds_have_destinations"), transaction.atomic():
+            CardOperation.objects.update(**change)
+
+    @pytest.mark.parametrize("change", [{"amount_being_refunded": 50_001}, {"amount_being_refunded": -1}])
+    def test_refuses_more_than_what_arrived(self, paid, change):
+        with pytest.raises(IntegrityError, match="refunded_within_collected"), transaction.atomic():
+            Transaction.objects.update(**change)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    def test_of_50_refunds_at_once_never_exceed_what_arrived(self, api, paid):
+        """Guards the lock on the payment in `refunds._open`."""
+        with racers(50) as threads:
+            answers = threads.race(*[partial(refund, api, paid, amount=3_000)] * 50)
+
+        assert sorted(answer.status_code for answer in answers) == [201] * 16 + [400] * 34
+        assert amounts(api, paid) == ("partially_refunded", 48_000, 2_000)
+        assert balance("bank_clearing") == -2_000
+        assert broken_invariants() == {}
+
+    def test_of_equal_refunds_make_one(self, api, paid):
+        """Guards the second look at the reference in `refunds._open`."""
+        with racers(20) as threads:
+            answers = threads.race(*[partial(refund, api, paid, reference="rf-1", amount=3_000)] * 20)
+
+        assert {answer.status_code for answer in answers} == {200, 201}
+        assert len({answer.json()["id"] for answer in answers}) == 1
+        assert amounts(api, paid) == ("partially_refunded", 3_000, 47_000)
+
+    def test_of_refunds_with_a_settlement_lose_nothing(self, api, paid):
+        """Guards the order of the ledger accounts, and that a batch nets each refund once."""
+        with racers(10) as threads:
+            threads.race(settle, *[partial(refund, api, paid, amount=1_000)] * 9)
+        settle()
+        for batch in SettlementBatch.objects.filter(state="pending"):
+            decide(batch, "approve", "release")
+
+        assert balance("wallet") + balance("pending_settlement") == 49_500 - 9_000
+        assert broken_invariants() == {}
+
+    def test_of_an_answer_with_two_requeries_is_applied_once(self, api, paid, settings):
+        """Guards the lock in `operations.apply_answer`."""
+        settings.PAYOUT_BANK = "tests.rails.SlowBank"
+        with racers(3) as threads:
+            for _ in range(10):
+                refund(api, paid, amount=1_000)
+                pending = CardOperation.objects.select_related("transaction__business").get(status="pending")
+                ask = partial(answer, pending)
+                threads.race(ask, ask, ask)
+
+        assert amounts(api, paid) == ("partially_refunded", 10_000, 40_000)
+        assert Entry.objects.filter(kind="refund").count() == 10
+        assert broken_invariants() == {}
+
+
+def answer(operation):
+    return operations.apply_answer(
+        operation_id=operation.pk,
+        answer=RailAnswer(outcome=COMPLETED),
+        cause=Transition.Cause.REQUERY,
+        now=timezone.now(),
+    )
