@@ -8,6 +8,8 @@ import sys
 from webhooks import drain
 
 LEASE_MARGIN = 2.0
+TIMEOUT = 1  # seconds for one exchange, so that leases of killed workers end soon
+LEASE = TIMEOUT + LEASE_MARGIN
 
 if "celery" in sys.argv[0]:
     drain.LEASE_MARGIN = LEASE_MARGIN

@@ -45,7 +45,7 @@ class PostgreSQL(Process):
     def start(self) -> None:
         """Start it, again and again while what the last postmaster left behind is still ending."""
         super().start()
-        wait_until(self._has_started, seconds=30, what="PostgreSQL")
+        wait_until(self._has_started, what="PostgreSQL")
 
     def _has_started(self) -> bool:
         assert self.running is not None

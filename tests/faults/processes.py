@@ -12,11 +12,14 @@ import redis
 
 from tests.journeys.service import free_port, wait_until_open
 
+PATIENCE = 180.0  # seconds, after which what is waited for hangs: no judgement of how fast it should be
+HANGING = 1_800  # the same for a whole test
 
-def wait_until(condition: Callable[[], Any], *, seconds: float, what: str = "it") -> None:
+
+def wait_until(condition: Callable[[], Any], *, seconds: float = PATIENCE, what: str = "it") -> None:
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"waited {seconds} seconds in vain for {what}"
+        assert time.monotonic() < end, f"timed out after {seconds} seconds, waiting for {what}"
         time.sleep(0.02)  # what is waited for needs the processor more
 
 
@@ -49,7 +52,7 @@ class Process:
         found = Path(f"/proc/{self.running.pid}/task/{self.running.pid}/children").read_text()
         return {int(one) for one in found.split()}
 
-    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 20) -> None:
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = PATIENCE) -> None:
         """Ask it to end, and wait."""
         assert self.running is not None
         self.running.send_signal(number)

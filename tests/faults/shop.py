@@ -16,7 +16,7 @@ import requests
 
 from tests import orders
 from tests.clients import HttpClient
-from tests.faults.processes import wait_until
+from tests.faults.processes import PATIENCE, wait_until
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,13 @@ class Listener:
             found[arrival.event_id].append(arrival)
         return found
 
-    def wait_for(self, transactions: set[str], *, seconds: float) -> None:
-        def missing() -> set[str]:
-            return transactions - {arrival.transaction for arrival in list(self.arrivals)}
+    def wait_for(self, transactions: set[str]) -> None:
+        """Wait until their events have arrived."""
 
-        end = time.monotonic() + seconds
-        while missing() and time.monotonic() < end:
-            time.sleep(0.1)
-        assert not missing(), f"{len(missing())} of {len(transactions)} events never arrived"
+        def has_arrived() -> bool:
+            return transactions <= {arrival.transaction for arrival in list(self.arrivals)}
+
+        wait_until(has_arrived, what=f"the events of {len(transactions)} transactions")
 
 
 class Server(ThreadingHTTPServer):
@@ -144,7 +143,7 @@ class Load:
 
     def _pay(self, shop: HttpClient) -> None:
         order = orders.card_payment(amount=20_000)
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
                 answer = shop.post("/api/payments", order)
@@ -175,7 +174,7 @@ def under_load(shops: list[HttpClient], *, rate: float = 30) -> Iterator[Load]:
     thread = threading.Thread(target=load.run)
     thread.start()
     try:
-        wait_until(lambda: len(load.acknowledged) >= 10, seconds=20, what="payments")
+        wait_until(lambda: len(load.acknowledged) >= 10, what="payments")
         yield load
     finally:
         load.end()

@@ -14,12 +14,12 @@ import psycopg
 import requests
 
 from tests.clients import Credentials, HttpClient
+from tests.faults.impatience import TIMEOUT
 from tests.faults.postgresql import PostgreSQL
 from tests.faults.processes import Process, Redis, wait_until
 from tests.journeys.service import PROJECT, free_port, postgresql_database
 
 SHOPS = 4
-TIMEOUT = 1  # seconds for one exchange, so that leases of killed workers end soon
 
 
 class Supervisor:
@@ -103,12 +103,12 @@ class Supervisor:
         self.wait_until_ready(workers)
 
     def wait_until_ready(self, workers: int = 1) -> None:
-        wait_until(lambda: self.answers(self.base_url), seconds=30, what="web")
+        wait_until(lambda: self.answers(self.base_url), what="web")
         self.wait_for_workers(workers)
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until workers listen to the queue: each has a connection that waits for a message."""
-        wait_until(lambda: self.redis.commands().count("brpop") >= count, seconds=30, what="workers")
+        wait_until(lambda: self.redis.commands().count("brpop") >= count, what="workers")
 
     def answers(self, base_url: str) -> bool:
         try:
@@ -135,7 +135,7 @@ class Supervisor:
     def wait_for_blocked(self, *, like: str) -> None:
         """Wait until somebody waits for a lock in a statement of this kind."""
         ask = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE %s"
-        wait_until(lambda: self.query(ask, like), seconds=10, what=f"a lock in {like}")
+        wait_until(lambda: self.query(ask, like), what=f"a lock in {like}")
 
     def logs(self) -> str:
         return "\n".join(

@@ -11,11 +11,12 @@ import pytest
 
 from tests import orders
 from tests.clients import HttpClient
+from tests.faults.processes import HANGING
 from tests.faults.promises import check_all
 from tests.faults.proxy import Http, PostgreSQLWire, proxied
 from tests.faults.trade import Trade, trading
 
-pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
 PAYMENTS = "/api/payments"
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.faults.postgresql import running_postgresql
-from tests.faults.processes import wait_until
+from tests.faults.processes import HANGING, wait_until
 from tests.faults.promises import check_all
 from tests.faults.supervisor import supervised
 from tests.faults.trade import trading
@@ -19,7 +19,7 @@ from tests.faults.trade import trading
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.xdist_group("faults"),
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(HANGING),
     pytest.mark.skipif(os.getuid() != 0, reason="mounts a disk of its own"),
 ]
 
@@ -75,10 +75,10 @@ class TestDiskOfTheTables:
             stack.have()
             with trading(stack.shops) as trade:
                 ballast = fill(disk)
-                wait_until(lambda: refused(trade) >= 100, seconds=60, what="refusals")
+                wait_until(lambda: refused(trade) >= 100, what="refusals")
                 ballast.unlink()
                 paid = len(trade.promises)
-                wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+                wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
 
             print(trade.summary())
             assert server.running.poll() is None
@@ -97,12 +97,12 @@ class TestDiskOfTheWriteAheadLog:
             with trading(stack.shops) as trade:
                 ballast = fill(disk)
                 use_up_the_log(stack)
-                wait_until(lambda: refused(trade) >= 100, seconds=60, what="refusals")
+                wait_until(lambda: refused(trade) >= 100, what="refusals")
                 ballast.unlink()
                 if server.running.poll() is not None:  # it could not even recover: its supervisor starts it
                     server.start()
                 paid = len(trade.promises)
-                wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+                wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
 
             print(trade.summary())
             assert "PANIC" in server.log.read_text(errors="replace")

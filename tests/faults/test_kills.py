@@ -7,15 +7,17 @@ from collections import defaultdict
 
 import pytest
 
+from tests.faults.impatience import LEASE
+from tests.faults.pace import judge
+from tests.faults.processes import HANGING
 from tests.faults.promises import check_all
 from tests.faults.trade import trading
 
-pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
 SEED = 20261121
 ANSWERING = {"web", "postgres"}  # without them nobody is answered
 TELLING = {"web", "postgres", "worker"}  # without them nobody hears of anything
-RECOVERY = 10  # seconds
 
 
 def parts_of(stack):
@@ -56,10 +58,19 @@ def recoveries(kills, signs, *, of):
     ends = [at for at, _ in relevant[1:]] + [float("inf")]
     found = defaultdict(list)
     for (at, name), next_kill in zip(relevant, ends, strict=True):
-        sign = signs[bisect(signs, at + 0.1)]  # what was on its way is no sign
+        sign = [*signs, float("inf")][bisect(signs, at + 0.1)]  # what was on its way is no sign
         if sign < next_kill:
             found[name].append(sign - at)
     return found
+
+
+def seconds_to_start(stack):
+    """Return how long the web processes need to answer on this machine now."""
+    stack.web.kill()
+    began = time.monotonic()
+    stack.web.start()
+    stack.wait_until_ready()
+    return time.monotonic() - began
 
 
 def kill_under_load(stack, listener, *, times):
@@ -79,7 +90,8 @@ class TestKills:
     def test_of_every_part_lose_and_double_nothing(self, stack, listener):
         kill_under_load(stack, listener, times=1)
 
-    def test_twenty_of_every_part_are_recovered_from_in_seconds(self, stack, listener):
+    def test_twenty_of_every_part_are_recovered_from(self, stack, listener):
+        undisturbed = seconds_to_start(stack)
         kills, trade = kill_under_load(stack, listener, times=20)
 
         arrivals = sorted(arrival.at for arrival in listener.arrivals)
@@ -88,5 +100,5 @@ class TestKills:
             ("told", arrivals, TELLING),
         ):
             for name, seconds in recoveries(kills, signs, of=of).items():
-                print(f"{what} again {max(seconds):.1f} s after {name} at most ({len(seconds)} kills)")
-                assert max(seconds) < RECOVERY
+                longest = f"{what} again after {name} at most ({len(seconds)} kills)"
+                judge(longest, max(seconds), undisturbed=undisturbed, by_design=LEASE)

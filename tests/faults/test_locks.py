@@ -9,13 +9,15 @@ import psycopg
 import pytest
 
 from tests import orders
-from tests.faults.processes import wait_until
+from tests.faults.pace import judge
+from tests.faults.processes import HANGING, wait_until
 from tests.faults.promises import check_all
 from tests.faults.trade import Trade, trading
 
-pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
-LIMIT = 5.0  # seconds, in which whoever cannot be served is told so
+LIMIT = 5.0  # seconds, after which a call that needs what is locked is refused
+BOUND = 3.0  # times as long
 REFUSALS = 50  # more than all threads together could give if each waited out every lock
 
 
@@ -59,7 +61,7 @@ def calls_while_held(stack, trade, table, *, refusals):
     bystander = Bystander(stack.shops[0])
     before, began_at = refused(trade), time.time()
     with stack.locked(f"LOCK TABLE {table}"), bystander.watching():
-        wait_until(lambda: refused(trade) >= before + refusals, seconds=60, what="refusals")
+        wait_until(lambda: refused(trade) >= before + refusals, what="refusals")
     return [call for call in trade.calls if call.began_at >= began_at], bystander.trade.calls
 
 
@@ -70,7 +72,7 @@ class TestTableLockedByAnOperator:
         with trading(stack.shops) as trade:
             calls, others = calls_while_held(stack, trade, "payments_transaction", refusals=REFUSALS)
             paid = len(trade.promises)
-            wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+            wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
 
         print(f"held: {described(calls)}; a bystander: {described(others)}")
         assert {call.status for call in others} == {200}
@@ -79,14 +81,17 @@ class TestTableLockedByAnOperator:
     @pytest.mark.parametrize(
         "table", ["payments_transaction", "ledger_account", "webhooks_delivery", "virtual_accounts_session"]
     )
-    def test_is_told_of_in_time(self, stack, listener, table):
+    def test_is_refused_in_time(self, stack, listener, table):
         with trading(stack.shops) as trade:
+            time.sleep(2)
+            undisturbed = max(call.seconds for call in list(trade.calls))
             calls, others = calls_while_held(stack, trade, table, refusals=REFUSALS)
             paid = len(trade.promises)
-            wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+            wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
         print(f"{table} held: {described(calls)}; a bystander: {described(others)}")
         assert {call.status for call in others} == {200}
-        assert max(call.seconds for call in [*calls, *others]) < LIMIT
+        longest = max(call.seconds for call in [*calls, *others])
+        judge("the longest call", longest, undisturbed=undisturbed, by_design=LIMIT, bound=BOUND)
         check_all(stack, listener, trade)
 
 
@@ -133,11 +138,11 @@ class TestConnectionsTakenByOthers:
         with trading(stack.shops) as trade, ExitStack() as held:
             take_all_connections(stack, held)
             before, began_at = refused(trade), time.time()
-            wait_until(lambda: refused(trade) >= before + REFUSALS, seconds=60, what="refusals")
+            wait_until(lambda: refused(trade) >= before + REFUSALS, what="refusals")
             calls = [call for call in trade.calls if call.began_at >= began_at]
             held.close()
             paid = len(trade.promises)
-            wait_until(lambda: len(trade.promises) > paid + 20, seconds=30, what="payments")
+            wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
 
         print(f"taken: {described(calls)}")
         assert {call.status for call in calls} == {503}

