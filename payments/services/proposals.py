@@ -32,6 +32,14 @@ class NotOpen(InvalidState):
     default_detail = "This proposal was decided about before, or has expired."
 
 
+class ProposerMayNot(InvalidState):
+    default_detail = "The person who proposed this may not do it any more. Decline the proposal."
+
+
+class NotPermitted(InvalidState):
+    default_detail = "You don't have permission to do this."
+
+
 class SamePerson(InvalidState):
     default_detail = "Another person must confirm what you propose."
 
@@ -55,6 +63,8 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
 
     :raises NotOpen: it was decided about before, or has expired.
     :raises SamePerson: the user has proposed it.
+    :raises NotPermitted: the user may not perform it.
+    :raises ProposerMayNot: the person who proposed it has lost that permission since.
     :raises Problem: the state does not allow it any more; the proposal stays open.
     """
     expire_overdue(now=now)
@@ -62,6 +72,10 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
         proposal = _lock_open(proposal_id)
         if proposal.proposed_by_id == user.pk:
             raise SamePerson
+        if not _may_perform(user.pk, proposal):
+            raise NotPermitted
+        if not _may_perform(proposal.proposed_by_id, proposal):
+            raise ProposerMayNot
         after_commit = staff_actions.perform(_action_of(proposal), actor=actor, now=now)
         proposal.decide(State.CONFIRMED, by=user, reason="", now=now)
         _record(proposal, actor=actor, now=now)
@@ -137,6 +151,12 @@ def _lock_open(proposal_id: UUID) -> Proposal:
     if proposal.state != State.OPEN:
         raise NotOpen
     return proposal
+
+
+def _may_perform(user_id: int, proposal: Proposal) -> bool:
+    """Return whether one of our staff may perform it now: permissions are read again, not those of the session."""
+    person = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
+    return person is not None and person.has_perm(staff_actions.PERMISSIONS[proposal.action])
 
 
 def _action_of(proposal: Proposal) -> StaffAction:

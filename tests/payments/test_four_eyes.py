@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from ledger.models import Account, Entry
 from merchants.audit import Actor
-from merchants.models import AuditEntry
+from merchants.models import AuditEntry, User
 from payments.models import Proposal, SettlementBatch, Transaction
 from payments.services import proposals, staff_actions
 from tests import orders
@@ -287,6 +287,30 @@ class TestRights:
         for what in ("confirm", "decline"):
             assert client.post(page(proposal, what), {"reason": "x"}).status_code == 403
         assert Proposal.objects.get().state == "open"
+
+    def test_confirmation_needs_the_right_at_that_moment(self, first, ada):
+        """The session of the person who confirms was read before the permission was withdrawn."""
+        first.post(TOP_UP, top_up(ada.business))
+        proposal, second = Proposal.objects.get(), person("second@example.com")
+        assert second.has_perm("ledger.add_entry")
+        User.objects.filter(pk=second.pk).update(is_superuser=False)
+
+        with pytest.raises(proposals.NotPermitted):
+            proposals.confirm(proposal.pk, user=second, actor=Actor(name=second.email), now=timezone.now())
+
+        assert not Entry.objects.exists()
+
+    @pytest.mark.parametrize("loss", [{"is_active": False}, {"is_staff": False}, {"is_superuser": False}])
+    def test_proposal_of_someone_who_lost_the_right_cannot_be_confirmed(self, first, second, ada, loss):
+        first.post(TOP_UP, top_up(ada.business))
+        User.objects.filter(email="first@example.com").update(**loss)
+
+        assert "may not do it any more" in confirm(second, Proposal.objects.get())
+
+        assert not Entry.objects.exists()
+        assert Proposal.objects.get().state == "open"
+        second.post(page(Proposal.objects.get(), "decline"), {"reason": "Left the company"})
+        assert Proposal.objects.get().state == "declined"
 
     def test_confirmation_needs_recent_reauthentication(self, first, ada):
         first.post(TOP_UP, top_up(ada.business))
