@@ -13,6 +13,7 @@ from allauth.mfa.webauthn import views as passkeys
 from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -135,12 +136,14 @@ def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
 @for_people
 def end_others(request: HttpRequest) -> HttpResponse:
     user = _person(request)
-    end_other_sessions(request, user)
-    people_audit.record(request, "session.others_ended", user=user, now=timezone.now())
+    with transaction.atomic():
+        end_other_sessions(request, user)
+        people_audit.record(request, "session.others_ended", user=user, now=timezone.now())
     messages.success(request, "All your other sessions have ended.")
     return redirect("mfa_index")
 
 
+@transaction.atomic
 def _end(request: HttpRequest, sessions: list[UserSession]) -> None:
     for session in sessions:
         people_audit.record(

@@ -16,7 +16,7 @@ from dashboard.access import Seat, for_members, members_only
 from dashboard.api_errors import explain
 from dashboard.pages import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
-from merchants import audit, clock
+from merchants import clock
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.roles import Permission
@@ -83,25 +83,17 @@ def new_account_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 
 def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAccount | None:
-    now = clock.now()
     try:
         wanted = read_account(form.order(), business=seat.business)
-        result = accounts.create(business=seat.business, request=wanted, now=now)
+        result = accounts.create(
+            business=seat.business, request=wanted, actor=person_acting(request), now=clock.now()
+        )
     except ValidationError as refusal:
         explain(form, refusal.detail, parts=("address",))
         return None
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))
         return None
-    if not result.is_replay:
-        audit.record(
-            action="virtual_account.created",
-            actor=person_acting(request),
-            business=seat.business,
-            target=result.resource.reference,
-            after={"type": result.resource.type},
-            now=now,
-        )
     return result.resource
 
 
@@ -111,8 +103,7 @@ def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpR
     """Say what switching an account off means, and do it."""
     account = _own(seat, account_id)
     if request.method == "POST":
-        _record(request, seat, account, "virtual_account.deactivated")
-        deactivation.deactivate(account.pk, now=clock.now())
+        deactivation.deactivate(account.pk, actor=person_acting(request), now=clock.now())
         messages.success(request, "The account accepts nothing more.")
         return redirect("dashboard-virtual-account", account.pk)
     open_sessions = Session.objects.filter(account=account, status=Session.Status.PENDING)
@@ -124,20 +115,9 @@ def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpR
 @for_members(may=Permission.MANAGE_ACCOUNTS)
 def activate(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
     account = _own(seat, account_id)
-    _record(request, seat, account, "virtual_account.activated")
-    deactivation.activate(account.pk)
+    deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())
     messages.success(request, "The account accepts money again.")
     return redirect("dashboard-virtual-account", account.pk)
-
-
-def _record(request: HttpRequest, seat: Seat, account: VirtualAccount, action: str) -> None:
-    audit.record(
-        action=action,
-        actor=person_acting(request),
-        business=seat.business,
-        target=account.reference,
-        now=clock.now(),
-    )
 
 
 def _own(seat: Seat, account_id: UUID) -> VirtualAccount:

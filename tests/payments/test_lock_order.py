@@ -369,7 +369,7 @@ class Traffic:
     def do_close_or_open_an_account(self, chance: random.Random) -> None:
         account = chance.choice(self.static)
         deactivation.deactivate(account.pk, now=timezone.now())
-        deactivation.activate(account.pk)
+        deactivation.activate(account.pk, now=timezone.now())
 
     def _action(self, chance: random.Random) -> staff_actions.StaffAction:
         kind = chance.choice(["top-up", "batch", "unapplied", "reversal", "transaction", "operation"])

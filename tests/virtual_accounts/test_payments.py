@@ -403,7 +403,7 @@ class TestDeactivation:
     def test_can_be_undone(self, api, static, pay_into):
         api.post(f"{ACCOUNTS}/{static['reference']}/deactivate")
 
-        deactivation.activate(static["id"])
+        deactivation.activate(static["id"], now=timezone.now())
 
         assert api.get(f"{ACCOUNTS}/{static['reference']}").json() == static
         assert pay_into(static["id"])["status"] == "pending"

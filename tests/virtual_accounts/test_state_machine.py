@@ -131,7 +131,7 @@ class Transfers(RuleBasedStateMachine):
 
     @rule(which=ANY)
     def activate(self, which: int) -> None:
-        deactivation.activate(self.accounts[which % len(self.accounts)].pk)
+        deactivation.activate(self.accounts[which % len(self.accounts)].pk, now=self.tick())
 
     @rule(which=ANY, returns=st.booleans())
     def decide(self, which: int, *, returns: bool) -> None:

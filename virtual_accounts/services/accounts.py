@@ -7,6 +7,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction as database
 
+from merchants import audit
+from merchants.audit import Actor
 from merchants.idempotency import IdempotentResult, keyed_hash, replay_of
 from merchants.identifiers import new_id
 from merchants.models import Business
@@ -15,8 +17,10 @@ from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import numbers
 
 
-def create(*, business: Business, request: dict[str, Any], now: datetime) -> IdempotentResult[VirtualAccount]:
-    """Create an account; a static one gets its permanent number.
+def create(
+    *, business: Business, request: dict[str, Any], now: datetime, actor: Actor | None = None
+) -> IdempotentResult[VirtualAccount]:
+    """Create an account; a static one gets its permanent number. A person's creation is audited with it.
 
     :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: it is a new request and no hosting bank is configured
@@ -34,7 +38,7 @@ def create(*, business: Business, request: dict[str, Any], now: datetime) -> Ide
     if replay is not None:
         return replay
     numbers.require_bank()
-    if numbers.with_numbers(lambda: _write(new, now=now), now=now):
+    if numbers.with_numbers(lambda: _write(new, actor=actor, now=now), now=now):
         return IdempotentResult(new, is_replay=False)
     replay = _replay(business, new)  # an equal or different request has just written it
     if replay is None:
@@ -68,12 +72,21 @@ def bvn_hash(bvn: str) -> str:
 
 
 @database.atomic
-def _write(new: VirtualAccount, *, now: datetime) -> bool:
+def _write(new: VirtualAccount, *, actor: Actor | None, now: datetime) -> bool:
     """Write the row, and tell whether this was the first with its reference."""
     if new.is_static:
         new.account_number = numbers.take(new.pk, now=now).number
     new.current_number = new.account_number  # no session is open yet
     if insert_if_absent(new):
+        if actor is not None:
+            audit.record(
+                action="virtual_account.created",
+                actor=actor,
+                business=new.business,
+                target=new.reference,
+                after={"type": str(new.type)},
+                now=now,
+            )
         return True
     database.set_rollback(True)  # the number goes back
     return False
