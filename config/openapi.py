@@ -15,6 +15,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from config.openapi_answers import components, headers
 from config.openapi_fields import described, field_schema
 from config.openapi_operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Answer, Body, Operation
+from config.openapi_webhooks import webhooks
 from config.openapi_words import INTRODUCTION
 from config.problems import CONTENT_TYPE, PROBLEMS
 from merchants.pagination import NewestFirst
@@ -61,6 +62,8 @@ class SluiceSchema(AutoSchema):
             yield _parameter(
                 "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
             )
+        if "{event_id}" in self.path:
+            yield _parameter("path", "event_id", field_schema(UUID()), "The `event_id` of the event.")
         if "{id}" in self.path:
             yield _parameter("path", "id", field_schema(UUID()), "Our identifier.")
         if operation.filters:
@@ -107,6 +110,7 @@ def complete(result: Schema, **_options: Any) -> Schema:
     """Add what the operations refer to, and the words of the first page. drf-spectacular calls this."""
     result["info"]["description"] = INTRODUCTION
     result["tags"] = TAGS
+    result["webhooks"] = webhooks()
     for kind, added in components().items():
         result["components"].setdefault(kind, {}).update(added)
     return result

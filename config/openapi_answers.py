@@ -6,10 +6,12 @@ from config.openapi_fields import metadata_schema
 from config.openapi_words import response_code_list
 from config.problems import PROBLEMS, problem
 from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UnknownField
+from payments.event_representation import EVENT_STATES
 from payments.models import CardOperation, Transaction
 from payments.services.destinations import DESTINATION_REQUIRED
 from payments.services.wallet_statement import MOVEMENT_KINDS
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
+from webhooks.models import Event
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -19,6 +21,7 @@ ACCOUNT_ID = "01980a5e-7b00-7c00-8000-000000000003"
 REFUND_ID = "01980a5e-9440-7c00-8000-000000000002"
 UNAPPLIED_ID = "01980a5e-9c10-7000-8000-000000000005"
 SETTLEMENT_ID = "01980a5e-9440-7c00-8000-000000000004"
+EVENT_ID = "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"
 SERVER_TIME = 1_769_846_400
 STRING_TO_SIGN = (
     f"{SERVER_TIME}\nA1b2C3d4E5f6G7h8\nGET\n/api/banks\n"
@@ -195,6 +198,39 @@ _UNAPPLIED: Schema = {
     ),
 }
 _OPTIONAL_OF_UNAPPLIED = ("payment_reference", "reason", "decided_at", "return_reference")
+
+_NULLABLE_TEXT = {"type": ["string", "null"]}
+
+_EVENT: Schema = {
+    "event_id": _text("Our identifier of the event.", EVENT_ID, **_UUID),
+    "event": _one_of("What happened.", Event.labels),
+    "state": _one_of(
+        "`waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last "
+        "attempt, `skipped` where you no longer want it, `test_failed` for a test event.",
+        list(EVENT_STATES.values()),
+    ),
+    "created_at": _text("When it happened.", "2026-01-31T08:00:00.000Z", **_MOMENT),
+    "delivered_at": _NULLABLE_TEXT
+    | _MOMENT
+    | {"description": "When your server answered with 2xx.", "examples": ["2026-01-31T08:00:00.250Z"]},
+    "next_attempt_at": _NULLABLE_TEXT
+    | _MOMENT
+    | {
+        "description": "When the next attempt is due; null while one is under way.",
+        "examples": ["2026-01-31T08:00:30.000Z"],
+    },
+    "attempts_made": {
+        "type": "integer",
+        "description": "Automatic and manual ones.",
+        "minimum": 0,
+        "examples": [1],
+    },
+    "is_test": {"type": "boolean", "description": "A test event of the dashboard.", "examples": [False]},
+    "subject": {
+        "description": "What it is about; null for a test event.",
+        "oneOf": [{"$ref": "#/components/schemas/EventSubject"}, {"type": "null"}],
+    },
+}
 
 _PROBLEM: Schema = {
     "type": _text("Address of a page about this code.", "https://pay.example/docs/errors/not_found"),
@@ -412,6 +448,81 @@ SCHEMAS: Schema = {
             "country": _text("ISO 3166-1 alpha-3.", "NGA"),
             "currency": _CURRENCY,
         },
+    ),
+    "EventSubject": _object(
+        "What an event is about.",
+        {
+            "type": _one_of("What it is.", ["transaction", "refund", "transfer", "settlement"]),
+            "id": _text("Its identifier.", PAYMENT_ID, **_UUID),
+            "reference": _NULLABLE_TEXT
+            | {
+                "description": "Your reference of the payment, payout or refund; else null.",
+                "examples": ["order-1042"],
+            },
+            "request_type": {
+                "type": ["string", "null"],
+                "description": "Of a transaction; else null.",
+                "enum": [*Transaction.RequestType.values, None],
+                "examples": ["payment"],
+            },
+        },
+    ),
+    "Event": _object("An event and the state of its delivery.", _EVENT),
+    "EventInDetail": _object(
+        "An event with its body and its attempts.",
+        _EVENT
+        | {
+            "body": _NULLABLE_TEXT
+            | {
+                "description": "The body exactly as it is sent in every attempt; null once it has been purged.",
+                "examples": ['{"event":"payment.success"}'],
+            },
+            "attempts": {
+                "type": "array",
+                "description": "The attempts that are kept, oldest first.",
+                "items": {"$ref": "#/components/schemas/EventAttempt"},
+            },
+        },
+    ),
+    "EventAttempt": _object(
+        "One attempt at a delivery.",
+        {
+            "number": {
+                "type": "integer",
+                "description": "1 for the first.",
+                "minimum": 1,
+                "examples": [1],
+            },
+            "is_manual": {"type": "boolean", "description": "A resend or a test.", "examples": [False]},
+            "started_at": _text("When it began.", "2026-01-31T08:00:00.000Z", **_MOMENT),
+            "status": {
+                "type": ["integer", "null"],
+                "description": "The HTTP status of your answer; null without one.",
+                "examples": [204],
+            },
+            "error": _NULLABLE_TEXT
+            | {"description": "The class of the failure; null after a success.", "examples": ["timeout"]},
+            "explanation": _NULLABLE_TEXT
+            | {"description": "The failure in words.", "examples": ["No answer within 10 seconds."]},
+            "total_ms": {
+                "type": "number",
+                "description": "Milliseconds from the look-up of your name to the end of your headers.",
+                "examples": [38.5],
+            },
+        },
+    ),
+    "EventList": _page("A page of events, newest first.", "Event"),
+    "WebhookEvent": _object(
+        "What arrives at your endpoint. Verify its signature before anything else.",
+        {
+            "id": _text("The same as `event_id`.", EVENT_ID, **_UUID),
+            "event_id": _text("Our identifier of the event; the same in every attempt.", EVENT_ID, **_UUID),
+            "event": _one_of("What happened.", Event.labels),
+            "test": {"const": True, "description": "Test events only."},
+            "created_at": _text("When it happened.", "2026-01-31T08:00:00.000Z", **_MOMENT),
+            "data": {"type": "object", "description": "What it is about, as it was then."},
+        },
+        optional=("test",),
     ),
     "PaymentList": _page("A page of transactions, newest first.", "Payment"),
     "RefundList": _page("A page of refunds, newest first.", "Refund"),

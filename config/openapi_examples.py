@@ -185,6 +185,14 @@ PAYMENT_ANSWERS = named(
     | {"request_type": "card_check", "reference": "check-77", "amount": 0},
 )
 PAID = named(card_payment=_PAID)
+
+
+def returned_payout() -> Example:
+    """Return the example of a payout with its reversal."""
+    payout = PAYMENT_ANSWERS["payout"]
+    return payout | {"value": payout["value"] | {"reversal": _answer("Reversal")}}
+
+
 VOIDED = named(
     voided=_without(_PAID, "gateway_code", "authorization_code")
     | _NOTHING_TAKEN
@@ -241,6 +249,21 @@ ACCOUNTS = named(
         "reference": "checkout",
         "customer": _answer("AccountHolder", name="Ada Obi", account_number="", reference="checkout"),
     },
+)
+_SUBJECT = _answer("EventSubject", type="transaction")
+_DELIVERED = _answer(
+    "Event", event="payment.success", state="delivered", next_attempt_at=None, subject=_SUBJECT
+)
+EVENT = named(delivered=_DELIVERED)
+EVENT_IN_DETAIL = named(
+    delivered=_answer(
+        "EventInDetail",
+        event="payment.success",
+        state="delivered",
+        next_attempt_at=None,
+        subject=_SUBJECT,
+        attempts=[_answer("EventAttempt", error=None, explanation=None)],
+    )
 )
 BALANCES = named(balances={"data": [_answer("Balance")]})
 MOVEMENTS = named(

@@ -10,8 +10,9 @@ from config import openapi_examples as examples
 from config import openapi_words as words
 from ledger.views import BalanceView
 from merchants.strict_fields import RequestSerializer
-from payments import settlement_views, unapplied_views, views, wallet_views
+from payments import event_views, settlement_views, unapplied_views, views, wallet_views
 from payments.filters import (
+    EventFilterSerializer,
     FilterSerializer,
     MovementFilterSerializer,
     SettlementFilterSerializer,
@@ -329,6 +330,23 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         },
         problems=(*OF_LISTS, *NO_SUCH, "unknown_field"),
     ),
+    (event_views.EventsView, "GET"): Operation(
+        id="listEvents",
+        tag="Events",
+        summary="List events",
+        description=words.EVENTS,
+        filters=EventFilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "EventList", examples.page(examples.EVENT))},
+        problems=(*OF_LISTS, "unknown_field"),
+    ),
+    (event_views.EventView, "GET"): Operation(
+        id="getEvent",
+        tag="Events",
+        summary="Get an event with its body and its attempts",
+        answers={200: Answer("The event as it is now.", "EventInDetail", examples.EVENT_IN_DETAIL)},
+        problems=NO_SUCH,
+    ),
     (BalanceView, "GET"): Operation(
         id="getBalance",
         tag="Balance",
@@ -387,6 +405,8 @@ TAGS = [
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
     {"name": "Unapplied transfers", "description": "Money that arrived and is part of no payment."},
     {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
+    {"name": "Events", "description": "What you were notified of, and how each delivery went."},
+    {"name": "Webhooks", "description": "What arrives at your endpoint."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Banks", "description": "Where payouts can go."},
 ]

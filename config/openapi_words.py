@@ -111,6 +111,11 @@ a real one's. Money that fits nothing (the payment is over, the account inactive
 it was booked as unapplied.
 """
 
+EVENTS = """\
+Every event that you were subscribed to when it happened, with the state of its delivery, and your test events. The
+exact body and the attempts are in each event's own answer.
+"""
+
 DECIDE_UNAPPLIED = """\
 Needs a key with full access, and the setting of your business that lets API keys decide about unapplied transfers, which
 is off at first: else 403 `key_may_not_decide`. The same decision again is answered with 200 and the transfer as it is;
@@ -247,6 +252,15 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "currency": Word("Only movements of this wallet. Adds the balances of the period.", "NGN"),
         "created_from": Word("Booked at this moment or later.", "2026-01-31T00:00:00Z"),
         "created_to": Word("Booked at this moment or earlier.", "2026-01-31T23:59:59Z"),
+    },
+    "EventFilter": {
+        "state": Word("Only events in this state."),
+        "event": Word("Only events of this kind."),
+        "reference": Word(
+            "Only events about the payment, payout or refund with this reference.", "order-1042"
+        ),
+        "created_from": Word("Created at this moment or later, to the millisecond.", "2026-01-31T00:00:00Z"),
+        "created_to": Word("Created at this moment or earlier, to the millisecond.", "2026-01-31T23:59:59Z"),
     },
     "SettlementFilter": {
         "status": Word("Only batches in this status."),

@@ -24,7 +24,7 @@ from dashboard.virtual_accounts import unapplied
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
-from payments import bank_notifications, settlement_views, unapplied_views, views, wallet_views
+from payments import bank_notifications, event_views, settlement_views, unapplied_views, views, wallet_views
 from payments.pages import challenge, transfer
 from virtual_accounts import views as accounts
 
@@ -62,6 +62,8 @@ urlpatterns = [
     ),
     path("api/settlements", settlement_views.SettlementsView.as_view(), name="settlements"),
     path("api/settlements/<uuid:id>", settlement_views.SettlementView.as_view(), name="settlement"),
+    path("api/events", event_views.EventsView.as_view(), name="events"),
+    path("api/events/<uuid:event_id>", event_views.EventView.as_view(), name="event"),
     path("api/balance", ledger.BalanceView.as_view(), name="balance"),
     path("api/balance/movements", wallet_views.MovementsView.as_view(), name="movements"),
     path("api/banks", views.BanksView.as_view(), name="banks"),

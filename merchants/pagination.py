@@ -1,11 +1,17 @@
 """Lists of the API: newest first, in cursor pages that stay stable while rows arrive."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import ValidationError as InvalidValue
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
+from django.utils.dateparse import parse_datetime
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
@@ -57,6 +63,54 @@ class OldestFirst(NewestFirst):
     """The same pages in the other order."""
 
     ordering = "id"
+
+
+class NewestMomentFirst(NewestFirst):
+    """The same pages over (`created_at`, `id`), for rows whose ids do not sort by time."""
+
+    ordering = "-created_at"
+
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: QuerySet[Model], request: Request, view: APIView | None = None
+    ) -> list[Any] | None:
+        return super().paginate_queryset(RowsByMoment(queryset), request, view)  # type: ignore[arg-type]
+
+    def _get_position_from_instance(self, instance: Any, ordering: Any) -> str:  # noqa: ARG002
+        return f"{instance.created_at.isoformat()}~{instance.pk}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsByMoment:
+    """A queryset whose positions, as the paginator passes them, are a moment and an id."""
+
+    rows: QuerySet[Any]
+
+    def order_by(self, ordering: str) -> RowsByMoment:
+        direction = "-" if ordering.startswith("-") else ""
+        return RowsByMoment(self.rows.order_by(ordering, f"{direction}id"))
+
+    def filter(self, **beyond: str) -> RowsByMoment:
+        """Return the rows beyond a position.
+
+        :raises ValueError: the position is none
+        """
+        ((lookup, position),) = beyond.items()
+        side = lookup.rpartition("__")[2]  # lt or gt
+        moment, key = _read_position(position)
+        # The bound on the moment alone lets an index begin at the position.
+        near = self.rows.filter(**{f"created_at__{side}e": moment})
+        return RowsByMoment(near.filter(Q(**{f"created_at__{side}": moment}) | Q(**{f"id__{side}": key})))
+
+    def __getitem__(self, part: slice) -> QuerySet[Any]:
+        return self.rows[part]
+
+
+def _read_position(position: str) -> tuple[datetime, UUID]:
+    moment, _, key = position.partition("~")
+    at = parse_datetime(moment)
+    if at is None or at.tzinfo is None:
+        raise ValueError(position)
+    return at, UUID(key)
 
 
 def page_of(

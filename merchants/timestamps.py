@@ -12,10 +12,19 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def whole_millisecond(moment: datetime) -> datetime:
+    """Return the first moment that is shown as this one: answers have milliseconds.
+
+    >>> whole_millisecond(datetime(2026, 1, 1, 0, 0, 5, 1_700, tzinfo=UTC))
+    datetime.datetime(2026, 1, 1, 0, 0, 5, 1000, tzinfo=datetime.timezone.utc)
+    """
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
 def until_inclusive(moment: datetime) -> datetime:
     """Return the first moment that is shown as later than this one: answers have milliseconds.
 
     >>> until_inclusive(datetime(2026, 1, 1, 0, 0, 5, 1_700, tzinfo=UTC))
     datetime.datetime(2026, 1, 1, 0, 0, 5, 2000, tzinfo=datetime.timezone.utc)
     """
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000) + timedelta(milliseconds=1)
+    return whole_millisecond(moment) + timedelta(milliseconds=1)

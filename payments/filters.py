@@ -3,11 +3,16 @@
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from merchants.list_filters import CREATED, CreatedFrom, CreatedTo, narrowed
-from merchants.strict_fields import UUID, Choice, Currency, Moment, RequestSerializer
+from merchants.list_filters import CREATED, CreatedFrom, CreatedTo, narrowed, read_query
+from merchants.models import Business
+from merchants.strict_fields import UUID, Choice, Currency, Moment, Reference, RequestSerializer
+from merchants.timestamps import until_inclusive, whole_millisecond
+from payments.event_representation import EVENT_STATES
 from payments.models import SettlementBatch, Transaction
 from payments.serializers import PAYMENT_METHODS
+from payments.services.event_subjects import outcomes_with_reference
 from virtual_accounts.models import UnappliedMoney
+from webhooks.models import Delivery, Event
 
 LOOKUPS = {
     "status": "status",
@@ -94,3 +99,35 @@ class MovementFilterSerializer(RequestSerializer):
     currency = Currency(required=False)
     created_from = Moment(required=False)
     created_to = Moment(required=False)
+
+
+class EventFilterSerializer(RequestSerializer):
+    state = Choice(tuple(EVENT_STATES.values()), required=False)
+    event = Choice(Event.labels, required=False)
+    reference = Reference(required=False)
+    created_from = Moment(required=False)
+    created_to = Moment(required=False)
+
+
+_EVENT_SERIALIZER = EventFilterSerializer()
+_STORED_STATES = {name: stored for stored, name in EVENT_STATES.items()}
+_STORED_EVENTS = {event.label: event.value for event in Event}
+
+
+def filtered_events(events: QuerySet[Delivery], business: Business, query: QueryDict) -> QuerySet[Delivery]:
+    """Filter a business's events as the query says. Each filter alone, and each with a period, has an index.
+
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
+    """
+    wanted = read_query(query, serializer=_EVENT_SERIALIZER)
+    if "state" in wanted:
+        events = events.filter(state=_STORED_STATES[wanted["state"]])
+    if "event" in wanted:
+        events = events.filter(event=_STORED_EVENTS[wanted["event"]])
+    if "reference" in wanted:
+        events = events.filter(subject__in=outcomes_with_reference(business, wanted["reference"]))
+    if "created_from" in wanted:
+        events = events.filter(created_at__gte=whole_millisecond(wanted["created_from"]))
+    if "created_to" in wanted:
+        events = events.filter(created_at__lt=until_inclusive(wanted["created_to"]))
+    return events

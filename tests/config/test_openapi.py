@@ -26,10 +26,15 @@ from config.openapi_operations import UNDESCRIBED
 from config.openapi_words import REQUEST_WORDS
 from config.problems import PROBLEMS
 from merchants.models import Business
+from payments.models import Transaction
+from payments.services import payout_returns
 from tests import orders
-from tests.settling import decide, settle
+from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
+from tests.webhooks.rows import claim, finish, make_endpoint
 from virtual_accounts.models import VirtualAccount
+from webhooks import services as webhooks
+from webhooks.models import Category, Delivery, Event
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 
@@ -53,6 +58,11 @@ def check(document):
         return response.json()
 
     return check
+
+
+@pytest.fixture
+def everything_subscribed(ada):
+    make_endpoint(business=ada.business, events=Category.values)
 
 
 @pytest.fixture
@@ -108,6 +118,8 @@ class TestDocument:
             "returnUnappliedTransfer",
             "getBalance",
             "listMovements",
+            "listEvents",
+            "getEvent",
             "listSettlements",
             "getSettlement",
             "createVirtualAccount",
@@ -166,7 +178,8 @@ class TestDocument:
         assert union["discriminator"]["mapping"].keys() == {"payment", "payout", "card_check"}
 
     def test_gives_examples_that_fit(self, document):
-        for *_, operation in _operations(document):
+        received = [each["post"] for each in document["webhooks"].values()]
+        for operation in [*received, *(operation for *_, operation in _operations(document))]:
             bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
             for body in bodies:
                 for content in body.get("content", {}).values():
@@ -324,6 +337,38 @@ class TestAnswers:
         check(api.get("/api/balance/movements"), "/api/balance/movements", "get")
         check(api.get("/api/balance/movements?currency=NGN"), "/api/balance/movements", "get")
         check(api.get("/api/balance/movements?currency=ngn"), "/api/balance/movements", "get")
+
+    def test_of_events_are_as_described(self, ada, api, check):
+        make_endpoint(business=ada.business)
+        api.post("/api/payments", orders.card_payment())
+        webhooks.send_test_event(business=ada.business, data={}, now=timezone.now())
+        finish(claim(at=timezone.now()), at=timezone.now())
+
+        for shown in check(api.get("/api/events"), "/api/events", "get")["data"]:
+            address = f"/api/events/{shown['event_id']}"
+            check(api.get(address), "/api/events/{event_id}", "get")
+        check(api.get("/api/events?state=none"), "/api/events", "get")
+
+    @pytest.mark.usefixtures("everything_subscribed")
+    def test_bodies_of_webhooks_are_as_described(self, ada, api, document):
+        order, sent = orders.card_payment(), orders.payout()
+        for each in (order, orders.card_payment(amount=10_051), sent, orders.payout(amount=20_051)):
+            api.post("/api/payments", each)
+        for amount in (20_000, 10_005):
+            wanted = {"reference": f"refund-{amount}", "amount": amount}
+            api.post(f"/api/payments/{order['reference']}/refunds", wanted)
+        payout = Transaction.objects.get(reference=sent["reference"])
+        payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=timezone.now())
+        mismatched_money(business=ada.business, now=timezone.now())
+        decide(*settle(), "approve", "release")
+
+        bodies = [json.loads(body) for body in Delivery.objects.values_list("body", flat=True)]
+
+        assert {body["event"] for body in bodies} == set(document["webhooks"]) == set(Event.labels)
+        for body in bodies:
+            content = document["webhooks"][body["event"]]["post"]["requestBody"]["content"]
+            schema = _resolvable(content["application/json"]["schema"], document)
+            jsonschema.Draft202012Validator(schema).validate(body)
 
     def test_of_settlements_are_as_described(self, api, check):
         order = orders.card_payment()

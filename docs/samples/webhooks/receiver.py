@@ -28,7 +28,8 @@ class Receiver(BaseHTTPRequestHandler):
         self._answer(204)
         if is_new:
             data = event["data"]
-            print(event["event"], data["reference"], data["status"], data["response_summary"], flush=True)
+            shown = [data.get(name, "") for name in ("reference", "status", "response_summary")]
+            print(event["event"], *shown, flush=True)
 
     def _answer(self, status: int) -> None:
         self.send_response(status)

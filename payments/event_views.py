@@ -1,0 +1,48 @@
+"""The API of events: what a business was, or is to be, notified of. `request.user` is the business that signed."""
+
+from typing import cast
+from uuid import UUID
+
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from merchants.models import Business
+from merchants.pagination import NewestMomentFirst
+from payments.event_representation import represent_event, represent_event_in_detail
+from payments.filters import filtered_events
+from payments.services.event_subjects import subjects_of
+from webhooks.models import Delivery, DeliveryQuerySet
+
+
+class EventsView(APIView):
+    """List events."""
+
+    def get(self, request: Request) -> Response:
+        found = filtered_events(_events(request).defer("body"), _business(request), request.query_params)
+        pages = NewestMomentFirst()
+        page: list[Delivery] = pages.paginate_queryset(found, request, self) or []
+        subjects = subjects_of(page)
+        return pages.get_paginated_response([represent_event(one, subjects.get(one.pk)) for one in page])
+
+
+class EventView(APIView):
+    """Get one event with its body and its attempts."""
+
+    def get(self, request: Request, event_id: UUID) -> Response:
+        event: Delivery | None = _events(request).filter(pk=event_id).first()
+        if event is None:
+            raise NotFound
+        subject = subjects_of([event]).get(event.pk)
+        attempts = event.attempts.defer("excerpt").order_by("number")
+        return Response(represent_event_in_detail(event, subject, attempts=attempts))
+
+
+def _business(request: Request) -> Business:
+    return cast("Business", request.user)
+
+
+def _events(request: Request) -> DeliveryQuerySet:
+    events: DeliveryQuerySet = Delivery.objects.filter(business=_business(request))
+    return events
