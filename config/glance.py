@@ -64,6 +64,13 @@ def _money(now: datetime) -> Iterator[Figure]:
         waiting > 0,
         f"{reverse('admin:payments_transaction_changelist')}?waits=rail",
     )
+    forgotten = Transaction.objects.beyond_bank_memory(at=now)[:COUNTED].count()
+    yield Figure(
+        "Unanswered payouts for staff to resolve",
+        _many(forgotten),
+        forgotten > 0,
+        f"{reverse('admin:payments_transaction_changelist')}?waits=staff",
+    )
     operations = reverse("admin:payments_cardoperation_changelist")
     unknown = CardOperation.objects.filter(
         status=CardOperation.Status.PENDING, next_query_at__isnull=False, created_at__lte=now - ANSWERED_BY

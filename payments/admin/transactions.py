@@ -15,6 +15,7 @@ from merchants.admin import (
     in_each_business,
 )
 from merchants.admin.base import CurrencyFilter
+from merchants.clock import database_now
 from payments.admin.resolutions import ResolvableAdmin
 from payments.models import CardOperation, Transaction, Transition
 
@@ -38,9 +39,17 @@ class WaitsFilter(admin.SimpleListFilter):
     parameter_name = "waits"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("rail", "its rail"), ("payer", "its payer, or its capture")]
+        return [
+            ("rail", "its rail"),
+            ("staff", "staff: the bank may have deleted it"),
+            ("payer", "its payer, or its capture"),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        if self.value() == "staff":
+            return queryset.filter(
+                pk__in=Transaction.objects.beyond_bank_memory(at=database_now()).values("pk")
+            )
         awaited = {"rail": ["rail", "reversal"], "payer": ["payer", "capture"]}.get(self.value() or "")
         return queryset.filter(awaiting__in=awaited) if awaited else queryset
 

@@ -6,9 +6,10 @@ Only the methods here change a status, and only while the row is as they were to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
@@ -41,6 +42,11 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
     def unanswered(self) -> TransactionQuerySet:
         """Sent to a rail whose answer is not known, be it to the order or to its reversal."""
         return self.filter(awaiting__in=[Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL])
+
+    def beyond_bank_memory(self, *, at: datetime) -> TransactionQuerySet:
+        """Unanswered payouts that are never sent again: their bank may have deleted their references."""
+        memory = timedelta(hours=settings.BANK_MEMORY)
+        return self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - memory)
 
     def unsettled(self) -> TransactionQuerySet:
         """Payments that succeeded and are in no live batch."""

@@ -10,6 +10,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from merchants import clock
 from payments import outcomes
 from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
@@ -50,6 +51,9 @@ class HttpBank:
         return self._caller.has_room()
 
     def send(self, order: PayoutOrder) -> RailAnswer:
+        if order.send_by is not None and clock.now() >= order.send_by:
+            log.warning("an order was not sent after its lease", id=str(order.id))
+            raise AnswerLost
         told = self._transfer("POST", "/transfers", order, _transfer(order))
         if told["response_code"] in SENT_BEFORE:
             told = self._find(order)

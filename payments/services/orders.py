@@ -53,6 +53,7 @@ def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> P
         narration=transaction.narration,
         merchant_reference=transaction.reference,
         may_be_repeated=may_be_repeated,
+        send_by=transaction.query_leased_until,
     )
 
 
@@ -69,4 +70,5 @@ def refund_order(refund: CardOperation, *, may_be_repeated: bool = True) -> Payo
         narration=refund.reason,
         merchant_reference=refund.reference or "",
         may_be_repeated=may_be_repeated,
+        send_by=refund.query_leased_until,
     )

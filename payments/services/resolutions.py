@@ -11,6 +11,7 @@ from django.db import transaction as database
 
 from merchants import audit
 from merchants.audit import Actor
+from merchants.clock import database_now
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, REVERSED, UNSPECIFIED_FAILURE, Outcome, payout_failure
 from payments.rails.protocol import RailAnswer
@@ -19,6 +20,12 @@ from payments.services.finishing import Cause
 from payments.services.intents import lock
 
 Awaiting = Transaction.Awaiting
+
+
+class BeingAsked(InvalidState):
+    """A process is asking the rail: it may still carry the order out."""
+
+    default_detail = "Its rail is being asked at this moment. Try again in a minute."
 
 
 class OutcomeKnown(InvalidState):
@@ -37,11 +44,13 @@ def resolve_transaction(
     charge stands and the payment succeeds.
 
     :raises OutcomeKnown: it awaits no answer of a rail.
+    :raises BeingAsked: another process asks its rail.
     """
     transaction = lock(transaction_id)
     awaited = transaction.awaiting
     if not is_unknown(transaction):
         raise OutcomeKnown
+    _refuse_while_asked(transaction)
     if awaited == Awaiting.REVERSAL and succeeded:
         finishing.finish(transaction, REVERSED, cause=Cause.STAFF, now=now)
     else:
@@ -67,10 +76,14 @@ def resolve_operation(
     """Resolve a capture, void or refund.
 
     :raises OutcomeKnown: it is not pending.
+    :raises BeingAsked: another process asks its rail.
     """
     transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
-    if not CardOperation.objects.filter(pk=operation_id, status=CardOperation.Status.PENDING).exists():
+    pending = CardOperation.objects.select_for_update().filter(status=CardOperation.Status.PENDING)
+    unknown = pending.filter(pk=operation_id).first()
+    if unknown is None:
         raise OutcomeKnown
+    _refuse_while_asked(unknown)
     outcome = COMPLETED if succeeded else UNSPECIFIED_FAILURE_BY_STAFF
     operation = operations.apply_answer(
         operation_id=operation_id, answer=RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now
@@ -85,6 +98,13 @@ def resolve_operation(
         now=now,
     )
     return operation
+
+
+def _refuse_while_asked(unknown: Transaction | CardOperation) -> None:
+    """Refuse while a process holds the lease of a question. The caller holds the row's lock."""
+    leased_until = unknown.query_leased_until
+    if leased_until is not None and leased_until > database_now():
+        raise BeingAsked
 
 
 def is_unknown(transaction: Transaction) -> bool:

@@ -516,6 +516,16 @@ class TestGlance:
         assert told_after[refused].needs_somebody
         assert self.told(days=8)[refused].value == "0"
 
+    def test_counts_payouts_that_the_bank_may_have_deleted(self, api, staff, settings):
+        settings.PAYOUT_BANK = "tests.rails.SilentBank"
+        payout = api.post("/api/payments", orders.payout()).json()
+        label = "Unanswered payouts for staff to resolve"
+
+        assert self.told(hours=23)[label].value == "0"
+        assert self.told(hours=25)[label].value == "1"
+        settings.BANK_MEMORY = 0
+        assert payout["reference"] in words(staff.get(self.told()[label].address))
+
     def test_is_the_first_page(self, staff):
         text = words(staff.get("/admin/"))
 

@@ -11,7 +11,8 @@ from payments.invariants import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction, Transition
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
-from payments.services import finishing, operations
+from payments.services import finishing, operations, query_leases
+from payments.services.query_leases import lane_of
 from payments.services.requery import ask, requery, unanswered
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -90,6 +91,16 @@ class TestPayout:
         assert payout.response_summary == "Payment failed"
         assert balance(ada.business) == 1_000_000
         assert_ledger_holds()
+
+    def test_is_not_resolved_while_a_process_asks_the_bank(self, staff, payout, ada):
+        """The bank may carry the order out at this moment: resolved as failed, it would be paid twice."""
+        (leased,) = query_leases.lease(lane_of(payout), limit=1, at=timezone.now())
+
+        assert "being asked at this moment" in resolve(staff, payout, "failed")
+        assert (payout.status, balance(ada.business)) == ("pending", 1_000_000 - 101_000)
+
+        query_leases.release(leased)
+        assert "Resolved as failed." in resolve(staff, payout, "failed")
 
     def test_late_answer_changes_nothing(self, staff, payout, ada):
         (stale,) = unanswered()

@@ -8,6 +8,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from ipaddress import ip_address
@@ -18,11 +19,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.core.management import call_command
+from django.utils import timezone
 
 from merchants import connectors
 from payments.models import Transaction
 from payments.rails import signed_calls
-from payments.rails.protocol import PayoutOrder
+from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
 from payments.services import name_enquiries
 from tests import orders
@@ -125,6 +127,51 @@ class TestPayout:
 
         assert second == first
         assert len(bank.books.all_paid()) == 1
+
+    def test_that_never_arrived_is_sent_again_within_the_banks_memory(self, api, bank):
+        plan(bank, "lose_and_cut")
+        payout = pay_out(api)
+
+        sweep()
+
+        assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
+
+    @pytest.mark.parametrize("act", ["lose_and_cut", "cut"])
+    def test_is_never_sent_again_beyond_the_banks_memory(self, api, bank, settings, act):
+        """The first release repeated an order of any age: a bank that had deleted its reference paid twice."""
+        settings.BANK_MEMORY = 0
+        plan(bank, act)
+        payout = pay_out(api)
+        before = paid(bank, payout)
+        with bank.books._lock:
+            bank.books._transfers.clear()  # it deletes what is old
+
+        for _ in range(3):
+            sweep()
+
+        assert before == (250_000 if act == "cut" else 0)
+        assert bank.books.all_paid() == {}
+        assert again(api, payout)["status"] == "pending"
+        assert Transaction.objects.get().queries_made == 3
+        assert Transaction.objects.beyond_bank_memory(at=timezone.now()).exists()
+
+    def test_that_the_bank_still_knows_beyond_its_memory_gets_its_outcome(self, api, bank, settings):
+        settings.BANK_MEMORY = 0
+        plan(bank, "cut")
+        payout = pay_out(api)
+
+        sweep()
+
+        assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
+
+    def test_is_not_sent_by_a_process_whose_lease_has_ended(self, bank):
+        """A process that was stopped before it sent the order, and goes on after staff have resolved it."""
+        late = replace(payout_order(), send_by=timezone.now() - timedelta(seconds=1))
+
+        with pytest.raises(AnswerLost):
+            connectors.make(HTTP_BANK).send(late)
+
+        assert bank.books.all_paid() == {}
 
     def test_of_which_the_bank_tells_another_amount_stays_pending(self, api, bank, monkeypatch):
         monkeypatch.setattr(bank.books, "send", lambda order: order | {"response_code": "00", "amount": 1})
