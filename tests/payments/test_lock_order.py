@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from django.db import connection, connections
 from django.utils import timezone
+from rest_framework.exceptions import ValidationError
 
 from ledger.invariants import check
 from ledger.models import Account, Entry
@@ -279,7 +280,7 @@ class Traffic:
             try:
                 getattr(self, name)(chance)
                 self.done[name] += 1
-            except (Problem, AlreadyMoved, NothingThere):
+            except (Problem, ValidationError, AlreadyMoved, NothingThere):
                 self.refused[name] += 1
             except Exception as error:
                 self.errors.append(error)
