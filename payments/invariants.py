@@ -5,7 +5,9 @@ See `ledger.invariants` for the manner. `check_ledger` checks all of them.
 
 from ledger import invariants as ledger
 from ledger.invariants import Invariant
+from payments import currency_invariants as currencies
 from payments import event_invariants as events
+from payments import staff_invariants as staff
 from payments import transfer_invariants as transfers
 from payments.entries import moved
 
@@ -92,6 +94,55 @@ INVARIANTS = (
                 SELECT retrieval_reference_number, created_at FROM payments_cardoperation
             ) message
             WHERE rrn <> '' GROUP BY rrn, substr(CAST(created_at AS text), 1, 4) HAVING count(*) > 1
+        """,
+    ),
+    Invariant(
+        name="trace_numbers_belong_together",
+        rule="The last six digits of an RRN are its message's STAN.",
+        sql="""
+            SELECT 'RRN ' || rrn || ', STAN ' || stan
+            FROM (
+                SELECT retrieval_reference_number AS rrn, system_trace_audit_number AS stan
+                FROM payments_transaction
+                UNION ALL
+                SELECT retrieval_reference_number, system_trace_audit_number FROM payments_cardoperation
+            ) message
+            WHERE rrn <> '' AND (length(rrn) <> 12 OR substr(rrn, 7) <> stan)
+        """,
+    ),
+    Invariant(
+        name="cancelled_payments_took_nothing",
+        rule="A cancelled payment has failed: nothing was captured or booked, and its session has failed with it.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment
+                LEFT JOIN virtual_accounts_session session ON session.id = payment.session_id
+            WHERE payment.response_code = '20091' AND (
+                payment.status <> 'failed' OR payment.request_type <> 'payment' OR payment.amount_captured <> 0
+                OR session.status <> 'failed' OR session.amount_received IS NOT NULL
+                OR EXISTS (SELECT 1 FROM ledger_entry WHERE cause = payment.id))
+        """,
+    ),
+    Invariant(
+        name="pending_is_what_was_not_released",
+        rule="What is pending is what successful payments have earned, less refunds and what was released.",
+        sql="""
+            SELECT 'account ' || account.id || ': ' || account.balance || ', not released ' || coalesce(amount, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT business_id, currency, sum(amount) AS amount FROM (
+                    SELECT business_id, currency,
+                        CASE WHEN method = 'card' THEN amount_captured ELSE amount END - fee AS amount
+                    FROM payments_transaction WHERE request_type = 'payment' AND status = 'success'
+                    UNION ALL
+                    SELECT refund.business_id, payment.currency, -refund.amount
+                    FROM payments_cardoperation refund
+                        JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                    WHERE refund.kind = 'refund' AND refund.status = 'success'
+                    UNION ALL
+                    SELECT business_id, currency, -net FROM payments_settlementbatch WHERE state = 'released'
+                ) moved GROUP BY business_id, currency
+            ) earned ON earned.business_id = account.business_id AND earned.currency = account.currency
+            WHERE account.kind = 'pending_settlement' AND account.balance <> coalesce(amount, 0)
         """,
     ),
     Invariant(
@@ -199,12 +250,14 @@ INVARIANTS = (
     ),
     Invariant(
         name="returned_pending_payouts_failed",
-        rule="A pending payout that the bank returned has failed.",
+        rule="A pending payout that the bank returned, in full, has failed.",
         sql="""
             SELECT 'payout return ' || returned.id
             FROM payments_payoutreturn returned
                 JOIN payments_transaction payment ON payment.id = returned.transaction_id
-            WHERE returned.applied = 'failed' AND payment.status <> 'failed'
+            WHERE returned.applied = 'failed' AND (
+                payment.status <> 'failed' OR returned.amount <> payment.amount
+                OR returned.currency <> payment.currency)
         """,
     ),
     Invariant(
@@ -391,6 +444,8 @@ INVARIANTS = (
             WHERE counted.count IS NOT made.count
         """,
     ),
+    *currencies.INVARIANTS,
+    *staff.INVARIANTS,
     *transfers.INVARIANTS,
     *events.INVARIANTS,
 )

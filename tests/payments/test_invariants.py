@@ -3,11 +3,14 @@
 import io
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.test import override_settings
 from django.utils import timezone
 
 from ledger import invariants
@@ -16,10 +19,19 @@ from ledger.models import Account, Posting
 from merchants.audit import Actor
 from payments.invariants import INVARIANTS
 from payments.models import Transaction
-from payments.services import expiry, payout_returns, unapplied
+from payments.services import (
+    expiry,
+    payout_returns,
+    proposals,
+    resolutions,
+    staff_actions,
+    unapplied,
+)
 from tests import orders
+from tests.factories import UserFactory
 from tests.ledger.tampering import tampering
 from tests.settling import decide, settle
+from tests.transactions import start
 from tests.wallets import fill_wallet
 from virtual_accounts.models import UnappliedMoney
 from webhooks import services as webhooks
@@ -66,6 +78,7 @@ def books(ada, api, settings):
 
     transfers_of_all_kinds(api)
     transfer_refunds_of_all_kinds(api)
+    decisions_of_staff(ada.business)
 
 
 def transfer_refunds_of_all_kinds(api):
@@ -81,6 +94,25 @@ def transfer_refunds_of_all_kinds(api):
         assert api.post(f"/api/payments/{order['reference']}/refunds", wanted).status_code == 201
 
 
+def decisions_of_staff(business):
+    """A confirmed and a declined proposal, and a payout whose outcome staff has resolved."""
+    first, second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
+    acting = {"actor": STAFF, "now": timezone.now()}
+    for decide_on in (proposals.confirm, partial(proposals.decline, reason="No")):
+        action = staff_actions.top_up(
+            business=business, currency="NGN", amount=500, cause=uuid4(), reason="Float"
+        )
+        with override_settings(FOUR_EYES=True):
+            proposal = proposals.submit(action, user=first, **acting)
+        decide_on(proposal.pk, user=second, **acting)
+    unknown = orders.payout(amount=10_000)
+    unknown["customer"] |= {"account_number": "0000000097"}
+    payout = start(unknown, business=business, now=timezone.now())
+    resolutions.resolve_transaction(
+        payout.pk, succeeded=True, reason="Bank confirmed", evidence="Statement, line 7", **acting
+    )
+
+
 def transfers_of_all_kinds(api):
     """One applied, one that made a payment, one each unapplied, credited and returned; and an open session."""
     accounts = "/api/virtual-accounts"
@@ -90,6 +122,8 @@ def transfers_of_all_kinds(api):
     details = paid["virtual_account_details"]
     for told in ({"account_number": number}, *[{"account_number": details["account_number"]}] * 4):
         api.post(f"{accounts}/simulate", told | {"amount": 50_000})
+    cancelled = api.post("/api/payments", orders.transfer_payment(dynamic)).json()["reference"]
+    api.post(f"/api/payments/{cancelled}/cancel")
     credited, returned, _ = UnappliedMoney.objects.order_by("id")
     because = {"reason": "It came too late", "actor": STAFF, "now": timezone.now()}
     unapplied.credit(credited.pk, **because)
@@ -103,6 +137,7 @@ def broken():
 
 FIRST_POSTING = "(SELECT min(id) FROM ledger_posting)"
 FIRST_ENTRY = "(SELECT min(id) FROM ledger_entry WHERE kind = '{}')"
+CANCELLED = "SELECT id FROM payments_transaction WHERE response_code = '20091'"
 LAST_POSTING = "(SELECT max(id) FROM ledger_posting)"
 
 # For each invariant, what somebody did to the database by hand.
@@ -148,6 +183,29 @@ BREAKERS = {
         "SELECT min(retrieval_reference_number) FROM payments_transaction WHERE method = 'card') "
         "WHERE kind = 'capture'"
     ),
+    "trace_numbers_belong_together": (
+        "UPDATE payments_transaction SET system_trace_audit_number = '000000' WHERE method = 'card'"
+    ),
+    "cancelled_payments_took_nothing": (
+        f"UPDATE ledger_entry SET cause = ({CANCELLED}) WHERE id = {FIRST_ENTRY.format('virtual_account')}"
+    ),
+    "pending_is_what_was_not_released": (
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'pending_settlement'"
+    ),
+    "entries_are_in_the_currency_of_their_cause": (
+        "UPDATE payments_transaction SET currency = 'USD' WHERE method = 'card' AND status = 'success'"
+    ),
+    "batches_keep_to_one_currency": "UPDATE payments_settlementbatch SET currency = 'USD'",
+    "payouts_are_in_their_banks_currency": "UPDATE payments_transaction SET currency = 'USD' WHERE method = 'bank'",
+    "fees_follow_their_rules": "UPDATE payments_transaction SET fee = fee + 1 WHERE status = 'success'",
+    "confirmed_proposals_had_a_second_person": (
+        "DELETE FROM merchants_auditentry WHERE action = 'proposal.confirmed'"
+    ),
+    "confirmed_proposals_were_performed": (
+        "UPDATE payments_proposal SET target = business_id WHERE state = 'confirmed'"
+    ),
+    "resolved_unknowns_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'unknown.resolved'",
+    "reversals_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'payout.reversed'",
     "payouts_are_taken_from_the_wallet": "UPDATE payments_transaction SET amount = amount + 1 WHERE method = 'bank'",
     "payouts_are_sent_and_booked": "DELETE FROM ledger_entry WHERE kind = 'payout_sent'",
     "failed_payouts_are_given_back": "DELETE FROM ledger_entry WHERE kind = 'payout_failed'",
