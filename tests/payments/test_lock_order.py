@@ -129,6 +129,11 @@ def unapplied_money(business: Business) -> UnappliedMoney:
     return money
 
 
+def transfer_payment(business: Business) -> Transaction:
+    arrive(static_account(business, is_open=True), 700)
+    return Transaction.objects.filter(business=business, method="virtual_account").latest("id")
+
+
 def approved_batch(business: Business) -> SettlementBatch:
     take_a_payment(business)
     return decide(*settle(), "approve")
@@ -139,6 +144,7 @@ ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
     "card payment": lambda business: partial(take_a_payment, business),
     "refund": lambda business: partial(refund, take_a_payment(business)),
     "transfer payment": lambda business: partial(arrive, static_account(business, is_open=True)),
+    "transfer refund": lambda business: partial(refund, transfer_payment(business)),
     "unapplied transfer": lambda business: partial(arrive, static_account(business, is_open=False)),
     "credit": lambda business: partial(
         unapplied.credit, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
@@ -295,7 +301,7 @@ class Traffic:
         act(transaction_id=payment.pk, now=timezone.now())
 
     def do_refund(self, chance: random.Random) -> None:
-        paid = Transaction.objects.select_related("business").filter(method="card", status="success")
+        paid = Transaction.objects.select_related("business").filter(request_type="payment", status="success")
         refund(any_of(paid), chance.choice([100, 700, 10_098]))
 
     def do_ask_for_a_transfer(self, chance: random.Random) -> None:
@@ -426,8 +432,8 @@ def new_traffic() -> Traffic:
         static=[static_account(business, is_open=True) for business in businesses],
         closed=[static_account(business, is_open=False) for business in businesses],
         dynamic=[dynamic_account(business) for business in businesses],
-        first=UserFactory(is_staff=True),
-        second=UserFactory(is_staff=True),
+        first=UserFactory(is_staff=True, is_superuser=True),
+        second=UserFactory(is_staff=True, is_superuser=True),
     )
 
 

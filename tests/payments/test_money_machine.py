@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from rest_framework.exceptions import ValidationError
 
 from ledger.invariants import check
 from ledger.models import Account, Posting
@@ -69,10 +70,11 @@ CURRENCY = st.sampled_from([*CURRENCIES, "NGN", "NGN"])
 WAITS = st.sampled_from([timedelta(minutes=2), timedelta(hours=1), timedelta(days=4), timedelta(days=8)])
 WAYS = st.sampled_from([{}, {}, {"capture": False}, {"three_ds": {"enabled": True}}])
 LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
+DESTINATION = LOST | {"account_number": "0123456789"}
 SENDER = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
 
 # Why an action may be refused. Whatever is refused must change nothing.
-REFUSALS = (Problem, challenges.ChallengeOver, challenges.WrongCode)
+REFUSALS = (Problem, ValidationError, challenges.ChallengeOver, challenges.WrongCode)
 
 
 class Money(RuleBasedStateMachine):
@@ -91,7 +93,7 @@ class Money(RuleBasedStateMachine):
         self.business = BusinessFactory(currencies=CURRENCIES)
         self.other = BusinessFactory()
         self.expected = ExpectedBalances(self.business)
-        self.first, self.second = UserFactory(is_staff=True), UserFactory(is_staff=True)
+        self.first, self.second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
 
     def teardown(self) -> None:
         timezone.now, clocks._ask_database = self.real_clocks
@@ -144,9 +146,11 @@ class Money(RuleBasedStateMachine):
     def cancel(self, which: int) -> None:
         self.attempt(which, lambda one: cancellations.cancel(transaction_id=one.pk, clock=self.tick))
 
-    @rule(which=ANY, part=PARTS)
-    def refund(self, which: int, part: int | None) -> None:
-        request = {"reference": orders.new_reference("rf"), **({"amount": part} if part else {})}
+    @rule(which=ANY, part=PARTS, to=st.sampled_from([None, None, DESTINATION, LOST]))
+    def refund(self, which: int, part: int | None, to: dict[str, str] | None) -> None:
+        """To the card or the sender, or to an account that the request names."""
+        named = {"amount": part, "destination": to}
+        request = {"reference": orders.new_reference("rf")} | {k: v for k, v in named.items() if v}
         self.attempt(
             which, lambda one: refunds.refund(transaction=one, request=dict(request), now=self.tick())
         )
