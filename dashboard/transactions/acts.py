@@ -19,15 +19,18 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Seat, for_members
 from dashboard.transactions.detail import is_cancellable, is_refundable
-from dashboard.transactions.forms import AmountForm, RefundForm
+from dashboard.transactions.forms import AmountForm, RefundForm, TransferRefundForm
 from dashboard.transactions.pages import address_of, own
 from merchants import audit, clock
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.money import money
 from merchants.roles import Permission
+from payments import banks
 from payments.models import CardOperation, Transaction
 from payments.services import cancellations, captures, refunds
+from payments.services.destinations import Destination, sender_of
+from virtual_accounts.models import Transfer
 
 GET_OR_POST = ["GET", "HEAD", "POST"]
 
@@ -88,13 +91,10 @@ def cancel_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.REFUND, fresh=False)
 def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    """Give back all that was captured, or a part of it."""
+    """Refund a payment, in whole or in part."""
     payment = own(seat, transaction_id)
-    form = RefundForm(
-        request.POST or None,
-        currency=payment.currency,
-        initial={"reference": f"refund-{secrets.token_hex(8)}"},
-    )
+    sender = _known_sender(payment)
+    form = _refund_form(request, payment, sender)
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if value}
         return _act(
@@ -110,7 +110,34 @@ def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
                 "amount": wanted.get("amount", payment.amount_refundable),
             },
         )
-    return _ask(request, seat, payment, "refund", form=form, is_possible=is_refundable(payment))
+    bank = banks.find(sender.bank_code) if sender else None
+    return _ask(
+        request,
+        seat,
+        payment,
+        "refund",
+        form=form,
+        is_possible=is_refundable(payment),
+        sender=sender,
+        bank_name=bank.name if bank else "",
+    )
+
+
+def _known_sender(payment: Transaction) -> Destination | None:
+    transfer = Transfer.objects.filter(session=payment.session_id).first() if payment.session_id else None
+    return sender_of(transfer) if transfer is not None else None
+
+
+def _refund_form(request: HttpRequest, payment: Transaction, sender: Destination | None) -> RefundForm:
+    initial = {"reference": f"refund-{secrets.token_hex(8)}"}
+    if not payment.is_transfer_payment:
+        return RefundForm(request.POST or None, currency=payment.currency, initial=initial)
+    return TransferRefundForm(
+        request.POST or None,
+        currency=payment.currency,
+        initial=initial,
+        is_sender_known=sender is not None,
+    )
 
 
 def _ask(request: HttpRequest, seat: Seat, payment: Transaction, act: str, **context: Any) -> HttpResponse:
@@ -172,4 +199,5 @@ def _said_of_refund(refund: CardOperation, currency: str) -> tuple[int, str]:
         return messages.SUCCESS, f"Refunded {amount}."
     if refund.status == CardOperation.Status.FAILED:
         return messages.ERROR, f"The refund of {amount} was refused: {refund.response_summary}."
-    return messages.WARNING, "The acquirer has not answered yet. The refund is asked about again by itself."
+    rail = "bank" if refund.is_transfer_refund else "acquirer"
+    return messages.WARNING, f"The {rail} has not answered yet. We'll keep checking the refund's status."

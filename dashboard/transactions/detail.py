@@ -73,8 +73,9 @@ def is_cancellable(transaction: Transaction) -> bool:
 
 
 def is_refundable(transaction: Transaction) -> bool:
+    is_payment = transaction.request_type == Transaction.RequestType.PAYMENT
     succeeded = transaction.status == Transaction.Status.SUCCESS
-    return transaction.is_card_payment and succeeded and transaction.amount_refundable > 0
+    return is_payment and succeeded and transaction.amount_refundable > 0
 
 
 def _is_capturable(transaction: Transaction, operations: Sequence[CardOperation]) -> bool:

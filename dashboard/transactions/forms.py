@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from dashboard.amounts import NoAmount, minor_units
+from merchants.names import validate_name
 from payments import banks
 
 REFERENCE = r"[A-Za-z0-9._:-]{1,100}\Z"
@@ -36,6 +37,33 @@ class RefundForm(AmountForm):
 
     reference = forms.RegexField(regex=REFERENCE)
     reason = forms.CharField(required=False, max_length=255)
+
+
+class TransferRefundForm(RefundForm):
+    """A refund with the account that it goes to. The fields are gone where the bank named the sender's account."""
+
+    destination_fields = ("name", "account_number", "bank_code")
+
+    name = forms.CharField(max_length=255, validators=[validate_name])
+    account_number = forms.RegexField(
+        regex=r"[0-9]{10}\Z", error_messages={"invalid": "An account number has exactly 10 digits."}
+    )
+    bank_code = forms.ChoiceField()
+
+    def __init__(self, *args: Any, is_sender_known: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if is_sender_known:
+            for name in self.destination_fields:
+                del self.fields[name]
+        else:
+            names = [(bank.code, bank.name) for bank in banks.all_banks()]
+            self.fields["bank_code"].choices = [("", "Choose a bank"), *names]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Put the destination together as the API takes it."""
+        given = self.cleaned_data
+        destination = {name: given.pop(name) for name in self.destination_fields if name in given}
+        return given | ({"destination": destination} if destination else {})
 
 
 class PayoutForm(forms.Form):

@@ -11,6 +11,7 @@ from dashboard.amounts import with_sign
 from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
 from ledger.models import Entry
 from merchants.money import money
+from payments import banks
 from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
 from webhooks.models import Attempt, Delivery, event_name
 
@@ -97,6 +98,8 @@ def _operation_moments(operations: Iterable[CardOperation], *, currency: str) ->
     for operation in operations:
         name = f"{_NAMES[Kind(operation.kind)]} of {money(operation.amount, currency)}"
         lines = [("Reference", operation.reference)] if operation.reference else []
+        if operation.is_transfer_refund:
+            lines.append(("To", _destination(operation)))
         yield Moment(
             at=operation.created_at,
             title=f"{name} asked for",
@@ -112,10 +115,15 @@ def _operation_moments(operations: Iterable[CardOperation], *, currency: str) ->
         elif operation.next_query_at:
             yield Moment(
                 at=operation.next_query_at,
-                title=f"{name}: ask the acquirer again",
+                title=f"{name}: ask the {'bank' if operation.is_transfer_refund else 'acquirer'} again",
                 is_planned=True,
                 mark=WAIT,
             )
+
+
+def _destination(refund: CardOperation) -> str:
+    bank = banks.find(refund.destination_bank_code)
+    return f"{refund.destination_name}, {refund.destination_account_number}, {bank.name if bank else ''}"
 
 
 def _return_moments(returns: Iterable[PayoutReturn]) -> Iterator[Moment]:

@@ -28,7 +28,16 @@ class TransitionInline(ReadOnlyInline):
 
 class OperationInline(ReadOnlyInline):
     model = CardOperation
-    fields = ("kind", "status", "amount", "reference", "reason", "response_summary", "created_at")
+    fields = (
+        "kind",
+        "status",
+        "amount",
+        "reference",
+        "destination_account_number",
+        "reason",
+        "response_summary",
+        "created_at",
+    )
     amounts, currency = ("amount",), "transaction.currency"
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from merchants.models import AuditEntry
 from payments.models import CardOperation, Transaction
 from tests import orders
+from tests.clients import Credentials, InProcessClient
 from tests.config.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
@@ -276,6 +277,60 @@ class TestActs:
         answer = browser.post(f"{PAYMENTS}{payment.pk}/refund/", form, follow=True)
 
         assert "At most 50000 is left to refund." in answer.content.decode()
+
+
+def paid_by_transfer(ada, **sender):
+    """Return a successful transfer payment of 50,000."""
+    money = {"account_number": ..., "amount": 50_000} | sender
+    api = InProcessClient(Credentials(ada.public_id, ada.secret))
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+    made = api.post("/api/payments", orders.transfer_payment(account)).json()
+    money["account_number"] = made["virtual_account_details"]["account_number"]
+    api.post("/api/virtual-accounts/simulate", money)
+    return Transaction.objects.get(pk=made["id"])
+
+
+class TestRefundOfATransferPayment:
+    SENDER = {"sender_name": "Bisi Ade", "sender_account_number": "0123456789", "sender_bank_code": "058"}
+    TO = {"name": "Bisi Ade", "account_number": "0123456789", "bank_code": "058"}
+
+    def test_goes_to_the_sender_without_asking_for_the_account(self, browser, ada):
+        payment = paid_by_transfer(ada, **self.SENDER)
+        address = f"{PAYMENTS}{payment.pk}/refund/"
+        asked = browser.get(address).content.decode()
+
+        answer = browser.post(address, {"reference": "rf-1", "amount": "200.00"}, follow=True)
+
+        assert "Bisi Ade</bdi>, account" in asked
+        assert "Guaranty Trust Bank" in asked
+        assert 'name="account_number"' not in asked
+        assert "Refunded NGN 200.00." in answer.content.decode()
+        assert CardOperation.objects.get().destination_account_number == "0123456789"
+
+    def test_asks_for_the_account_of_an_unknown_sender(self, browser, ada):
+        payment = paid_by_transfer(ada)
+        address = f"{PAYMENTS}{payment.pk}/refund/"
+
+        asked = browser.get(address).content.decode()
+        without = browser.post(address, {"reference": "rf-1"})
+        wrong = browser.post(address, {"reference": "rf-1"} | self.TO | {"account_number": "12"})
+        answer = browser.post(address, {"reference": "rf-1"} | self.TO, follow=True)
+
+        assert 'name="account_number"' in asked
+        assert without.status_code == wrong.status_code == 200
+        assert "An account number has exactly 10 digits." in wrong.content.decode()
+        assert "Refunded NGN 500.00." in answer.content.decode()
+        assert CardOperation.objects.count() == 1
+
+    def test_is_shown_with_its_destination(self, browser, ada):
+        payment = paid_by_transfer(ada, **self.SENDER | {"sender_account_number": "0000000097"})
+        browser.post(f"{PAYMENTS}{payment.pk}/refund/", {"reference": "rf-1", "amount": "1"})
+
+        shown = browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
+
+        assert "Bisi Ade, 0000000097, Guaranty Trust Bank" in shown
+        assert "ask the bank again" in shown
+        assert "Being refunded" in shown
 
 
 class TestNewPayout:
