@@ -20,7 +20,7 @@ from merchants.idempotency import DuplicateReference
 from merchants.rows import insert, insert_if_absent
 from payments import outcomes
 from payments.identifiers import new_id
-from payments.models import InvalidState, PayoutReturn, Reversal, Transaction
+from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
 from payments.services import bookings, finishing, opt_in_events
 from payments.services.finishing import Cause
 from payments.services.intents import lock
@@ -64,6 +64,8 @@ def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_no
     payout = _lock_payout(notice.payout_reference)
     now = clock()
     applied, why = _decide(payout, amount=notice.amount, currency=notice.currency)
+    if payout is None and _is_refund(notice.payout_reference):
+        why = Why.REFUND
     payout_return = PayoutReturn(
         id=new_id(now),
         transaction=payout,
@@ -152,6 +154,13 @@ def _lock_payout(reference: str) -> Transaction | None:
     except Transaction.DoesNotExist:
         return None
     return found if _is_payout(found) else None
+
+
+def _is_refund(reference: str) -> bool:
+    """Return whether a bank's reference names the refund of a transfer payment. See decision 0052."""
+    if not PAYOUT_ID.fullmatch(reference):
+        return False
+    return CardOperation.objects.filter(pk=UUID(reference)).exclude(connector="").exists()
 
 
 def _decide(

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from ledger.models import Account, Entry
 from merchants.models import AuditEntry, User
-from payments.models import InvalidState, PayoutReturn, Reversal, Transaction
+from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
 from payments.services import payout_returns, requery
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -371,3 +371,28 @@ class TestAdministration:
 
         assert "Only a successful payout" in answer.content.decode()
         assert not PayoutReturn.objects.exists()
+
+
+class TestReturnOfARefund:
+    """The refund of a transfer payment that the bank gives back (decision 0052)."""
+
+    @pytest.mark.parametrize("account_number", ["0123456789", "0000000097"], ids=["successful", "pending"])
+    def test_is_kept_for_operators_and_changes_nothing(self, api, notify, account_number):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        order = orders.transfer_payment(account)
+        number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000})
+        to = {"name": "Bisi Ade", "account_number": account_number, "bank_code": "058"}
+        wanted = {"reference": "rf-1", "destination": to}
+        made = api.post(f"/api/payments/{order['reference']}/refunds", wanted).json()
+        operation = CardOperation.objects.get()
+
+        answer = notify(operation)
+
+        assert (answer.status_code, answer.json()["applied"], answer.json()["reason"]) == (
+            200,
+            "unmatched",
+            "refund",
+        )
+        assert api.get("/api/refunds/rf-1").json() == made
+        assert PayoutReturn.objects.get().payout_reference == operation.pk.hex
