@@ -63,7 +63,7 @@ def story_of(delivery: Delivery) -> Story:
     return Story(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
-        headers=_headers(delivery, endpoint, number=len(attempts) + 1),
+        headers=_headers(delivery, endpoint, number=1 if delivery.is_test else len(attempts) + 1),
         body=_indented(delivery.body),
         url=endpoint.url if endpoint else "",
         subject=_subject_link(delivery),

@@ -123,6 +123,7 @@ class TestTestEvent:
         shown = browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/").content.decode()
 
         assert "X-Service-Test: true" in shown
+        assert "X-Service-Attempt: 1" in shown
         assert "Send again" not in shown
 
     def test_needs_an_endpoint(self, browser, ada):

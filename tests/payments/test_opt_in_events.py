@@ -7,13 +7,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
-from payments.services import operations, payout_returns
+from payments.services import batch_decisions, operations, payout_returns
 from payments.services.finishing import Cause
 from payments.services.payout_returns import ReturnNotice
 from tests import orders
+from tests.racing import racers
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_endpoint
@@ -270,3 +271,50 @@ class TestTransaction:
 
 def _fail(*_):
     raise RuntimeError
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    def test_many_answers_of_one_refund_publish_it_once(self, api, endpoint):
+        refund(api, pay(api), amount=10_098)
+        operation = CardOperation.objects.get(kind="refund")
+
+        def answer():
+            return operations.apply_answer(
+                operation_id=operation.pk,
+                answer=RailAnswer(outcome=COMPLETED),
+                cause=Cause.REQUERY,
+                now=timezone.now(),
+            ).status
+
+        with racers(4) as line:
+            assert line.race(*[answer] * 4) == ["success"] * 4
+
+        assert [event["event"] for event in events()] == ["refund.success"]
+
+    def test_returns_at_once_show_each_sum_once(self, api, endpoint):
+        payout = sent_payout(api)
+        calls = [
+            (lambda place=place: bring_back(payout, 50_000, f"ret-{place}").payout_return.applied)
+            for place in range(4)
+        ]
+
+        with racers(4) as line:
+            assert line.race(*calls) == ["reversed"] * 4
+
+        sums = sorted(event["data"]["reversal"]["amount"] for event in events())
+        assert sums == [50_000, 100_000, 150_000, 200_000]
+
+    def test_release_by_two_publishes_it_once(self, api, endpoint):
+        pay(api)
+        (batch,) = settle()
+        decide(batch, "approve")
+
+        def release():
+            return batch_decisions.release(batch.pk, actor=STAFF, now=timezone.now()).state
+
+        with racers(2) as line:
+            found = line.race(release, release)
+
+        assert [isinstance(each, InvalidState) for each in found].count(True) == 1
+        assert [event["event"] for event in events()] == ["settlement.released"]
