@@ -189,7 +189,7 @@ PAID = named(card_payment=_PAID)
 
 def returned_payout() -> Example:
     """Return the example of a payout with its reversal."""
-    payout = PAYMENT_ANSWERS["payout"]
+    payout: Example = PAYMENT_ANSWERS["payout"]
     return payout | {"value": payout["value"] | {"reversal": _answer("Reversal")}}
 
 

@@ -113,7 +113,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         delivery = kwargs.get("obj")
         if isinstance(delivery, Delivery) and self.has_replay_permission(request):
-            context["replay_form"] = ReplayForm() if delivery.state in services.REPLAYABLE else None
+            context["replay_form"] = ReplayForm() if services.is_replayable(delivery) else None
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
     @admin.action(description="Replay, with a reason", permissions=["replay"])

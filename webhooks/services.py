@@ -206,6 +206,11 @@ def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime, reason: str) 
     return bool(queued)
 
 
+def is_replayable(delivery: Delivery) -> bool:
+    """Return whether a replay would send this delivery again."""
+    return delivery.state in REPLAYABLE and delivery.has_payload and not delivery.is_test
+
+
 def _resendable() -> DeliveryQuerySet:
     found: DeliveryQuerySet = Delivery.objects.with_payload().without_tests()
     return found

@@ -16,7 +16,7 @@ from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
 from webhooks.schedule import JITTER
 from webhooks.sender import USER_AGENT
-from webhooks.services import REPLAYABLE
+from webhooks.services import is_replayable
 from webhooks.signing import sign
 
 State = Delivery.State
@@ -68,7 +68,7 @@ def story_of(delivery: Delivery) -> Story:
         url=endpoint.url if endpoint else "",
         subject=_subject_link(delivery),
         last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
-        is_replayable=_is_replayable(delivery) and endpoint is not None,
+        is_replayable=is_replayable(delivery) and endpoint is not None,
         is_live=delivery.state == State.WAITING,
     )
 
@@ -82,10 +82,6 @@ def _subject_link(delivery: Delivery) -> SubjectLink | None:
         return SubjectLink(name=subject.reference or "", address=address)
     page = _PAGES[subject.type]
     return SubjectLink(name=page.name, address=reverse(page.route, args=[subject.id]))
-
-
-def _is_replayable(delivery: Delivery) -> bool:
-    return delivery.state in REPLAYABLE and delivery.has_payload and not delivery.is_test
 
 
 def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:

@@ -118,6 +118,14 @@ class TestDoctor:
 
         self.finds("deliveries", severity)
 
+    def test_leaves_test_events_out(self, ada):
+        late = timezone.now() - timedelta(minutes=20)
+        make_delivery(make_endpoint(business=ada.business), next_attempt_at=late, subject=None)
+
+        _, findings, _ = examine()
+
+        assert findings["deliveries"]["severity"] == "fine"
+
     def test_finds_transactions_that_wait_for_their_rail(self, api):
         api.post("/api/payments", orders.card_payment(amount=10_098))
         Transaction.objects.update(created_at=timezone.now() - timedelta(hours=2))

@@ -148,6 +148,15 @@ class TestDatabase:
         assert count(found, "sluice_deliveries_due") == 1
         assert count(found, "sluice_oldest_due_delivery_seconds") == 90
 
+    def test_counts_no_test_events(self, ada, prometheus, now):
+        late = now - timedelta(seconds=90)
+        make_delivery(make_endpoint(business=ada.business), next_attempt_at=late, subject=None)
+
+        found = samples(prometheus)
+
+        assert count(found, "sluice_deliveries_due") == 0
+        assert count(found, "sluice_oldest_due_delivery_seconds") == 0
+
     def test_is_all_that_is_said_where_it_is_away(self, prometheus, monkeypatch):
         def fail(*_):
             raise OperationalError("away")

@@ -125,6 +125,17 @@ class TestNastyText:
 
 
 class TestWebhook:
+    def test_counts_no_test_events(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        over = {"next_attempt_at": None, "subject": None}
+        make_deliveries(endpoint, 1, at=now, subject=None)
+        make_deliveries(endpoint, 1, at=now, state=Delivery.State.TEST_FAILED, **over)
+        make_deliveries(endpoint, 1, at=now, state=Delivery.State.DELIVERED, delivered_at=now, **over)
+
+        health = overview(browser).webhook
+
+        assert (health.waiting, health.dead, health.delivered, health.failed) == (0, 0, 0, 0)
+
     def test_counts_deliveries_by_their_state(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business, url="https://ada.example/hooks")
         make_deliveries(endpoint, 2, at=now)
