@@ -94,4 +94,4 @@ class TestCardCheck:
 
         answer = api.post(f"/api/payments/{check['reference']}/refunds", wanted)
 
-        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
