@@ -1,16 +1,21 @@
 """Unknown outcomes that no rail answers: resolved on the page of the transaction or operation."""
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
-from django.contrib import messages
+from django.conf import settings
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
+from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
+from merchants import clock
 from merchants.admin import ReadOnlyAdmin
 from merchants.admin.base import moves_money
 from payments.admin.submitting import submit
@@ -32,10 +37,42 @@ class ResolutionForm(forms.Form):
     )
 
 
+class UnansweredFilter(admin.SimpleListFilter):
+    """Rows that no rail has answered, by how long ago they were created."""
+
+    title = "answer of its rail"
+    parameter_name = "unanswered"
+    AGES: ClassVar = {
+        "all": ("Unanswered", timedelta(0)),
+        "hour": ("Unanswered for over an hour", timedelta(hours=1)),
+        "day": ("Unanswered for over a day", timedelta(days=1)),
+        "week": ("Unanswered for over 7 days", timedelta(days=7)),
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [(name, label) for name, (label, _) in self.AGES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        if self.value() not in self.AGES:
+            return queryset
+        _, age = self.AGES[self.value() or ""]
+        return queryset.unanswered().filter(created_at__lte=clock.now() - age)
+
+
 class ResolvableAdmin(ReadOnlyAdmin):
-    """Rows whose unknown outcome staff may resolve."""
+    """Rows whose unknown outcome staff may resolve. Lists of unanswered rows say how often the rail was asked."""
 
     change_form_template = "admin/payments/resolvable.html"
+    unanswered_columns: tuple[str, ...] = ()
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in {"rail", "staff"}:
+            return self._with_money(self.unanswered_columns)
+        return super().get_list_display(request)
+
+    @admin.display(description="unanswered for")
+    def waiting_for(self, subject: Any) -> str:
+        return timesince(subject.created_at, clock.now(), depth=1)
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_resolve"
@@ -48,7 +85,11 @@ class ResolvableAdmin(ReadOnlyAdmin):
         subject = kwargs.get("obj")
         if subject is not None and _is_unknown(subject) and request.user.has_perm(MAY_RESOLVE):
             is_reversal = getattr(subject, "awaiting", "") == Transaction.Awaiting.REVERSAL
-            context |= {"resolution_form": ResolutionForm(), "is_reversal": is_reversal}
+            context |= {
+                "resolution_form": ResolutionForm(),
+                "is_reversal": is_reversal,
+                "needs_second_person": settings.FOUR_EYES,
+            }
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
     @moves_money

@@ -16,7 +16,7 @@ from merchants.admin import (
 )
 from merchants.admin.base import CurrencyFilter
 from merchants.clock import database_now
-from payments.admin.resolutions import ResolvableAdmin
+from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
 from payments.models import CardOperation, Transaction, Transition
 
 ACCOUNT_NUMBER, STAN, RRN = "[0-9]{10}", "[0-9]{6}", "[0-9]{12}"
@@ -88,7 +88,10 @@ class TransactionAdmin(ResolvableAdmin):
         "amount_being_refunded",
         "amount_returned",
     )
-    list_filter = (WaitsFilter, "status", "request_type", CurrencyFilter)
+    list_filter = (UnansweredFilter, WaitsFilter, "status", "request_type", CurrencyFilter)
+    unanswered_columns = (
+        "reference", "amount", "business", "awaiting", "waiting_for", "queries_made", "connector",
+    )  # fmt: skip
     list_select_related = ("business",)
     looks = (
         by_id(),
@@ -114,7 +117,8 @@ class TransactionAdmin(ResolvableAdmin):
 class CardOperationAdmin(ResolvableAdmin):
     list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
     amounts, currency = ("amount",), "transaction.currency"
-    list_filter = ("kind", "status")
+    list_filter = (UnansweredFilter, "kind", "status")
+    unanswered_columns = ("transaction", "kind", "amount", "waiting_for", "queries_made", "reference")
     list_select_related = ("transaction",)
     looks = (
         by_id(),

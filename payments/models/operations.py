@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 class CardOperationQuerySet(models.QuerySet["CardOperation"]):
+    def unanswered(self) -> CardOperationQuerySet:
+        """Those whose outcome the acquirer hasn't given. Has an index."""
+        return self.filter(status=CardOperation.Status.PENDING)
+
     def refused_voids(self) -> CardOperationQuerySet:
         """Voids that the acquirer refused: the amount may still be reserved on the card. Has an index."""
         return self.filter(kind=CardOperation.Kind.VOID, status=CardOperation.Status.FAILED)

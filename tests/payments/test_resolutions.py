@@ -1,5 +1,7 @@
 """Unknown outcomes that no rail answers, resolved by staff."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -157,6 +159,16 @@ class TestPayout:
         payout.refresh_from_db()
         assert payout.status == "success"
 
+    def test_page_says_whether_a_second_person_is_needed(self, staff, payout, settings):
+        page = f"/admin/payments/transaction/{payout.pk}/change/"
+        assert "Resolve outcome" in staff.get(page).content.decode()
+
+        settings.FOUR_EYES = True
+
+        shown = staff.get(page).content.decode()
+        assert "Propose outcome" in shown
+        assert "Another person must confirm" in shown
+
     def test_answer_that_comes_before_the_confirmation_wins(self, staff, payout, settings):
         settings.FOUR_EYES = True
         second = signed_in(
@@ -257,3 +269,34 @@ class TestReversal:
         assert payment.status == status
         assert payment.amount_captured == (payment.amount if status == "success" else 0)
         assert_ledger_holds()
+
+
+class TestUnanswered:
+    """Staff find what no rail answers, by its age, with how often the rail was asked."""
+
+    def listed(self, client, model, **query):
+        return client.get(f"/admin/payments/{model}/", query).content.decode()
+
+    def test_transactions_are_listed_by_age(self, staff, payout):
+        Transaction.objects.filter(pk=payout.pk).update(
+            created_at=timezone.now() - timedelta(hours=30), queries_made=17
+        )
+
+        for age, is_listed in (("all", True), ("hour", True), ("day", True), ("week", False)):
+            shown = self.listed(staff, "transaction", unanswered=age)
+            assert (payout.reference in shown) is is_listed
+        shown = self.listed(staff, "transaction", unanswered="day")
+        assert "1\xa0day" in shown
+        assert '<td class="field-queries_made">17</td>' in shown
+        assert payout.connector in shown
+
+    def test_operations_are_listed_by_age(self, staff, refund):
+        for age, is_listed in (("all", True), ("hour", False)):
+            shown = self.listed(staff, "cardoperation", unanswered=age)
+            assert (str(refund.pk) in shown) is is_listed
+
+    def test_what_was_resolved_is_not_listed(self, staff, payout):
+        resolve(staff, payout)
+
+        assert payout.reference not in self.listed(staff, "transaction", unanswered="all")
+        assert payout.reference in self.listed(staff, "transaction")
