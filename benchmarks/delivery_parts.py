@@ -58,6 +58,20 @@ def isolation(options: argparse.Namespace) -> Iterator[Figure]:
     yield Figure("the move of that p95", abs(loaded / quiet - 1) * 100, "%", 50)
 
 
+def slow(options: argparse.Namespace) -> Iterator[Figure]:
+    """One business whose receiver always keeps one of its requests waiting: the first attempts of its other events."""
+    p95 = {}
+    for path in ("", "/slow"):
+        with stack() as running:
+            running.run("benchmarks.shops", f"{running.sink.url}{path}", "1")
+            with running.workers(options.workers):
+                published(running, 20, 3)  # warm
+                p95[path] = percentile(published(running, 20, options.seconds), 0.95)
+    yield Figure("one business, 20 events/s: p95 from commit to receiver", p95[""], "ms")
+    yield Figure("while its receiver keeps a request waiting: p95", p95["/slow"], "ms", 1_000)
+    yield Figure("that p95, of the undisturbed one", p95["/slow"] / p95[""], "times")
+
+
 def published(running: Stack, rate: float, seconds: float, *, first: int = 0) -> list[float]:
     """Publish at a rate; return the milliseconds from each commit to its arrival."""
     running.sink.reset()

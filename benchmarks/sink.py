@@ -1,6 +1,7 @@
 """A receiver that answers 204 to every POST, as fast as Python can: `python benchmarks/sink.py PORT`.
 
-A path that begins with /hang is read and never answered. `GET /stats` tells how many POSTs came and when the
+A path that begins with /hang is read and never answered. Of one that begins with /slow, one request at a time is read
+and never answered, and all others are answered. `GET /stats` tells how many POSTs came and when the
 first and the last; `GET /arrivals` the moment of each by its idempotency key; `GET /reset` forgets them.
 """
 
@@ -43,6 +44,7 @@ class Ledger:
 
 
 ledger = Ledger()
+hanging: set[asyncio.Protocol] = set()  # the connection of the request that is not answered
 
 
 class Sink(asyncio.Protocol):
@@ -68,7 +70,13 @@ class Sink(asyncio.Protocol):
             self.transport.write(ledger.answer(path))
         elif not path.startswith(b"/hang"):
             ledger.note(_header(head, b"idempotency-key: ").decode())
-            self.transport.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            if path.startswith(b"/slow") and not hanging:
+                hanging.add(self)
+            else:
+                self.transport.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        hanging.discard(self)
 
 
 def _header(head: bytes, name: bytes) -> bytes:

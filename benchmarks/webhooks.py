@@ -23,6 +23,7 @@ PARTS: dict[str, Part] = {
     "latency": delivery_parts.latency,
     "hanging": delivery_parts.hanging,
     "isolation": delivery_parts.isolation,
+    "slow": delivery_parts.slow,
     "publishing": delivery_parts.publishing,
     "memory": delivery_rates.memory,
     "idle": delivery_parts.idle,
