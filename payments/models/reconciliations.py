@@ -51,7 +51,7 @@ class ReconciliationLine(models.Model):
     day = models.DateField()
     direction = models.CharField(max_length=3)
     kind = models.CharField(max_length=16, blank=True)  # of our entry
-    entry_id = models.UUIDField(null=True)  # of our entry: a transaction, refund or transfer
+    entry_id = models.UUIDField(null=True)  # of our entry: a transaction, refund, transfer or payout return
     differences = models.JSONField(default=dict)  # by field: what the statement says, what we say
 
     class Meta:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, Q
+from django.db.models import Exists, OuterRef, Prefetch, Q
 
 from payments.bank_statements import IN, OUT
 from payments.business_days import business_day
@@ -33,11 +33,12 @@ class OurEntry:
     day: date
     direction: str
     status: str
+    may_be_missing: bool = False  # the statement may have it or not: both are right
 
     @property
     def is_certain(self) -> bool:
         """Whether the money moved, as far as we know: then it belongs on the statement."""
-        return self.status == Transaction.Status.SUCCESS
+        return self.status == Transaction.Status.SUCCESS and not self.may_be_missing
 
 
 def between(first: datetime, last: datetime, *, source: Source) -> Iterator[OurEntry]:
@@ -49,7 +50,7 @@ def between(first: datetime, last: datetime, *, source: Source) -> Iterator[OurE
         yield from _transfers(first, last)
         yield from _unclaimed_transfers(first, last)
         yield from _payouts(first, last)
-        yield from _reversals(first, last)
+        yield from _returns(first, last)
         yield from _transfer_refunds(first, last)
 
 
@@ -162,7 +163,8 @@ def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
 
 def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
     payouts = Transaction.objects.filter(_within(first, last), request_type=Transaction.RequestType.PAYOUT)
-    for payout in payouts.iterator():
+    returned = PayoutReturn.objects.filter(transaction=OuterRef("pk"), applied=PayoutReturn.Applied.FAILED)
+    for payout in payouts.annotate(was_returned=Exists(returned)).iterator():
         yield OurEntry(
             kind="payout",
             id=payout.pk,
@@ -172,22 +174,23 @@ def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
             currency=payout.currency,
             day=business_day(payout.finished_at or payout.created_at),
             direction=OUT,
-            status=payout.status,
+            # It failed because the bank returned it: the bank may have sent it before.
+            status=Transaction.Status.SUCCESS if payout.was_returned else payout.status,
+            may_be_missing=payout.was_returned,
         )
 
 
-def _reversals(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """Payouts that the bank returned after their success: their money comes in again."""
-    returns = PayoutReturn.objects.filter(
-        applied=PayoutReturn.Applied.REVERSED, at__gte=first, at__lt=last
-    ).select_related("transaction")
-    for returned in returns.iterator():
+def _returns(first: datetime, last: datetime) -> Iterator[OurEntry]:
+    """Payouts that the bank returned: their money comes in again. A pending one may have been refused instead."""
+    applied = [PayoutReturn.Applied.REVERSED, PayoutReturn.Applied.FAILED]
+    returns = PayoutReturn.objects.filter(applied__in=applied, at__gte=first, at__lt=last)
+    for returned in returns.select_related("transaction").iterator():
         payout = returned.transaction
         if payout is None:  # the database has a rule against it
             continue
         yield OurEntry(
             kind="payout_reversed",
-            id=payout.pk,
+            id=returned.pk,
             references=_given(returned.bank_reference, *_order_references(payout)),
             shared_references=(payout.reference,),
             amount=returned.amount,
@@ -195,6 +198,7 @@ def _reversals(first: datetime, last: datetime) -> Iterator[OurEntry]:
             day=business_day(returned.at),
             direction=IN,
             status=Transaction.Status.SUCCESS,
+            may_be_missing=returned.applied == PayoutReturn.Applied.FAILED,
         )
 
 
