@@ -110,15 +110,24 @@ def bank_running(settings, *, timeout: float = 8) -> Iterator[BankSimulator]:
     bank = BankSimulator(client_id="sluice", key="shared-key-of-a-test")
     serving = threading.Thread(target=bank.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     serving.start()
+    try:
+        with connected_bank(settings, bank, timeout=timeout):
+            yield bank
+    finally:
+        bank.stop()
+        serving.join(5)
+
+
+@contextmanager
+def connected_bank(settings, bank, *, timeout: float = 8) -> Iterator[None]:
+    """Have payouts go to a running bank, be it a thread or a process."""
     settings.PAYOUT_BANK = HTTP_BANK
     settings.BANK_URL, settings.BANK_CLIENT_ID, settings.BANK_SECRET_KEY = bank.url, "sluice", bank.key
     settings.BANK_TIMEOUT = timeout
     connectors._made.cache_clear()
     try:
-        yield bank
+        yield
     finally:
-        bank.stop()
-        serving.join(5)
         connectors._made.cache_clear()
 
 

@@ -72,9 +72,10 @@ class AcquirerSimulator:
                 self.hang_up()
             elif name == "send_echo":
                 self.send_echo()
-            elif name != "books":
+            elif name not in {"books", "statement"}:
                 raise NoSuchAct(f"{name!r} is no order")
-        return {"books": self.books.positions(), "plan": len(self.plan), "heard": len(self.heard)}
+        statement = {"statement": "\n".join(self.books.statement())} if order.get("statement") else {}
+        return statement | {"books": self.books.positions(), "plan": len(self.plan), "heard": len(self.heard)}
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)

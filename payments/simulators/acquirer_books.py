@@ -5,17 +5,34 @@ that comes again gets the answer of the first time, and an authorisation that co
 refused. Of cards it keeps nothing.
 """
 
+from __future__ import annotations
+
 import threading
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from iso4217 import Currency
 
 from payments import sandbox_outcomes
+from payments.bank_statements import COLUMNS, IN, OUT
+from payments.business_days import business_day
 from payments.cards import has_expired
 from payments.outcomes import EXPIRED_CARD, Outcome
 from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
 from payments.sandbox_outcomes import Special
 
 APPROVED, INVALID, TOO_LARGE, DONE_BEFORE, NOT_FOUND = "00", "12", "13", "21", "25"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """A message that moved money, as the statement lists it. Minor units."""
+
+    rrn: str
+    amount: int
+    direction: str
+    day: date
 
 
 @dataclass(slots=True)
@@ -25,9 +42,11 @@ class Entry:
     is_purchase: bool
     amount: int
     code: str
+    currency: str  # numeric
     captured: int = 0
     refunded: int = 0
     is_reversed: bool = False
+    cleared: list[Cleared] = field(default_factory=list)  # what the statement lists, unless it is reversed
 
     @property
     def charged(self) -> int:
@@ -35,6 +54,10 @@ class Entry:
         if self.is_reversed or self.code != APPROVED:
             return 0
         return self.amount if self.is_purchase else self.captured
+
+    def clear(self, message: Message, amount: int, direction: str) -> None:
+        day = business_day(datetime.now(UTC))
+        self.cleared.append(Cleared(message.fields[37], amount, direction, day))
 
     @property
     def reserved(self) -> int:
@@ -75,6 +98,15 @@ class AcquirerBooks:
     def positions(self) -> dict[str, dict[str, int]]:
         return {rrn: self.position(rrn) for rrn in list(self._names)}
 
+    def statement(self) -> Iterator[str]:
+        """Yield the acquirer's own statement, in the form that `reconcile` reads: every message that moved money."""
+        with self._lock:
+            entries = list(self._entries.values())
+        yield ",".join(COLUMNS)
+        for entry in entries:
+            for line in [] if entry.is_reversed else entry.cleared:
+                yield f"{line.rrn},{line.amount},{_alphabetic(entry.currency)},{line.day},{line.direction}"
+
     def _decide(self, question: Message) -> Message:
         kind = question.type[1:3]
         if kind == "40":
@@ -91,7 +123,10 @@ class AcquirerBooks:
             is_purchase=question.type[1] == "2",
             amount=int(question.fields[4]),
             code=INVALID if place in self._reversed_ahead else card_decision(question),
+            currency=question.fields[49],
         )
+        if entry.is_purchase and entry.code == APPROVED:
+            entry.clear(question, entry.amount, IN)
         self._entries[place] = entry
         self._names[question.fields[37]] = place
         number = int(question.fields[11]) * 10_000 + int(question.fields[7][-4:])
@@ -105,6 +140,7 @@ class AcquirerBooks:
         if amount > entry.reserved:
             return TOO_LARGE
         entry.captured = amount
+        entry.clear(question, amount, IN)
         return APPROVED
 
     def _refund(self, question: Message) -> str:
@@ -115,6 +151,7 @@ class AcquirerBooks:
         if isinstance(decided, Outcome):
             return decided.gateway_code
         entry.refunded += amount
+        entry.clear(question, amount, OUT)
         return APPROVED
 
     def _reverse(self, question: Message) -> str:
@@ -156,6 +193,10 @@ _LOSSES = {
     ("0200", RETURN): sandbox_outcomes.REFUND_AMOUNTS,
     ("0220", PURCHASE): sandbox_outcomes.CAPTURE_AMOUNTS,
 }
+
+
+def _alphabetic(number: str) -> str:
+    return next(currency.code for currency in Currency if f"{currency.number:03}" == number)
 
 
 def _place_of_original(question: Message) -> tuple[str, str]:

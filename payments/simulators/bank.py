@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from payments import sandbox_outcomes
+from payments.bank_statements import COLUMNS, IN, OUT
+from payments.business_days import business_day
 from payments.outcomes import Outcome
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
@@ -66,6 +69,7 @@ class BankBooks:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._transfers: dict[str, Transfer] = {}
+        self._lines: list[str] = []  # of the statement
 
     def send(self, order: dict[str, Any]) -> dict[str, Any]:
         reference, account = order["reference"], order["beneficiary"]["account_number"]
@@ -79,6 +83,8 @@ class BankBooks:
             made = self._transfers[reference] = Transfer(
                 order["amount"], order["currency"], account, code, number
             )
+            if code == DONE:
+                self._note(reference, made.amount, made.currency, OUT)
         document = made.document(reference)
         return document | {"response_code": UNKNOWN} if is_lost else document
 
@@ -106,13 +112,38 @@ class BankBooks:
             if found is None or not 0 < returned <= found.paid:
                 raise NoSuchTransfer(f"There is nothing to return of {reference!r}.")
             found.returns.append(returned)
+            bank_reference = f"return-{reference}-{len(found.returns)}"
+            self._note(bank_reference, returned, found.currency, IN)
             return {
-                "bank_reference": f"return-{reference}-{len(found.returns)}",
+                "bank_reference": bank_reference,
                 "payout_reference": reference,
                 "amount": returned,
                 "currency": found.currency,
                 **({"reason": reason} if reason else {}),
             }
+
+    def receive(
+        self, *, account_number: str, amount: int, currency: str = "NGN", **told: str
+    ) -> dict[str, Any]:
+        """Credit a virtual account with a transfer from elsewhere, and return the notification about it."""
+        with self._lock:
+            reference = f"transfer-{len(self._lines) + 1:06}"
+            self._note(reference, amount, currency, IN)
+        return {
+            "bank_reference": reference,
+            "account_number": account_number,
+            "amount": amount,
+            "currency": currency,
+            **told,
+        }
+
+    def statement(self) -> str:
+        """Return the bank's own statement, in the form that `reconcile` reads."""
+        with self._lock:
+            return "\n".join([",".join(COLUMNS), *self._lines])
+
+    def _note(self, reference: str, amount: int, currency: str, direction: str) -> None:
+        self._lines.append(f"{reference},{amount},{currency},{_today()},{direction}")
 
     def all_paid(self) -> dict[str, int]:
         return {reference: self.paid(reference) for reference in list(self._transfers)}
@@ -151,8 +182,18 @@ class BankSimulator(ThreadingHTTPServer):
         :raises NoSuchTransfer: there is nothing to return
         """
         notification = self.books.give_back(reference, amount=amount, reason=reason)
-        answer = _notify(self.notify_url, self.notify_key, notification) if self.notify_url else None
-        return {"notification": notification, "answer": answer}
+        return self._notify("/bank/payout-returns", notification)
+
+    def receive(self, **transfer: Any) -> dict[str, Any]:
+        """Credit a virtual account, and notify the service where an address for it was given."""
+        return self._notify("/bank/transfers", self.books.receive(**transfer))
+
+    def _notify(self, path: str, notification: dict[str, Any]) -> dict[str, Any]:
+        url, key = self.notify_url, self.notify_key
+        return {
+            "notification": notification,
+            "answer": _notify(url, path, key, notification) if url else None,
+        }
 
     def stop(self) -> None:
         self.is_over.set()
@@ -216,11 +257,15 @@ class _Exchange(BaseHTTPRequestHandler):
         try:
             order = json.loads(body or b"{}")
             self.server.plan.extend(Mischief.read(word) for word in order.get("plan", []))
-            returned = self.server.give_back(**order["return"]) if "return" in order else {}
+            told = self.server.give_back(**order["return"]) if "return" in order else {}
+            if "receive" in order:
+                told = self.server.receive(**order["receive"])
+            if order.get("statement"):
+                told["statement"] = self.server.books.statement()
         except (ValueError, TypeError, OSError, NoSuchAct) as problem:
             return self._send(HTTPStatus.BAD_REQUEST, {"error": str(problem)})
         state = {"paid": self.server.books.all_paid(), "plan": len(self.server.plan)}
-        return self._send(HTTPStatus.OK, state | returned)
+        return self._send(HTTPStatus.OK, state | told)
 
     def _is_ours(self, body: bytes) -> bool:
         timestamp = self.headers.get(TIMESTAMP_HEADER, "0")
@@ -265,8 +310,12 @@ class _Exchange(BaseHTTPRequestHandler):
             self.wfile.write(bytes([byte]))
 
 
-def _notify(url: str, key: str, notification: dict[str, Any]) -> dict[str, Any]:
-    """Send a notification of a returned payout, signed as `docs/bank-transfers.md` says."""
+def _today() -> date:
+    return business_day(datetime.now(UTC))
+
+
+def _notify(url: str, path: str, key: str, notification: dict[str, Any]) -> dict[str, Any]:
+    """Send a notification to the service, signed as `docs/bank-transfers.md` says."""
     body = json.dumps(notification).encode()
     timestamp = str(int(time.time()))
     signature = hmac.digest(key.encode(), timestamp.encode() + b"." + body, "sha256").hex()
@@ -279,7 +328,7 @@ def _notify(url: str, key: str, notification: dict[str, Any]) -> dict[str, Any]:
         "X-Bank-Signature": signature,
     }
     try:
-        connection.request("POST", "/bank/payout-returns", body, headers)
+        connection.request("POST", path, body, headers)
         response = connection.getresponse()
         return {"status": response.status, "body": response.read().decode(errors="replace")}
     finally:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import requests
 from django.conf import settings
@@ -48,6 +48,7 @@ class BankProcess:
     """`manage.py bank_simulator`."""
 
     url: str
+    key: ClassVar = "shared-key-of-a-test"
 
     def order(self, **order: Any) -> dict[str, Any]:
         answer = requests.post(f"{self.url}/control", json=order, timeout=10)
@@ -84,9 +85,10 @@ def acquirer_process() -> Iterator[AcquirerProcess]:
 
 
 @contextmanager
-def bank_process(**more: str) -> Iterator[BankProcess]:
+def bank_process(*arguments: str, **more: str) -> Iterator[BankProcess]:
     port = free_port()
-    with _serving("bank_simulator", "--port", str(port), BANK_CLIENT_ID="sluice", **more):
+    keys = {"BANK_CLIENT_ID": "sluice", "BANK_SECRET_KEY": BankProcess.key}
+    with _serving("bank_simulator", "--port", str(port), *arguments, **keys, **more):
         yield BankProcess(f"http://127.0.0.1:{port}")
 
 

@@ -1,0 +1,170 @@
+"""A card's, a transfer's and a payout's life, each compared with the simulators' own statements: zero differences.
+
+The acquirer and the bank are processes with books of their own.
+"""
+
+import contextlib
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from merchants import clock
+from payments.models import CardOperation, Transaction
+from payments.services import unapplied
+from tests import orders
+from tests.payments.rails.processes import acquirer_process, bank_process
+from tests.settling import STAFF
+from tests.simulators import acquirer_connected, connected_bank
+from virtual_accounts.models import UnappliedMoney
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long, pytest.mark.timeout(300)]
+
+KEY = "bank-key-of-today-0123456789-0123456789"
+PAYMENTS = "/api/payments"
+
+
+@pytest.fixture
+def acquirer(settings):
+    with acquirer_process() as running, acquirer_connected(settings, running):
+        yield running
+
+
+@pytest.fixture
+def bank(settings, live_server):
+    settings.BANK_NOTIFICATION_KEYS = [KEY]
+    notify = ("--notify", live_server.url)
+    with bank_process(*notify, BANK_NOTIFICATION_KEYS=KEY) as running, connected_bank(settings, running):
+        yield running
+
+
+@pytest.fixture
+def reconcile(tmp_path):
+    """Return a function that compares a statement and returns the command's document."""
+
+    def run(statement, source):
+        file = tmp_path / f"{source}.csv"
+        file.write_text(statement + "\n")
+        out = StringIO()
+        with contextlib.suppress(SystemExit):
+            call_command("reconcile", "--file", str(file), "--source", source, "--json", stdout=out)
+        return json.loads(out.getvalue())
+
+    return run
+
+
+def run(command):
+    out = StringIO()
+    call_command(command, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def create(api, order, *, status="success"):
+    answer = api.post(PAYMENTS, order)
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["status"] == status, answer.json()
+    return answer.json()
+
+
+def act(api, payment, action, body=None):
+    answer = api.post(f"{PAYMENTS}/{payment['reference']}/{action}", body)
+    assert answer.status_code in {200, 201}, answer.content
+    return answer.json()
+
+
+def refund(api, payment, amount):
+    return act(api, payment, "refunds", {"reference": orders.new_reference("rf"), "amount": amount})
+
+
+def assert_clean(document, *, lines):
+    assert document["counts"] == {
+        "matched": lines, "different": 0, "missing_here": 0, "missing_there": 0,
+    }, document  # fmt: skip
+    assert document["wrong_lines"] == 0
+    assert run("check_ledger").endswith("invariants hold.\n")
+
+
+def test_life_of_cards(api, acquirer, reconcile):
+    purchase = create(api, orders.card_payment(amount=60_000))
+    assert refund(api, purchase, 20_000)["status"] == "success"
+    assert refund(api, purchase, 20_098)["status"] == "pending"  # the first answer is lost
+    assert refund(api, purchase, 10_005)["status"] == "failed"
+    captured = create(api, orders.card_payment(amount=100_000, capture=False), status="pending")
+    assert act(api, captured, "capture", {"amount": 40_000})["status"] == "success"
+    assert refund(api, captured, 10_000)["status"] == "success"
+    voided = create(api, orders.card_payment(capture=False), status="pending")
+    assert act(api, voided, "void")["response_code"] == "20090"
+    create(api, orders.card_payment(amount=10_051), status="failed")
+    expired = create(api, orders.card_payment(capture=False), status="pending")
+    Transaction.objects.filter(pk=expired["id"]).update(expires_at=clock.now())
+    run("expire_due")
+    acquirer.order(plan=["cut"])  # charged, and the answer is lost
+    lost = create(api, orders.card_payment(amount=70_000), status="pending")
+    run("requery_pending")
+
+    rrn = Transaction.objects.get(pk=lost["id"]).retrieval_reference_number
+    assert acquirer.position(rrn)["charged"] == 0
+    assert not CardOperation.objects.filter(status="pending").exists()
+    assert not Transaction.objects.filter(status="pending").exists()
+    assert sum(one["reserved"] for one in acquirer.order(books=True)["books"].values()) == 0
+    # 1 purchase, 1 capture, 3 refunds; nothing of the void, the expiry, the decline and the reversal
+    assert_clean(reconcile(acquirer.order(statement=True)["statement"], "acquirer"), lines=5)
+
+
+def receive(bank, number, amount, **told):
+    said = bank.order(receive={"account_number": number, "amount": amount, **told})
+    assert said["answer"]["status"] == 200, said
+    return json.loads(said["answer"]["body"])["applied"]
+
+
+def test_life_of_transfers(api, bank, reconcile):
+    static = api.post("/api/virtual-accounts", orders.static_account()).json()
+    dynamic = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
+    paid = create(api, orders.transfer_payment(dynamic["id"]), status="pending")
+    number = paid["virtual_account_details"]["account_number"]
+    sender = {"sender_name": "Bisi Ojo", "sender_account_number": "0123456789", "sender_bank_code": "058"}
+
+    applied = [
+        receive(bank, number, paid["amount"], **sender),
+        receive(bank, static["customer"]["account_number"], 30_000, sender_name="Chidi Eze"),
+        receive(bank, number, 70_000, **sender),  # a second transfer
+        receive(bank, number, 80_000, **sender),
+        receive(bank, "9999999999", 90_000),  # nobody's account
+    ]
+    assert applied == ["session", "new_payment", "unapplied", "unapplied", "unclaimed"]
+    assert refund(api, paid, 20_000)["status"] == "success"
+    returned, credited = UnappliedMoney.objects.order_by("id")
+    unapplied.return_to_sender(returned.pk, reason="Paid twice", actor=STAFF, now=clock.now())
+    unapplied.credit(credited.pk, reason="Found its owner", actor=STAFF, now=clock.now())
+
+    assert Transaction.objects.filter(request_type="payout").get().status == "success"
+    # 5 transfers in, 1 refund and 1 return out
+    assert_clean(reconcile(bank.order(statement=True)["statement"], "bank"), lines=7)
+
+
+def give_back(bank, payout, **part):
+    said = bank.order(**{"return": {"reference": payout["id"].replace("-", ""), **part}})
+    return json.loads(said["answer"]["body"])["applied"]
+
+
+def test_life_of_payouts(api, bank, reconcile):
+    create(api, orders.payout(amount=250_000))
+    create(api, orders.payout(amount=250_051), status="failed")
+    lost = orders.payout(amount=120_000)
+    lost["customer"]["account_number"] = "0000000097"
+    create(api, lost, status="pending")
+    bank.order(plan=["lose_and_cut"])
+    create(api, orders.payout(amount=130_000), status="pending")  # it never arrived, and is sent again
+    run("requery_pending")
+    returned, in_parts = (create(api, orders.payout(amount=amount)) for amount in (140_000, 150_000))
+    never_answered = orders.payout(amount=160_000)
+    never_answered["customer"]["account_number"] = "0000000097"
+    pending = create(api, never_answered, status="pending")
+    parts = [(returned, {}), (in_parts, {"amount": 50_000}), (in_parts, {"amount": 100_000})]
+    applied = [give_back(bank, payout, **part) for payout, part in [*parts, (pending, {})]]
+    assert applied == ["reversed", "reversed", "reversed", "failed"]
+
+    assert not Transaction.objects.filter(status="pending").exists()
+    # 6 payouts out, 4 returns in
+    assert_clean(reconcile(bank.order(statement=True)["statement"], "bank"), lines=10)
