@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from webhooks.destinations import refusal
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts")
 ACCOUNT_NUMBER = re.compile(r"\b[0-9]{10}\b")
@@ -83,3 +85,13 @@ class TestFlows:
             shown = json.loads(body)
             assert shown_part(answer.json(), shown) == shown
             confirm(answer.json())
+
+
+class TestWebhookAddresses:
+    def test_in_guides_are_accepted_in_production(self):
+        guides = [path.read_text() for path in DOCS.glob("*.md")]
+
+        addresses = {url for guide in guides for url in re.findall(r"--url (?:')?(https://[^\s']+)", guide)}
+
+        assert addresses
+        assert {url: refusal(url, strict=True) for url in addresses} == dict.fromkeys(addresses)
