@@ -1,18 +1,43 @@
-"""Typed reading of the environment. A value that does not parse stops the start.
+"""Typed reading of the environment. A wrong value stops the start with exit status 2 and one line that names it.
 
-Every variable is described in `.env.example`; a test compares the two.
+Every variable is described in `.env.example`; a test compares the two. A wrong value is noted, and reading goes on
+with the default, so that all wrong values are reported at once.
 """
 
 import os
+import sys
+from collections.abc import Callable
+from ipaddress import ip_network
 from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
 from environ import Env
 
 PROJECT = Path(__file__).resolve().parent.parent
 
 # The process's own environment wins over the file.
 Env.read_env(PROJECT / ".env", overwrite=False)
+
+TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
+
+_wrong: list[str] = []
+
+
+def refuse(message: str) -> None:
+    """Note that a setting is wrong. The message names it, and never repeats a secret."""
+    if message not in _wrong:
+        _wrong.append(message)
+
+
+def stop_if_wrong(name: str = "") -> None:
+    """End the process with status 2 if any setting is wrong, with one line on standard error for each.
+
+    With a name, only if that setting is wrong.
+
+    :raises SystemExit: a setting is wrong
+    """
+    if any(message.startswith(name) for message in _wrong):
+        print(*(f"{message} See .env.example." for message in _wrong), sep="\n", file=sys.stderr)  # noqa: T201
+        raise SystemExit(2)
 
 
 def text(name: str, *, default: str = "") -> str:
@@ -22,26 +47,67 @@ def text(name: str, *, default: str = "") -> str:
 
 def choice(name: str, options: tuple[str, ...], *, default: str) -> str:
     value = text(name, default=default)
-    if value not in options:
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join(options)}, not {value!r}.")
-    return value
+    if value in options:
+        return value
+    refuse(f"{name} must be one of {', '.join(options)}, not {value!r}.")
+    return default
 
 
 def flag(name: str, *, default: bool) -> bool:
-    return choice(name, ("True", "False"), default=str(default)) == "True"
+    """Return a boolean, as people write them."""
+    value = text(name, default=str(default)).lower()
+    if value in TRUE | FALSE:
+        return value in TRUE
+    refuse(f"{name} must be true or false (also 1 or 0, yes or no, on or off), not {value!r}.")
+    return default
 
 
-def number(name: str, *, default: int, minimum: int = 0) -> int:
-    return parsed_number(name, text(name, default=str(default)), minimum=minimum)
+def number(name: str, *, default: int, minimum: int = 0, maximum: int | None = None) -> int:
+    value = parsed_number(name, text(name, default=str(default)), minimum=minimum)
+    if value is not None and (maximum is None or value <= maximum):
+        return value
+    if value is not None:
+        refuse(f"{name} must be a whole number of at most {maximum}, not '{value}'.")
+    return default
 
 
-def parsed_number(name: str, value: str, *, minimum: int = 0) -> int:
-    if not (value.isascii() and value.isdecimal()) or int(value) < minimum:
-        raise ImproperlyConfigured(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
-    return int(value)
+def numbers(name: str, *, default: tuple[int, ...]) -> list[int]:
+    """Return comma-separated whole numbers."""
+    parsed = [parsed_number(name, word) for word in words(name)]
+    return [value for value in parsed if value is not None] or list(default)
+
+
+def parsed_number(name: str, value: str, *, minimum: int = 0) -> int | None:
+    """Return a whole number, or None where the value is wrong, which is noted."""
+    if value.isascii() and value.isdecimal() and len(value) <= MAX_DIGITS and int(value) >= minimum:
+        return int(value)
+    refuse(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
+    return None
+
+
+MAX_DIGITS = 18  # a 64-bit integer holds them all
 
 
 def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     """Return the comma-separated parts of a variable, without blanks."""
     parts = [part.strip() for part in text(name).split(",")]
     return [part for part in parts if part] or list(default)
+
+
+def networks(name: str, *, default: tuple[str, ...]) -> list[str]:
+    """Return comma-separated networks."""
+    return _each(name, words(name, default=default), read=ip_network, example="10.0.0.0/8")
+
+
+def currencies(name: str, *, read: Callable[[str], object], default: tuple[str, ...]) -> list[str]:
+    """Return comma-separated currencies. `read` raises ValueError for a code that isn't one."""
+    return _each(name, words(name, default=default), read=read, example="NGN")
+
+
+def _each(name: str, given: list[str], *, read: Callable[[str], object], example: str) -> list[str]:
+    for word in given:
+        try:
+            read(word)
+        except ValueError:
+            refuse(f"{name} must hold values such as {example}, separated by commas, not {word!r}.")
+    return given

@@ -8,6 +8,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from importlib import import_module
 from typing import Any
 
 from config import env
@@ -19,6 +20,9 @@ _master = os.getpid()
 bind = env.text("WEB_BIND", default="127.0.0.1:8000")
 workers = env.number("WEB_WORKERS", default=2, minimum=1)
 threads = env.number("WEB_THREADS", default=4, minimum=1)
+# Wrong settings stop the master here. Found by a worker, they would have it started again and again.
+import_module("config.settings")
+env.stop_if_wrong()
 worker_class = "config.web_worker.WebWorker"
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy in front keeps its own, so that it closes first

@@ -1,5 +1,6 @@
 """Every setting of Sluice. Values come from the environment; `.env.example` describes each variable."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -7,6 +8,7 @@ from cryptography.fernet import Fernet, MultiFernet
 from django.contrib.messages import constants as message_levels
 from django.core.exceptions import ImproperlyConfigured
 from environ import Env
+from iso4217 import Currency
 from kombu import Queue
 
 from config import env, logs
@@ -21,6 +23,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 ENVIRONMENT = env.choice("ENVIRONMENT", ("sandbox", "production"), default="sandbox")
 SANDBOX = ENVIRONMENT == "sandbox"
+env.stop_if_wrong("ENVIRONMENT")  # most defaults follow from it
 DEBUG = env.flag("DEBUG", default=False)
 
 SANDBOX_FOLDER = SandboxFolder(
@@ -35,22 +38,26 @@ def _secret(name: str) -> str:
         return value
     if SANDBOX:
         return SANDBOX_FOLDER.keys()[name]
-    raise ImproperlyConfigured(f"{name} must be set in production. See .env.example.")
+    env.refuse(f"{name} must be set in production.")
+    return ""
 
 
 SECRET_KEY = _secret("SECRET_KEY")
 FIELD_ENCRYPTION_KEYS = [key.strip() for key in _secret("FIELD_ENCRYPTION_KEYS").split(",")]
 FINGERPRINT_KEY = _secret("FINGERPRINT_KEY")
 
-try:
-    MultiFernet([Fernet(key) for key in FIELD_ENCRYPTION_KEYS])
-except ValueError:
-    raise ImproperlyConfigured("FIELD_ENCRYPTION_KEYS must be Fernet keys. See .env.example.") from None
+if any(FIELD_ENCRYPTION_KEYS):
+    try:
+        MultiFernet([Fernet(key) for key in FIELD_ENCRYPTION_KEYS])
+    except ValueError:
+        env.refuse("FIELD_ENCRYPTION_KEYS must be Fernet keys.")
 
 # Web -------------------------------------------------------------------------------------------------
 
 # A sandbox's commands speak of the address that its web process was last started at.
 PUBLIC_URL = env.text("PUBLIC_URL", default=SANDBOX_FOLDER.address() or "http://127.0.0.1:8000").rstrip("/")
+if not re.match(r"https?://[^/?#@\s]+(/[^?#\s]*)?\Z", PUBLIC_URL):
+    env.refuse("PUBLIC_URL must be an http:// or https:// address.")
 ALLOWED_HOSTS = env.words(
     "ALLOWED_HOSTS", default=("*",) if SANDBOX else (urlsplit(PUBLIC_URL).hostname or "",)
 )
@@ -184,6 +191,10 @@ USE_TZ = True
 DATABASE_URL = env.text("DATABASE_URL")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
+if DATABASE_URL and Env.DB_SCHEMES.get(DATABASE_URL.partition(":")[0]) not in DATABASE_ENGINES:
+    env.refuse("DATABASE_URL must look like postgres://user:password@host:5432/name.")
+    DATABASE_URL = ""
 if DATABASE_URL:
     DATABASES = {"default": Env.db_url_config(DATABASE_URL)}
 else:
@@ -218,6 +229,8 @@ else:
     }
 
 REDIS_URL = env.text("REDIS_URL")
+if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+    env.refuse("REDIS_URL must look like redis://host:6379/0.")
 if REDIS_URL:
     CACHES = {
         "default": {
@@ -254,7 +267,7 @@ MAIL_URL = env.text("MAIL_URL", default="consolemail://" if SANDBOX else "dummym
 try:
     vars().update(Env.email_url_config(MAIL_URL))  # EMAIL_HOST and its siblings
 except (KeyError, ImproperlyConfigured):
-    raise ImproperlyConfigured("MAIL_URL must look like smtp+tls://user:password@host:587.") from None
+    env.refuse("MAIL_URL must look like smtp+tls://user:password@host:587.")
 EMAIL_TIMEOUT = 10  # seconds
 
 # The API ---------------------------------------------------------------------------------------------
@@ -309,9 +322,9 @@ BANK_NOTIFICATION_KEYS = env.words("BANK_NOTIFICATION_KEYS")
 
 # The ISO 8583 acquirer. An answer must be here before somebody asks again (10 s), hence the longest time-out.
 ACQUIRER_HOST = env.text("ACQUIRER_HOST")
-ACQUIRER_PORT = env.number("ACQUIRER_PORT", default=8583, minimum=1)
+ACQUIRER_PORT = env.number("ACQUIRER_PORT", default=8583, minimum=1, maximum=65535)
 ACQUIRER_TLS = env.flag("ACQUIRER_TLS", default=not SANDBOX)
-ACQUIRER_TIMEOUT = env.number("ACQUIRER_TIMEOUT", default=8, minimum=1)  # seconds
+ACQUIRER_TIMEOUT = env.number("ACQUIRER_TIMEOUT", default=8, minimum=1, maximum=9)  # seconds
 ACQUIRER_ECHO_INTERVAL = env.number("ACQUIRER_ECHO_INTERVAL", default=60, minimum=1)  # seconds
 ACQUIRER_INSTITUTION_ID = env.text("ACQUIRER_INSTITUTION_ID")
 ACQUIRER_TERMINAL_ID = env.text("ACQUIRER_TERMINAL_ID")
@@ -325,7 +338,9 @@ BANK_URL = env.text("BANK_URL").rstrip("/")
 BANK_CLIENT_ID = env.text("BANK_CLIENT_ID")
 BANK_SECRET_KEY = env.text("BANK_SECRET_KEY")
 BANK_CA_FILE = env.text("BANK_CA_FILE")
-BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1)  # seconds for one call, whatever happens
+BANK_TIMEOUT = env.number(
+    "BANK_TIMEOUT", default=8, minimum=1, maximum=9
+)  # seconds for one call, whatever happens
 # Hours after a payout's creation in which the bank still knows its reference, and an order may be sent again.
 BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 
@@ -335,24 +350,23 @@ CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1
 PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
 # What staff do in the administration to move money needs a second person.
 FOUR_EYES = env.flag("FOUR_EYES", default=not SANDBOX)
-DEFAULT_CURRENCIES = env.words("DEFAULT_CURRENCIES", default=("NGN", "USD"))
+DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default=("NGN", "USD"))
 
 # Webhooks --------------------------------------------------------------------------------------------
 
 # Seconds before each attempt; as many attempts as there are numbers.
-WEBHOOK_RETRY_DELAYS = [
-    env.parsed_number("WEBHOOK_RETRY_DELAYS", word)
-    for word in env.words(
-        "WEBHOOK_RETRY_DELAYS", default=tuple(f"{delay.total_seconds():.0f}" for delay in BASE_DELAYS)
-    )
-]
+WEBHOOK_RETRY_DELAYS = env.numbers(
+    "WEBHOOK_RETRY_DELAYS", default=tuple(int(delay.total_seconds()) for delay in BASE_DELAYS)
+)
 WEBHOOK_TIMEOUT = env.number("WEBHOOK_TIMEOUT", default=10, minimum=1)  # seconds, name look-up to headers
 # Days after its creation that a finished delivery keeps its body and the answers, and after an attempt that its
 # facts are kept; the delivery's own row stays.
 WEBHOOK_PAYLOAD_RETENTION = env.number("WEBHOOK_PAYLOAD_RETENTION", default=90, minimum=1)
 WEBHOOK_ATTEMPT_RETENTION = env.number("WEBHOOK_ATTEMPT_RETENTION", default=365, minimum=1)
 # Networks that may be called although they are not public; a sandbox calls its own machine.
-WEBHOOK_ALLOW_CIDRS = env.words("WEBHOOK_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128")) if SANDBOX else []
+WEBHOOK_ALLOW_CIDRS = (
+    env.networks("WEBHOOK_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128")) if SANDBOX else []
+)
 
 # Logs ------------------------------------------------------------------------------------------------
 
@@ -366,16 +380,16 @@ logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 if ACCOUNT_PROVIDER and not (
     nuban.BANK_CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME
 ):
-    raise ImproperlyConfigured(
+    env.refuse(
         "VIRTUAL_ACCOUNT_BANK_CODE must have 3, 5 or 6 digits, and VIRTUAL_ACCOUNT_BANK_NAME must name a bank "
         "that is not in payments/banks.csv."
     )
 if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
-    raise ImproperlyConfigured("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
+    env.refuse("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
 
 # Metrics ---------------------------------------------------------------------------------------------
 
-METRICS_ALLOW_CIDRS = env.words("METRICS_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128"))
+METRICS_ALLOW_CIDRS = env.networks("METRICS_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128"))
 METRICS_TOKEN = env.text("METRICS_TOKEN")  # a caller from elsewhere needs it; empty: there is none
 WORKER_METRICS_ADDRESS = env.text("WORKER_METRICS_ADDRESS")  # host:port; empty: a worker does not listen
 
@@ -383,21 +397,18 @@ TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")  # empty: no traces
 
 # Production refuses to start on anything unsafe ------------------------------------------------------
 
-if max(ACQUIRER_TIMEOUT, BANK_TIMEOUT) > 9:  # noqa: PLR2004
-    raise ImproperlyConfigured("ACQUIRER_TIMEOUT and BANK_TIMEOUT may be 9 seconds at most.")
-
 if not SANDBOX:
     if DEBUG:
-        raise ImproperlyConfigured("DEBUG must be False in production.")
-    if len(SECRET_KEY) < 32 or "insecure" in SECRET_KEY or "change" in SECRET_KEY:  # noqa: PLR2004
-        raise ImproperlyConfigured("SECRET_KEY must be 32 random characters or more in production.")
+        env.refuse("DEBUG must be False in production.")
+    if SECRET_KEY and (len(SECRET_KEY) < 32 or "insecure" in SECRET_KEY or "change" in SECRET_KEY):  # noqa: PLR2004
+        env.refuse("SECRET_KEY must be 32 random characters or more in production.")
     if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database in production.")
+        env.refuse("DATABASE_URL must name a PostgreSQL database in production.")
     if not PUBLIC_URL.startswith("https://"):
-        raise ImproperlyConfigured("PUBLIC_URL must be an https:// address in production.")
+        env.refuse("PUBLIC_URL must be an https:// address in production.")
     if BANK_URL and not BANK_URL.startswith("https://"):
-        raise ImproperlyConfigured("BANK_URL must be an https:// address in production.")
+        env.refuse("BANK_URL must be an https:// address in production.")
     if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK, ACCOUNT_PROVIDER)):
-        raise ImproperlyConfigured(
-            "CARD_ACQUIRER, PAYOUT_BANK and ACCOUNT_PROVIDER may not be the sandbox's in production."
-        )
+        env.refuse("CARD_ACQUIRER, PAYOUT_BANK and ACCOUNT_PROVIDER may not be the sandbox's in production.")
+
+env.stop_if_wrong()
