@@ -183,7 +183,7 @@ _CARD: dict[str, Word] = {
 }
 _METADATA = Word(
     "Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned as "
-    "sent in answers and webhooks, and part of what makes two requests the same.",
+    "sent in answers and webhooks, and part of what makes two requests the same. The dashboard finds it by `key=value`.",
     {"order": "1042", "shop": "Lagos"},
 )
 _ORDER: dict[str, Word] = {

@@ -12,6 +12,7 @@ from django.db.models import CharField, Func, Q, QuerySet
 from django.http import QueryDict
 
 from dashboard.choices import choices
+from dashboard.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from payments.identifiers import earliest_id
 from payments.models import CardOperation, Transaction
@@ -20,7 +21,7 @@ from payments.models import CardOperation, Transaction
 class TransactionFilter(forms.Form):
     """Search, status and days. Days are UTC's."""
 
-    q = forms.CharField(required=False, max_length=254, label="Search")
+    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(required=False, choices=choices(Transaction.Status.choices))
     since = forms.DateField(required=False, label="From")
     until = forms.DateField(required=False, label="To")
@@ -97,7 +98,7 @@ def meanings(text: str, *, business: Business) -> list[Q]:
         found.append(Q(customer_email__iexact=text) & ~Q(customer_email=""))
     with suppress(ValueError):
         found.append(Q(pk=UUID(text)))
-    return found
+    return found + with_metadata(text, model=Transaction, business=business)
 
 
 def form_of(kind: type[TransactionFilter], query: QueryDict) -> TransactionFilter:

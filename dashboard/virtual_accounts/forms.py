@@ -8,6 +8,7 @@ from django import forms
 from django.db.models import Q, QuerySet
 
 from dashboard.choices import choices
+from dashboard.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
 
@@ -15,7 +16,7 @@ Type, Status = VirtualAccount.Type, VirtualAccount.Status
 
 
 class AccountFilter(forms.Form):
-    q = forms.CharField(required=False, max_length=254, label="Search")
+    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
     type = forms.ChoiceField(required=False, choices=choices(Type.choices))
     status = forms.ChoiceField(required=False, choices=choices(Status.choices))
 
@@ -32,6 +33,7 @@ class AccountFilter(forms.Form):
             if text
             else [Q()]
         )
+        meanings += with_metadata(text, model=VirtualAccount, business=business)
         return [mine.filter(meaning) for meaning in meanings]
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard import metadata_search
 from payments.models import Transaction
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -165,3 +166,73 @@ class TestOnPages:
         for key, value in self.NASTY.items():
             assert key in unescape(shown)
             assert value in unescape(shown)
+
+
+@pytest.mark.django_db
+class TestSearch:
+    """The dashboard finds what has exactly the pair `key=value`, in the business's own lists."""
+
+    AREAS = [
+        (PAYMENTS, orders.card_payment, "/dashboard/payments/"),
+        (PAYMENTS, orders.card_check, "/dashboard/payments/?request_type=card_check"),
+        (PAYMENTS, orders.payout, "/dashboard/payouts/"),
+        (ACCOUNTS, orders.dynamic_account, "/dashboard/virtual-accounts/"),
+    ]
+    PAIRS = {
+        "order": "1042",
+        "7": "seven",
+        "note": "a=b",
+        "a=b": "c",
+        "q'\"%_": "é🔑",
+        "empty": "",
+        "long": "y" * 500,
+    }
+
+    @pytest.fixture
+    def browser(self, ada):
+        return signed_in(MemberFactory(business=ada.business).user)
+
+    def found(self, browser, area, text):
+        address, _, query = area.partition("?")
+        asked = dict(pair.split("=") for pair in query.split("&") if pair) | {"q": text}
+        return [row.reference for row in browser.get(address, asked).context["page"].rows]
+
+    @pytest.mark.parametrize("listed", AREAS)
+    def test_finds_each_pair(self, api, other_api, browser, listed):
+        path, request_of, area = listed
+        made = api.post(path, request_of(metadata=self.PAIRS)).json()
+        api.post(path, request_of(metadata={"order": "10421"}))
+        api.post(path, request_of())
+        other_api.post(path, request_of(metadata=self.PAIRS))
+
+        for key, value in self.PAIRS.items():
+            assert self.found(browser, area, f"{key}={value}") == [made["reference"]], key
+
+    @pytest.mark.parametrize("listed", AREAS)
+    @pytest.mark.parametrize(
+        "text", ["order=104", "order", "1042", "Order=1042", "order=", "=1042", "order =1042"]
+    )
+    def test_is_exact(self, api, browser, listed, text):
+        path, request_of, area = listed
+        api.post(path, request_of(metadata=self.PAIRS))
+
+        assert self.found(browser, area, text) == []
+
+    def test_finds_common_pairs_newest_first(self, api, browser, monkeypatch):
+        monkeypatch.setattr(metadata_search, "FEW", 2)
+        made = [
+            api.post(PAYMENTS, orders.card_payment(metadata={"channel": "web"})).json()["reference"]
+            for _ in range(4)
+        ]
+        api.post(PAYMENTS, orders.card_payment(metadata={"channel": "shop"}))
+
+        assert self.found(browser, "/dashboard/payments/", "channel=web") == made[::-1]
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="the index is PostgreSQL's")
+    @pytest.mark.parametrize("table", ["payments_transaction", "virtual_accounts_virtualaccount"])
+    def test_has_an_index(self, table):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = %s", [table])
+            definitions = [row[0] for row in cursor.fetchall()]
+
+        assert [each for each in definitions if "gin (metadata jsonb_path_ops)" in each]

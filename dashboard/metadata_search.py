@@ -1,0 +1,69 @@
+"""Search for metadata by one exact pair, written `key=value`.
+
+On PostgreSQL a GIN index finds the rows with a pair, in no order. A list needs the newest first: of up to `FEW`
+matches all are read and sorted. A pair that more rows have is common enough to be met soon on the way from the newest
+row to older ones.
+
+>>> pairs("order=1042"), pairs("note=a=b"), pairs("1042"), pairs("=1042")
+([('order', '1042')], [('note', 'a=b'), ('note=a', 'b')], [], [])
+"""
+
+import json
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+from django.db.models import BooleanField, Model, Q
+from django.db.models.expressions import RawSQL
+
+from merchants.models import Business
+from merchants.strict_fields import Metadata
+
+M = TypeVar("M", bound=Model)
+
+FEW = 1_000
+MOST_READINGS = 5  # ways to read a text with several equals signs
+LONGEST_SEARCH = Metadata.LONGEST_KEY + 1 + Metadata.LONGEST_VALUE
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Return the keys and values that a text may stand for. Both may hold equals signs, too."""
+    places = [place for place, character in enumerate(text) if character == "="]
+    found = [(text[:place], text[place + 1 :]) for place in places]
+    return [pair for pair in found if 1 <= len(pair[0]) <= Metadata.LONGEST_KEY][:MOST_READINGS]
+
+
+def with_metadata(text: str, *, model: type[Model], business: Business) -> list[Q]:
+    """Return the condition for a business's rows with the metadata that a text names; none if it names none."""
+    wanted = pairs(text)
+    if not wanted:
+        return []
+    if connection.vendor != "postgresql":
+        return [_pair_in_json(model, wanted)]
+    ids = _few_ids(model, business, wanted)
+    if ids is not None:
+        return [Q(pk__in=ids)]
+    common = Q()
+    for key, value in wanted:
+        common |= Q(metadata__contains={key: value})
+    return [common]
+
+
+def _few_ids(model: type[Model], business: Business, wanted: list[tuple[str, str]]) -> list[Any] | None:
+    """Return the ids of the matching rows, or None if they are more than a few."""
+    condition = " OR ".join(["metadata @> %s::jsonb"] * len(wanted))
+    statement = f"SELECT id FROM {model._meta.db_table} WHERE business_id = %s AND ({condition}) LIMIT %s"  # noqa: S608
+    documents = [json.dumps({key: value}) for key, value in wanted]
+    with transaction.atomic(), connection.cursor() as cursor:
+        # The planner doesn't know how rare a pair is. Without the index on metadata it would read the business's rows.
+        cursor.execute("SET LOCAL enable_indexscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(statement, [business.pk, *documents, FEW + 1])
+        ids = [row[0] for row in cursor.fetchall()]
+    return ids if len(ids) <= FEW else None
+
+
+def _pair_in_json(model: type[Model], wanted: list[tuple[str, str]]) -> Q:
+    condition = " OR ".join(["(pair.key = %s AND pair.atom = %s)"] * len(wanted))
+    exists = f"EXISTS (SELECT 1 FROM json_each({model._meta.db_table}.metadata) AS pair WHERE {condition})"  # noqa: S608
+    parameters = [part for pair in wanted for part in pair]
+    return Q(RawSQL(exists, parameters, output_field=BooleanField()))  # noqa: S611
