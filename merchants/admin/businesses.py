@@ -50,7 +50,7 @@ class BusinessAdmin(ReasonedAdmin):
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
 
     def formfield_for_dbfield(self, db_field: "Field[Any, Any]", request: HttpRequest, **options: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **options)
+        field: Any = super().formfield_for_dbfield(db_field, request, **options)
         if db_field.name in {"name", "descriptor"}:  # payers read them
             field.validators.append(validate_name)
         return field

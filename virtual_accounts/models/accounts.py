@@ -21,17 +21,17 @@ class VirtualAccountQuerySet(models.QuerySet["VirtualAccount"]):
     def with_current_number(self) -> VirtualAccountQuerySet:
         """Read each account's `current_number` with its row: a list needs no further statement."""
         numbers = VirtualAccount._meta.get_field("numbers").related_model
-        held = numbers._default_manager.filter(holder=OuterRef("pk")).values("number")  # type: ignore[union-attr]
-        annotated: VirtualAccountQuerySet = self.alias(
-            held=Subquery(held[:1]), another_held=Subquery(held[1:2])
-        ).annotate(
-            current_number=Case(
-                When(type=VirtualAccount.Type.STATIC, then=F("account_number")),
-                When(held__isnull=False, another_held__isnull=True, then=F("held")),
-                default=Value(""),
-            )
+        held = numbers._default_manager.filter(holder=OuterRef("pk")).values("number")
+        current_number = Case(
+            When(type=VirtualAccount.Type.STATIC, then=F("account_number")),
+            When(held__isnull=False, another_held__isnull=True, then=F("held")),
+            default=Value(""),
         )
-        return annotated
+        accounts: VirtualAccountQuerySet = self.alias(
+            held=Subquery(held[:1]), another_held=Subquery(held[1:2])
+        )
+        # Unpacked: the type checker takes a named annotation for a second declaration of the property.
+        return accounts.annotate(**{"current_number": current_number})  # noqa: PIE804
 
 
 class VirtualAccount(models.Model):
