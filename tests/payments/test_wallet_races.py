@@ -27,6 +27,7 @@ from payments.rails.protocol import RailAnswer
 from payments.services import (
     deactivation,
     finishing,
+    operations,
     payout_returns,
     refunds,
     requery,
@@ -115,18 +116,53 @@ class TestPayouts:
 class TestABusinessThatOwes:
     def test_is_not_paid_out_what_a_refund_takes_at_the_same_moment(self, business):
         """Guards the lock on the pending account in `ledger.services.book_if_covered`."""
-        payment = captured_payment(business=business, now=timezone.now(), amount=1_000)
+        payment = captured_payment(business=business, now=timezone.now(), amount=50_000)
+        unanswered = refund(payment, 20_098).resource
         decide(*settle(), "approve", "release")
         is_booked, may_commit = threading.Event(), threading.Event()
 
         with racers(3) as threads:
-            _, payout, _ = threads.race(
-                partial(refund_and_wait, payment, is_booked, may_commit),
+            refunded, payout, _ = threads.race(
+                partial(answer_refund_and_wait, unanswered, is_booked, may_commit),
                 partial(after, is_booked, partial(pay_out, business, wallet(business))),
                 partial(after, is_booked, partial(let_commit, may_commit)),
             )
 
+        assert refunded is None
         assert payout.response_code == "20051"
+        assert broken() == {}
+
+    def test_of_the_first_review_is_refused_its_payout(self, business):
+        """Fault 8: everything was refunded after its release, and 970,000 of it were paid out."""
+        payment = captured_payment(business=business, now=timezone.now(), amount=1_000_000)
+        decide(*settle(), "approve", "release")
+        refund(payment, 1_000_000)
+        (owed,) = [one for one in balances(business) if one.currency == "NGN"]
+        assert (owed.available, owed.pending, owed.available_for_payouts) == (975_000, -1_000_000, 0)
+
+        payout = pay_out(business, 970_000)
+
+        assert (payout.status, payout.response_code) == ("failed", "20051")
+        assert payout.response_summary == "Payment failed"
+        assert wallet(business) == 975_000
+        assert broken() == {}
+
+    def test_is_paid_out_what_covers_it_while_refunds_arrive(self, business):
+        """Payouts and refunds at once: what was accepted was covered then (`covered_payouts_were_covered`)."""
+        seen = Counter()
+        with racers(12) as threads:
+            for _ in range(max(ROUNDS // 60, 2)):
+                payments = [
+                    captured_payment(business=business, now=timezone.now(), amount=1_000) for _ in range(6)
+                ]
+                decide(*settle(), "approve", "release")
+                calls = [partial(refund, payment, 1_000) for payment in payments[:5]]
+                answers = threads.race(*calls, *[partial(pay_out, business, 900)] * 7)
+
+                assert [answer for answer in answers if isinstance(answer, Exception)] == []
+                seen.update(answer.response_code for answer in answers[5:])
+                assert wallet(business) >= 0
+        assert set(seen) == {"10000", "20051"}
         assert broken() == {}
 
 
@@ -194,10 +230,15 @@ def reverse(payout):
     )
 
 
-def refund_and_wait(payment, is_booked, may_commit):
-    """Refund a payment, and commit that only when it is allowed."""
+def answer_refund_and_wait(refund, is_booked, may_commit):
+    """Let the acquirer say that it has refunded, and commit that only when it is allowed."""
     with database.atomic():
-        refund(payment, 1_000)
+        operations.apply_answer(
+            operation_id=refund.pk,
+            answer=RailAnswer(outcome=COMPLETED),
+            cause=Transition.Cause.RAIL,
+            now=timezone.now(),
+        )
         is_booked.set()
         assert may_commit.wait(timeout=30)
 
