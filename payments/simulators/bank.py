@@ -43,6 +43,7 @@ class Transfer:
     account_number: str
     code: str
     session_id: str
+    merchant_reference: str = ""
     returns: list[int] = field(default_factory=list)  # minor units
 
     @property
@@ -81,7 +82,7 @@ class BankBooks:
             code = decided.gateway_code if isinstance(decided, Outcome) and not is_lost else DONE
             number = f"{len(self._transfers) + 1:030}" if code == DONE else ""
             made = self._transfers[reference] = Transfer(
-                order["amount"], order["currency"], account, code, number
+                order["amount"], order["currency"], account, code, number, order.get("merchant_reference", "")
             )
             if code == DONE:
                 self._note(reference, made.amount, made.currency, OUT)
@@ -94,6 +95,11 @@ class BankBooks:
             if found is None:
                 return {"reference": reference, "response_code": NOT_FOUND}
             return found.document(reference)
+
+    def sent(self, reference: str) -> Transfer:
+        """Return a transfer as the bank got it."""
+        with self._lock:
+            return self._transfers[reference]
 
     def paid(self, reference: str) -> int:
         """Return what the beneficiary has got, in minor units."""
