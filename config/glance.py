@@ -64,14 +64,6 @@ def _money(now: datetime) -> Iterator[Figure]:
         waiting > 0,
         f"{reverse('admin:payments_transaction_changelist')}?unanswered=all",
     )
-    operations = CardOperation.objects.unanswered().filter(created_at__lte=now - ANSWERED_BY)
-    unknown = operations[:COUNTED].count()
-    yield Figure(
-        "Captures, voids and refunds unanswered for 10 minutes",
-        _many(unknown),
-        unknown > 0,
-        f"{reverse('admin:payments_cardoperation_changelist')}?unanswered=all",
-    )
     forgotten = Transaction.objects.beyond_bank_memory(at=now)[:COUNTED].count()
     yield Figure(
         "Unanswered payouts for staff to resolve",

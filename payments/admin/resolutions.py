@@ -56,7 +56,8 @@ class UnansweredFilter(admin.SimpleListFilter):
         if self.value() not in self.AGES:
             return queryset
         _, age = self.AGES[self.value() or ""]
-        return queryset.unanswered().filter(created_at__lte=clock.now() - age)
+        found: QuerySet[Any] = queryset.unanswered()  # type: ignore[attr-defined]
+        return found.filter(created_at__lte=clock.now() - age)
 
 
 class ResolvableAdmin(ReadOnlyAdmin):

@@ -335,6 +335,7 @@ def for_staff(stage: Stage, page: Page) -> list[Stop]:
     page.goto(f"{stage.service.base_url}/admin/")
     lists = hrefs(page.locator("#content-main th[scope=row] a[href^='/admin/']"))
     stops = [Stop("staff-no-business", "/dashboard/"), Stop("admin", "/admin/")]
+    stops.append(Stop("admin-unanswered", "/admin/payments/transaction/?unanswered=all"))
     for path in dict.fromkeys(each.partition("?")[0] for each in lists):
         name = "admin-" + path.strip("/").split("/")[-1]
         stops.append(Stop(name, path))
