@@ -25,6 +25,11 @@ app.conf.beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 5},
     },
+    "notify the account provider": {
+        "task": "payments.notify_account_provider",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
     "count days that are over": {"task": "payments.roll_up_days", "schedule": 300.0},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},

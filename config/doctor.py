@@ -27,6 +27,7 @@ from config.models import LATE_AFTER, last_beat
 from merchants import guards
 from merchants.fields import UnreadableSecret
 from payments.models import Transaction
+from virtual_accounts.models import ProviderMessage
 from webhooks.models import Delivery
 
 
@@ -278,7 +279,16 @@ def _pending(now: datetime) -> Iterator[Finding]:
             f"{overdue:,} challenges or authorisations are past their end.",
             "Run manage.py expire_due, and see that beat runs.",
         )
-    if oldest is None and not overdue:
+    messages = ProviderMessage.objects.filter(answered_at=None, created_at__lte=now - PENDING_WARNING)
+    unanswered_messages = messages.count()
+    if unanswered_messages:
+        yield Finding(
+            "pending",
+            Severity.WARNING,
+            f"{unanswered_messages:,} messages to the account provider have no answer.",
+            "See the list Provider messages in the administration for their errors, and ask the provider.",
+        )
+    if oldest is None and not overdue and not unanswered_messages:
         yield Finding("pending", Severity.FINE, "Nothing has waited for too long.")
 
 

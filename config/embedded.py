@@ -17,7 +17,7 @@ from gunicorn.app.base import BaseApplication
 log = structlog.get_logger("sluice.embedded")
 
 WEB_THREADS = 8
-WORKER_THREADS = 3  # re-query occupies one of them at most
+WORKER_THREADS = 4  # re-query and messages to the account provider occupy two of them at most
 WATCHDOG_INTERVAL = 1.0  # seconds
 
 

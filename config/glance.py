@@ -10,7 +10,7 @@ from django.urls import reverse
 from config.metrics import COUNTED, drift
 from config.models import LATE_AFTER, last_beat
 from payments.models import CardOperation, Proposal, SettlementBatch, Transaction
-from virtual_accounts.models import UnappliedMoney, UnclaimedTransfer
+from virtual_accounts.models import ProviderMessage, UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
 
 LATE = timedelta(minutes=1)  # for a delivery that is due
@@ -34,6 +34,7 @@ def figures(*, now: datetime) -> Iterator[Figure]:
     yield from _queue(now)
     yield from _money(now)
     yield from _unclaimed()
+    yield from _provider_messages(now)
     yield from _ourselves(now)
 
 
@@ -118,6 +119,17 @@ def _unclaimed() -> Iterator[Figure]:
         _many(open_transfers),
         open_transfers > 0,
         f"{reverse('admin:virtual_accounts_unclaimedtransfer_changelist')}?state=open",
+    )
+
+
+def _provider_messages(now: datetime) -> Iterator[Figure]:
+    unanswered = ProviderMessage.objects.filter(answered_at=None, created_at__lte=now - ANSWERED_BY)
+    waiting = unanswered[:COUNTED].count()
+    yield Figure(
+        "Account provider not notified for 10 minutes",
+        _many(waiting),
+        waiting > 0,
+        f"{reverse('admin:virtual_accounts_providermessage_changelist')}?answer=none",
     )
 
 

@@ -255,7 +255,10 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "sluice"
 # Calls to rails have a queue of their own. A worker started without `-Q` takes from both.
 CELERY_TASK_QUEUES = [Queue("sluice"), Queue("requery")]
-CELERY_TASK_ROUTES = {"payments.requery_due": {"queue": "requery"}}
+CELERY_TASK_ROUTES = {
+    "payments.requery_due": {"queue": "requery"},
+    "payments.notify_account_provider": {"queue": "requery"},
+}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 

@@ -5,7 +5,7 @@ import threading
 from celery import shared_task
 
 from merchants import clock
-from payments.services import days, expiry, requery
+from payments.services import account_messages, days, expiry, requery
 
 
 @shared_task(name="payments.expire_due")
@@ -29,6 +29,19 @@ def requery_due() -> None:
             pass
     finally:
         _requery_run.release()
+
+
+_provider_run = threading.Lock()
+
+
+@shared_task(name="payments.notify_account_provider")
+def notify_account_provider() -> None:
+    if not _provider_run.acquire(blocking=False):
+        return
+    try:
+        account_messages.send_due()
+    finally:
+        _provider_run.release()
 
 
 @shared_task(name="payments.roll_up_days")

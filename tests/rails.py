@@ -13,6 +13,7 @@ from payments.cards import Card
 from payments.outcomes import DO_NOT_HONOUR, PROCESSING
 from payments.rails.protocol import AnswerLost, CardOrder, OperationOrder, PayoutOrder, RailAnswer
 from payments.rails.sandbox import SandboxAcquirer, SandboxBank
+from virtual_accounts.providers.sandbox import SandboxProvider
 
 
 class TalkativeAcquirer:
@@ -196,3 +197,30 @@ class BankOfAnotherName(BankThatMustNotBeAsked):
     """Another bank than the one that an earlier order was sent to."""
 
     name = "another"
+
+
+class RecordingProvider(SandboxProvider):
+    """An account provider that records its calls; it fails, or hangs, when it is told to."""
+
+    PATIENCE = 20  # seconds that it hangs at most
+    calls: ClassVar[list[tuple[str, str]]] = []
+    fails = False
+    may_answer = threading.Event()
+
+    @classmethod
+    def begin(cls) -> None:
+        cls.calls.clear()
+        cls.fails = False
+        cls.may_answer.set()
+
+    def close(self, number: str) -> None:
+        self._answer("close", number)
+
+    def reopen(self, number: str) -> None:
+        self._answer("reopen", number)
+
+    def _answer(self, kind: str, number: str) -> None:
+        self.calls.append((kind, number))
+        self.may_answer.wait(self.PATIENCE)
+        if self.fails:
+            raise AnswerLost

@@ -18,7 +18,14 @@ from django.views.decorators.http import require_POST
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
 from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
-from virtual_accounts.models import AccountNumber, Session, Transfer, UnclaimedTransfer, VirtualAccount
+from virtual_accounts.models import (
+    AccountNumber,
+    ProviderMessage,
+    Session,
+    Transfer,
+    UnclaimedTransfer,
+    VirtualAccount,
+)
 from virtual_accounts.services import unclaimed
 
 ACCOUNT_NUMBER = "[0-9]{10}"
@@ -56,6 +63,40 @@ class SessionAdmin(ReadOnlyAdmin):
     list_select_related = ("number", "account")
     looks = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER))
     search_help_text = "Account number, or id of the session, its account or its payment."
+
+
+class UnansweredFilter(admin.SimpleListFilter):
+    """Whether the account provider has answered."""
+
+    title = "answer"
+    parameter_name = "answer"
+
+    def lookups(self, request: HttpRequest, model_admin: ReadOnlyAdmin) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("none", "not answered yet"), ("given", "answered")]
+
+    def queryset(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[ProviderMessage],
+    ) -> QuerySet[ProviderMessage]:
+        return queryset.filter(answered_at__isnull=self.value() == "none") if self.value() else queryset
+
+
+@admin.register(ProviderMessage)
+class ProviderMessageAdmin(ReadOnlyAdmin):
+    list_display = (
+        "account",
+        "kind",
+        "created_at",
+        "attempts_made",
+        "last_error",
+        "next_attempt_at",
+        "answered_at",
+    )
+    list_filter = (UnansweredFilter, "kind")
+    list_select_related = ("account",)
+    looks = (by_id("account"), exactly("account__account_number", shape=ACCOUNT_NUMBER))
+    search_help_text = "Account number, or id of the account."
 
 
 @admin.register(Transfer)

@@ -1,4 +1,4 @@
-"""Virtual accounts switched off and on again."""
+"""Virtual accounts switched off and on again. The account provider is notified by the outbox, afterwards."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,45 +11,35 @@ from payments.outcomes import ACCOUNT_DEACTIVATED
 from payments.services import finishing
 from payments.services.finishing import Cause
 from payments.services.intents import lock_of_sessions
-from virtual_accounts.models import VirtualAccount
-from virtual_accounts.services import accounts, numbers, sessions
+from virtual_accounts.models import ProviderMessage, VirtualAccount
+from virtual_accounts.services import accounts, provider_messages, sessions
 
 
+@database.atomic
 def deactivate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
     """Let an account accept nothing more; payments that are open on it fail. Again is the same as once.
 
     A person's change is audited with it; a key's call is in the request log.
     """
-    account, was_active = _switch_off(account_id, actor=actor, now=now)
-    if was_active:
-        numbers.close(account)
-    return account
-
-
-def activate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
-    """Let an inactive account accept money again. Payments that failed stay failed."""
-    with database.atomic():
-        account = accounts.lock(account_id)
-        was_active = account.is_active
-        if not was_active:
-            account.activate()
-            _record("virtual_account.activated", account, actor=actor, now=now)
-    if not was_active:
-        numbers.reopen(account)
+    account = accounts.lock(account_id)
+    if account.is_active:
+        account.deactivate(now=now)
+        _record("virtual_account.deactivated", account, actor=actor, now=now)
+        failed = sessions.fail_open(account, now=now)
+        finishing.fail_all(lock_of_sessions(failed), ACCOUNT_DEACTIVATED, cause=Cause.MERCHANT, now=now)
+        provider_messages.write(account, ProviderMessage.Kind.CLOSE, now=now)
     return account
 
 
 @database.atomic
-def _switch_off(account_id: UUID, *, actor: Actor | None, now: datetime) -> tuple[VirtualAccount, bool]:
-    """Deactivate the account; return it, and whether it was active before."""
+def activate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
+    """Let an inactive account accept money again. Payments that failed stay failed."""
     account = accounts.lock(account_id)
     if not account.is_active:
-        return account, False
-    account.deactivate(now=now)
-    _record("virtual_account.deactivated", account, actor=actor, now=now)
-    failed = sessions.fail_open(account, now=now)
-    finishing.fail_all(lock_of_sessions(failed), ACCOUNT_DEACTIVATED, cause=Cause.MERCHANT, now=now)
-    return account, True
+        account.activate()
+        _record("virtual_account.activated", account, actor=actor, now=now)
+        provider_messages.write(account, ProviderMessage.Kind.REOPEN, now=now)
+    return account
 
 
 def _record(action: str, account: VirtualAccount, *, actor: Actor | None, now: datetime) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 from django.db import connections
 
-from payments.services.query_leases import Lane, Unanswered
+from payments.services.query_leases import Lane
 
 log = structlog.get_logger("sluice.requery")
 
@@ -25,9 +25,9 @@ PLACES = 4  # questions to one lane at once, in one process
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A call that needs no database, about one transaction or operation."""
+    """A call that needs no database, about one row: a transaction, an operation, a message."""
 
-    subject: Unanswered
+    subject: Any
     lane: Lane
     call: Callable[[], Any]
 

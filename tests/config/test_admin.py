@@ -32,7 +32,7 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.services import expiry, payout_returns, requery, tariffs, transfers
+from payments.services import deactivation, expiry, payout_returns, requery, tariffs, transfers
 from payments.services.transfers import Notice
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -52,6 +52,7 @@ MODELS = [
     "ledger.Account", "ledger.Entry", "ledger.Posting",
     "virtual_accounts.VirtualAccount", "virtual_accounts.AccountNumber", "virtual_accounts.Session",
     "virtual_accounts.Transfer", "virtual_accounts.UnappliedMoney", "virtual_accounts.UnclaimedTransfer",
+    "virtual_accounts.ProviderMessage",
     "webhooks.Endpoint", "webhooks.Delivery",
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
     "payments.Tariff", "payments.RailChoice", "payments.PayoutReturn", "payments.Reconciliation",
@@ -107,6 +108,7 @@ def everything(ada, api, late_money):
     payout_returns.reverse(transaction_id=uuid.UUID(payout["id"]), reason=NASTY, actor=STAFF, now=now)
     tariffs.agree(Tariff(business=ada.business, flow="card"), actor=STAFF, now=now, reason=NASTY)
     RailChoice.objects.create(business=ada.business)
+    deactivation.deactivate(VirtualAccount.objects.get(type="static").pk, now=now)
     odd = Notice(
         bank_reference="nip-1", account_number="0123456789", amount=1, currency="NGN", sender_name=NASTY,
         narration=NASTY, extra_members={NASTY: NASTY},

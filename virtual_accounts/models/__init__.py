@@ -1,6 +1,7 @@
 """Accounts, the numbers they hold, the sessions in which a payment is expected, and the transfers that came."""
 
 from virtual_accounts.models.accounts import VirtualAccount, VirtualAccountQuerySet
+from virtual_accounts.models.messages import ProviderMessage
 from virtual_accounts.models.numbers import AccountNumber, NumberSeries
 from virtual_accounts.models.sessions import Session, SessionEnded, SessionQuerySet
 from virtual_accounts.models.transfers import (
@@ -19,6 +20,7 @@ __all__ = [
     "UNKNOWN_SENDER",
     "AccountNumber",
     "NumberSeries",
+    "ProviderMessage",
     "Session",
     "SessionEnded",
     "SessionQuerySet",

@@ -19,7 +19,11 @@ class NumberOrder:
 
 
 class AccountProvider(Protocol):
-    """A bank at which account numbers are held. Its calls are made outside every database transaction."""
+    """A bank at which account numbers are held. Its calls are made outside every database transaction.
+
+    `close` and `reopen` return when the bank has confirmed, and raise where it has not, after 9 seconds at most. They
+    are repeated until they return, in the order of the account's changes, so each must be safe to repeat.
+    """
 
     def issue(self, order: NumberOrder) -> Sequence[str]:
         """Return new account numbers: valid NUBANs, held by nobody."""

@@ -5,16 +5,13 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
-import structlog
 from django.conf import settings
 from django.db import connection
 from django.db import transaction as database
 
-from virtual_accounts.models import AccountNumber, NumberSeries, VirtualAccount
+from virtual_accounts.models import AccountNumber, NumberSeries
 from virtual_accounts.providers import account_provider
-from virtual_accounts.providers.protocol import AccountProvider, NumberOrder
-
-log = structlog.get_logger("sluice.virtual_accounts")
+from virtual_accounts.providers.protocol import NumberOrder
 
 T = TypeVar("T")
 
@@ -110,26 +107,6 @@ def stock_up(*, now: datetime, count: int = BLOCK) -> None:
         batch_size=5_000,
         ignore_conflicts=True,
     )
-
-
-def close(account: VirtualAccount) -> None:
-    """Ask the bank to refuse money for a static account's number; what arrives all the same is unapplied."""
-    _tell_bank(account, lambda bank: bank.close(account.account_number))
-
-
-def reopen(account: VirtualAccount) -> None:
-    """Ask the bank to take money for a static account's number again."""
-    _tell_bank(account, lambda bank: bank.reopen(account.account_number))
-
-
-def _tell_bank(account: VirtualAccount, tell: Callable[[AccountProvider], None]) -> None:
-    if not account.is_static:
-        return  # it has no number of its own
-    try:
-        tell(account_provider())
-    except Exception:
-        # The account is switched all the same: what the bank does is a courtesy to the payer.
-        log.exception("the hosting bank was not told", account=str(account.pk))
 
 
 @database.atomic

@@ -1,0 +1,49 @@
+"""Messages to the account provider about single numbers."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from virtual_accounts.models.accounts import VirtualAccount
+
+
+class ProviderMessage(models.Model):
+    """A message to the account provider: written with the change that it is about, sent until it is answered.
+
+    The messages of an account are sent in the order of their ids, one at a time. Decision 0051.
+    """
+
+    class Kind(models.TextChoices):
+        CLOSE = "close"  # refuse money for the account's number
+        REOPEN = "reopen"  # take money for it again
+
+    id = models.BigAutoField(primary_key=True)
+    account = models.ForeignKey(
+        VirtualAccount, on_delete=models.PROTECT, related_name="messages", db_index=False
+    )
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    created_at = models.DateTimeField()
+    next_attempt_at = models.DateTimeField(null=True, blank=True)  # until it is answered
+    leased_until = models.DateTimeField(null=True, blank=True)  # a process sends it until then
+    attempts_made = models.IntegerField(default=0)
+    last_error = models.CharField(max_length=200, blank=True)  # of the last attempt that failed
+    answered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(answered_at__isnull=True, next_attempt_at__isnull=False)
+                | Q(answered_at__isnull=False, next_attempt_at__isnull=True, leased_until__isnull=True),
+                name="messages_are_due_or_answered",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["next_attempt_at"], condition=Q(answered_at__isnull=True), name="messages_unanswered"
+            ),
+            models.Index(fields=["account", "id"], name="messages_by_account"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.account_id}"
