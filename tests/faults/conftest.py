@@ -27,6 +27,12 @@ def _listener():
 
 
 @pytest.fixture(scope="session")
+def postgresql_server():
+    with running_postgresql() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def _stack(_listener, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stack")
     with (

@@ -1,0 +1,65 @@
+"""A bank that hangs under mixed traffic: how late other tasks start, and when every outcome is known again.
+
+.venv/bin/python benchmarks/hanging_bank.py                       (needs PostgreSQL and Redis; ten minutes)
+.venv/bin/python benchmarks/hanging_bank.py --minutes 1 --hanging 0.5 --rate 5
+
+Web, a worker, two re-query workers and beat, with a database and a Redis of their own, and the bank simulator.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+PROJECT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PROJECT))
+
+from benchmarks.figures import Figure, percentile  # noqa: E402
+from benchmarks.parts import Part, run_parts  # noqa: E402
+from tests.faults import hanging_bank  # noqa: E402
+
+LATEST = 2  # seconds
+
+
+def hanging(options: argparse.Namespace) -> Iterator[Figure]:
+    """One run: the bank hangs in the middle of it."""
+    around = (options.minutes - options.hanging) / 2 * 60
+    with TemporaryDirectory() as folder:
+        report = hanging_bank.run(
+            Path(folder),
+            server_url=os.environ["DATABASE_URL"],
+            before=around,
+            hanging=options.hanging * 60,
+            after=around,
+            rate=options.rate,
+        )
+    for line in report.lines():
+        print(f"  {line}", flush=True)
+    for name, late in sorted(report.lateness().items()):
+        yield Figure(f"{name} late, p99", percentile(late, 0.99), "s")
+    yield Figure("the latest start of another task", report.latest(), "s", LATEST)
+    yield Figure("longest time between two runs of expiry", report.longest_gap("payments.expire_due"), "s")
+    yield Figure("webhooks after their outcomes, p99", percentile(report.webhooks_late, 0.99), "s")
+    yield Figure(
+        "all outcomes known after its return", report.seconds_until_resolved, "s", hanging_bank.PATIENCE
+    )
+    yield Figure("questions asked twice at once", len(report.asked_twice_at_once), "", 0)
+    yield Figure("payouts paid twice, or not as recorded", report.paid_twice, "", 0)
+    yield Figure("check_ledger: fails", float(not report.ledger_holds), "", 0)
+
+
+PARTS: dict[str, Part] = {"hanging": hanging}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--minutes", type=float, default=10, help="of traffic (default 10)")
+    parser.add_argument(
+        "--hanging", type=float, default=5, help="minutes of them in which the bank hangs (default 5)"
+    )
+    parser.add_argument("--rate", type=float, default=10, help="requests a second (default 10)")
+
+
+if __name__ == "__main__":
+    run_parts(__doc__, PARTS, add_arguments=add_arguments)

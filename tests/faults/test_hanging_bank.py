@@ -1,0 +1,26 @@
+"""A bank that hangs for half of a minute under mixed traffic. `benchmarks/hanging_bank.py` has the long form."""
+
+import pytest
+
+from tests.faults import hanging_bank
+from tests.faults.hanging_bank import PATIENCE
+
+pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("hanging_bank"), pytest.mark.timeout(900)]
+
+
+class TestHangingBank:
+    def test_delays_no_other_task_and_is_asked_about_nothing_twice_at_once(self, tmp_path, postgresql_server):
+        report = hanging_bank.run(
+            tmp_path, server_url=postgresql_server.url, before=10, hanging=30, after=20, rate=5
+        )
+
+        print("\n".join(report.lines()))
+        assert report.questions_while_hanging > 0
+        assert report.unknown_when_back > 0
+        assert report.asked_twice_at_once == []
+        assert report.paid_twice == 0
+        assert report.payouts_by_status.keys() == {"success"}
+        assert report.ledger_holds
+        # How late a task starts is a figure of the machine. What must hold: none waits for a call to the bank.
+        assert report.latest() < hanging_bank.BANK_TIMEOUT
+        assert report.seconds_until_resolved < PATIENCE
