@@ -26,7 +26,7 @@ from config.metrics import drift
 from config.models import LATE_AFTER, last_beat
 from merchants import guards
 from merchants.fields import UnreadableSecret
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from virtual_accounts.models import ProviderMessage
 from webhooks.models import Delivery
 
@@ -271,6 +271,18 @@ def _pending(now: datetime) -> Iterator[Finding]:
             f"{unanswered.count():,} transactions wait for their rail, the oldest for {_duration(now - oldest)}.",
             "Run manage.py requery_pending, and ask the acquirer or bank about those that stay.",
         )
+    operations = CardOperation.objects.filter(
+        status=CardOperation.Status.PENDING, created_at__lte=now - PENDING_WARNING
+    )
+    oldest_operation = operations.aggregate(oldest=Min("created_at"))["oldest"]
+    if oldest_operation is not None:
+        yield Finding(
+            "pending",
+            Severity.WARNING,
+            f"{operations.count():,} captures, voids and refunds have no answer, the oldest for "
+            f"{_duration(now - oldest_operation)}.",
+            "Ask the acquirer about them, and resolve them in the administration.",
+        )
     overdue = Transaction.objects.overdue(at=now - OVERDUE_WARNING).count()
     if overdue:
         yield Finding(
@@ -288,7 +300,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
             f"{unanswered_messages:,} messages to the account provider have no answer.",
             "See the list Provider messages in the administration for their errors, and ask the provider.",
         )
-    if oldest is None and not overdue and not unanswered_messages:
+    if not (oldest or oldest_operation or overdue or unanswered_messages):
         yield Finding("pending", Severity.FINE, "Nothing has waited for too long.")
 
 

@@ -27,7 +27,7 @@ from prometheus_client.registry import Collector
 
 from config.models import last_beat
 from ledger.models import Account
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from webhooks.models import Delivery
 
 disable_created_metrics()  # twice the lines, and nobody reads them
@@ -105,7 +105,14 @@ def _deliveries() -> Iterator[Metric]:
 def _transactions() -> Iterator[Metric]:
     now = timezone.now()
     unanswered = Transaction.objects.unanswered()
-    oldest = unanswered.aggregate(oldest=Min("created_at"))["oldest"]
+    operations = CardOperation.objects.filter(status=CardOperation.Status.PENDING)
+    moments = [found.aggregate(oldest=Min("created_at"))["oldest"] for found in (unanswered, operations)]
+    oldest = min(filter(None, moments), default=None)
+    yield GaugeMetricFamily(
+        "sluice_unanswered_operations",
+        "Captures, voids and refunds whose acquirer has not answered.",
+        value=operations[:COUNTED].count(),
+    )
     yield GaugeMetricFamily(
         "sluice_unanswered_transactions",
         "Transactions whose rail has not said what came of them.",
@@ -113,7 +120,7 @@ def _transactions() -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "sluice_oldest_unanswered_seconds",
-        "How long ago the oldest of them was made.",
+        "How long ago the oldest transaction or operation without an answer was made.",
         value=(now - oldest).total_seconds() if oldest else 0,
     )
     yield GaugeMetricFamily(

@@ -15,9 +15,10 @@ from config.doctor import Severity
 from config.models import beat
 from merchants.guards import AppendOnly
 from merchants.models import ApiKey
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from tests import orders
 from tests.webhooks.rows import make_delivery, make_endpoint
+from virtual_accounts.models import ProviderMessage
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +132,24 @@ class TestDoctor:
         Transaction.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
         self.finds("pending", Severity.WARNING)
+
+    def test_finds_refunds_without_an_answer(self, api, settings):
+        order = orders.card_payment()
+        api.post("/api/payments", order)
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "rf", "amount": 100})
+        CardOperation.objects.update(created_at=timezone.now() - timedelta(hours=2))
+
+        finding, _ = self.finds("pending", Severity.WARNING)
+        assert finding["said"].startswith("1 captures, voids and refunds have no answer")
+
+    def test_finds_messages_that_the_account_provider_has_not_answered(self, api):
+        account = api.post("/api/virtual-accounts", orders.static_account()).json()
+        api.post(f"/api/virtual-accounts/{account['reference']}/deactivate")
+        ProviderMessage.objects.update(created_at=timezone.now() - timedelta(hours=2))
+
+        finding, _ = self.finds("pending", Severity.WARNING)
+        assert finding["said"] == "1 messages to the account provider have no answer."
 
     def test_finds_a_clock_that_is_off(self, monkeypatch):
         monkeypatch.setattr(

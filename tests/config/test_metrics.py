@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from config import health, metrics
 from config.models import beat
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from tests import orders
 from tests.webhooks.rows import make_delivery, make_endpoint
 
@@ -139,6 +139,18 @@ class TestDatabase:
         assert count(found, "sluice_oldest_unanswered_seconds") == 2 * 60 * 60
         assert count(found, "sluice_database_up") == 1
         assert count(found, "sluice_ledger_drift") == 0
+
+    def test_counts_refunds_without_an_answer(self, api, prometheus, now, settings):
+        order = orders.card_payment()
+        api.post("/api/payments", order)
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "rf", "amount": 100})
+        CardOperation.objects.update(created_at=now - timedelta(hours=2))
+
+        found = samples(prometheus)
+
+        assert count(found, "sluice_unanswered_operations") == 1
+        assert count(found, "sluice_oldest_unanswered_seconds") == 2 * 60 * 60
 
     def test_tells_how_long_the_oldest_delivery_has_been_due(self, ada, prometheus, now):
         make_delivery(make_endpoint(business=ada.business), next_attempt_at=now - timedelta(seconds=90))

@@ -1,6 +1,7 @@
 """Unknown outcomes that no rail answers, resolved by staff."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.test import Client
@@ -13,14 +14,15 @@ from payments.invariants import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction, Transition
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
-from payments.services import finishing, operations, query_leases
+from payments.services import finishing, operations, query_leases, resolutions
 from payments.services.query_leases import lane_of
-from payments.services.requery import ask, requery, unanswered
+from payments.services.requery import INTERVALS, ask, requery, unanswered
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
+from tests.racing import racers
 from tests.transactions import authorised_payment, captured_payment
-from tests.wallets import fill_wallet
+from tests.wallets import STAFF, fill_wallet
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
@@ -300,3 +302,63 @@ class TestUnanswered:
 
         assert payout.reference not in self.listed(staff, "transaction", unanswered="all")
         assert payout.reference in self.listed(staff, "transaction")
+
+
+class TestIntervals:
+    def test_grow_for_what_is_never_answered(self, refund, settings):
+        """It is asked about less and less often, and never failed on a guess."""
+        settings.CARD_ACQUIRER = "tests.rails.SilentAcquirer"
+        waits = []
+        for _ in range(len(INTERVALS) + 2):
+            refund.refresh_from_db()
+            now = refund.next_query_at
+            list(requery([refund], clock=lambda now=now: now))
+            refund.refresh_from_db()
+            waits.append(refund.next_query_at - now)
+
+        assert waits == [*INTERVALS, INTERVALS[-1], INTERVALS[-1]]
+        assert (refund.status, refund.queries_made) == ("pending", len(waits))
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameTime:
+    """The resolution and the rail's answer lock the payment: one of them is booked."""
+
+    def test_resolution_and_answer_of_a_refund_count_once(self, ada, api, settings):
+        settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
+        with racers(2) as threads:
+            for turn in range(8):
+                payment = captured_payment(business=ada.business, now=timezone.now())
+                finishing.apply_answer(
+                    payment, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
+                )
+                api.post(
+                    f"/api/payments/{payment.reference}/refunds", {"reference": f"rf-{turn}", "amount": 900}
+                )
+                refund = CardOperation.objects.get(reference=f"rf-{turn}")
+
+                threads.race(partial(self.resolve, refund), partial(self.answer, refund))
+
+                refund.refresh_from_db()
+                payment.refresh_from_db()
+                refunded = 900 if refund.status == "success" else 0
+                assert (payment.amount_refunded, payment.amount_being_refunded) == (refunded, 0)
+        assert_ledger_holds()
+
+    def resolve(self, refund):
+        return resolutions.resolve_operation(
+            refund.pk,
+            succeeded=False,
+            reason="Statement",
+            evidence="Line 7",
+            actor=STAFF,
+            now=timezone.now(),
+        )
+
+    def answer(self, refund):
+        return operations.apply_answer(
+            operation_id=refund.pk,
+            answer=RailAnswer(outcome=COMPLETED),
+            cause=Transition.Cause.REQUERY,
+            now=timezone.now(),
+        )
