@@ -6,6 +6,8 @@ from functools import partial
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -23,6 +25,12 @@ from tests.transactions import authorised_payment, captured_payment, challenged_
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch):
+    """Count days in parts, as very large days are."""
+    monkeypatch.setattr(days, "CHUNK", 2)
 
 
 def counted(business, *, back=90, now=NOW):
@@ -108,6 +116,54 @@ class TestRollingUp:
         assert roll_up() == []
         assert roll_up(NOW + DAY) == [NOW.date()]
         assert DayTotals.objects.get().day_id == NOW.date() - 3 * DAY
+
+    def test_counts_no_more_than_a_chunk_in_one_statement(self, ada):
+        """Whatever the size of a day: a statement has 30 seconds."""
+        for _ in range(7):
+            captured_payment(business=ada.business, now=NOW - DAY)
+        sizes = []
+
+        with CaptureQueriesContext(connection) as statements:
+            sizes += [chunk.count() for chunk in days._chunks((NOW - DAY).date())]
+            roll_up()
+
+        assert sizes == [2, 2, 2, 1]
+        grouped = [one["sql"] for one in statements if "GROUP BY" in one["sql"]]
+        assert len(grouped) >= len(sizes)
+        assert all(sql.count('"id" >=') == sql.count('"id" <') == 1 for sql in grouped)
+        assert counted(ada.business) == plain(ada.business)
+
+    def test_holds_no_lock_while_it_counts(self, ada, monkeypatch):
+        """On SQLite every writer would wait as long as the counting takes."""
+        captured_payment(business=ada.business, now=NOW - DAY)
+        in_transaction = []
+        count = days._count_apart
+
+        def watched(*arguments):
+            in_transaction.append(len(connection.savepoint_ids))
+            return count(*arguments)
+
+        monkeypatch.setattr(days, "_count_apart", watched)
+        roll_up()
+
+        assert set(in_transaction) == {0}
+
+    def test_finds_what_finishes_while_a_day_is_counted(self, ada, monkeypatch):
+        """It is named as unfinished by the chunk that saw it before, and counted when it is looked up."""
+        payment = authorised_payment(business=ada.business, now=NOW - DAY)
+        write = days._write
+
+        def write_later(*arguments):
+            if payment.status == "pending":
+                captures.capture(transaction_id=payment.pk, amount=None, now=NOW)
+                payment.refresh_from_db()
+            return write(*arguments)
+
+        monkeypatch.setattr(days, "_write", write_later)
+        roll_up()
+
+        assert payment.status == "success"
+        assert counted(ada.business) == plain(ada.business)
 
     def test_leaves_a_day_alone_until_late_requests_are_written(self, ada):
         midnight = datetime(2026, 3, 11, tzinfo=UTC)
