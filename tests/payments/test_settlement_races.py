@@ -1,5 +1,6 @@
 """Settlement, refunds and decisions at the same moment. Each test says which guard it watches."""
 
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import pytest
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from ledger import services as ledger
 from ledger.models import Entry
+from payments import business_days
 from payments.models import SettlementBatch, SettlementItem, Transaction
 from payments.services import batch_decisions, batches, refunds
 from tests import orders
@@ -82,6 +84,70 @@ class TestSettle:
                 netted = SettlementItem.objects.aggregate(sum=Sum("refunded"))["sum"]
                 assert netted == 10_000 * turn
         assert netted_at_once <= {0, 10_000, 20_000}
+
+
+class TestDaysEnd:
+    """Two runs over the end of a business day, one for the day that is over and one for both."""
+
+    TODAY = date(2026, 3, 10)  # in Lagos; midnight is 23:00 UTC
+    MIDNIGHT = datetime(2026, 3, 9, 23, tzinfo=UTC)
+
+    def pay_at(self, business, moment):
+        """Store a payment that finished at a moment of that day. The service takes the database's."""
+        payment = captured_payment(business=business, now=timezone.now(), amount=50_000)
+        Transaction.objects.filter(pk=payment.pk).update(finished_at=moment)
+
+    def settle_until(self, day):
+        work = batches.due(until=day)
+        return {step.batch.pk for step in batches.settle(work, actor="settle", now=timezone.now())}
+
+    def pay_around_midnight(self, business, count):
+        for number in range(count):
+            for before in (True, False):
+                moment = self.MIDNIGHT + timedelta(microseconds=-1 - number if before else number)
+                self.pay_at(business, moment)
+
+    def test_put_each_payment_into_one_batch_of_its_day(self, business):
+        """Guards the lock on the batch being built, which may be the other run's and another day's."""
+        yesterday = self.TODAY - timedelta(days=1)
+        with racers(3) as threads:
+            for turn in range(1, 9):
+                self.pay_around_midnight(business, 3)
+
+                answers = threads.race(
+                    partial(self.settle_until, yesterday),
+                    partial(self.settle_until, self.TODAY),
+                    partial(self.settle_until, self.TODAY),
+                )
+
+                assert not [one for one in answers if isinstance(one, Exception)]
+                assert live_payments().count() == 6 * turn
+        twice = live_payments().values("transaction").annotate(times=Count("id")).filter(times__gt=1)
+        assert not twice.exists()
+        for item in live_payments().select_related("batch", "transaction"):
+            assert business_days.business_day(item.transaction.finished_at) == item.batch.day
+        for batch in SettlementBatch.objects.all():
+            items = batch.items.aggregate(gross=Sum("gross"), fees=Sum("fee"))
+            assert (batch.state, batch.gross, batch.fees) == ("pending", items["gross"], items["fees"])
+        assert Transaction.objects.aggregate(fees=Sum("fee")) == SettlementItem.objects.aggregate(
+            fees=Sum("fee")
+        )
+
+    def test_leave_none_behind_that_is_stored_late(self, business):
+        """A payment that finished before midnight and was committed after the day's batch was made."""
+        yesterday = self.TODAY - timedelta(days=1)
+        with racers(3) as threads:
+            for number in range(8):
+                moment = self.MIDNIGHT - timedelta(microseconds=1 + number)
+                threads.race(
+                    partial(self.settle_until, yesterday),
+                    partial(self.settle_until, self.TODAY),
+                    partial(self.pay_at, business, moment),
+                )
+        self.settle_until(yesterday)
+
+        assert live_payments().count() == Transaction.objects.count() == 8
+        assert set(SettlementBatch.objects.values_list("day", "state")) == {(yesterday, "pending")}
 
 
 class TestDecisions:
