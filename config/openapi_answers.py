@@ -8,6 +8,7 @@ from config.problems import PROBLEMS, problem
 from merchants.strict_fields import MAX_AMOUNT, NOT_ALLOWED_HERE, UnknownField
 from payments.event_representation import EVENT_STATES
 from payments.models import CardOperation, Transaction
+from payments.services.advance import Advanced
 from payments.services.destinations import DESTINATION_REQUIRED
 from payments.services.wallet_statement import MOVEMENT_KINDS
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
@@ -523,6 +524,19 @@ SCHEMAS: Schema = {
             "data": {"type": "object", "description": "What it is about, as it was then."},
         },
         optional=("test",),
+    ),
+    "Beneficiary": _object(
+        "An account and the name that it is held in.",
+        {
+            "account_name": _text("The holder's name, as the bank has it.", "Bisi Ade"),
+            "account_number": _text("Its number.", "0123456789", pattern="^[0-9]{10}$"),
+            "bank_code": _text("The bank's `code`.", "058"),
+        },
+    ),
+    "AdvancedPayment": _object(
+        "The payment as it is now, and what happened.",
+        _PAYMENT | {"advanced": _one_of("What happened.", [advanced.value for advanced in Advanced])},
+        optional=tuple(name for name in _PAYMENT if name not in _ALWAYS_THERE),
     ),
     "PaymentList": _page("A page of transactions, newest first.", "Payment"),
     "RefundList": _page("A page of refunds, newest first.", "Refund"),

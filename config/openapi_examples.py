@@ -89,6 +89,8 @@ ACCOUNT_REQUESTS = named(
     )
     | {"reference": "ada-books", "address": _ADDRESS},
 )
+RESOLVE_REQUESTS = named(account=_filled("ResolveBeneficiary", "account_number", "bank_code"))
+ADVANCE_REQUESTS = named(payment=_filled("Advance", "payment"))
 CREDIT_REQUESTS = named(credit=_filled("CreditUnapplied", "reason"))
 RETURN_REQUESTS = named(
     to_the_sender=_filled("ReturnUnapplied", "reason"),
@@ -277,6 +279,18 @@ MOVEMENTS = named(
 )
 INACTIVE_ACCOUNT = named(static_account=_ACCOUNT | {"status": "inactive"})
 SIMULATED = named(simulated=_answer("Simulated"))
+BENEFICIARY = named(beneficiary=_answer("Beneficiary"))
+ADVANCED = named(
+    session=_without(PAYMENT_ANSWERS["virtual_account_payment"]["value"], "settle_status")
+    | {
+        "status": "failed",
+        "fee": 0,
+        "response_code": outcomes.TRANSFER_EXPIRED.code,
+        "response_summary": outcomes.TRANSFER_EXPIRED.summary,
+        "virtual_account_details": _answer("TransferDetails", status="expired", amount_received=""),
+        "advanced": "session",
+    }
+)
 BANKS = named(banks={"data": [_answer("Bank")]})
 
 

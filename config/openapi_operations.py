@@ -10,7 +10,7 @@ from config import openapi_examples as examples
 from config import openapi_words as words
 from ledger.views import BalanceView
 from merchants.strict_fields import RequestSerializer
-from payments import event_views, settlement_views, unapplied_views, views, wallet_views
+from payments import event_views, sandbox_views, settlement_views, unapplied_views, views, wallet_views
 from payments.filters import (
     EventFilterSerializer,
     FilterSerializer,
@@ -20,11 +20,13 @@ from payments.filters import (
 )
 from payments.flows import FLOWS
 from payments.serializers import (
+    AdvanceSerializer,
     CancelSerializer,
     CaptureSerializer,
     CreditUnappliedSerializer,
     DeactivateSerializer,
     RefundSerializer,
+    ResolveBeneficiarySerializer,
     ReturnUnappliedSerializer,
     SimulateSerializer,
     VoidSerializer,
@@ -383,6 +385,25 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The transfer arrived.", "Simulated", examples.SIMULATED)},
         problems=(*OF_WRITES, "unknown_account", "sandbox_only"),
     ),
+    (sandbox_views.AdvanceView, "POST"): Operation(
+        id="advancePayment",
+        tag="Sandbox",
+        summary="Let what a payment waits for happen now (sandbox)",
+        description=words.ADVANCE,
+        body=Body(serializer=AdvanceSerializer, examples=examples.ADVANCE_REQUESTS),
+        answers={200: Answer("The payment.", "AdvancedPayment", examples.ADVANCED)},
+        problems=(*OF_WRITES, *NO_SUCH, "sandbox_only", "invalid_state"),
+    ),
+    (views.ResolveBeneficiaryView, "POST"): Operation(
+        id="resolveBeneficiary",
+        tag="Banks",
+        summary="Look up the name of an account",
+        description="Asks the bank in which name the account is held. Nothing is stored. In the sandbox account "
+        "`0000000000` is unknown.",
+        body=Body(serializer=ResolveBeneficiarySerializer, examples=examples.RESOLVE_REQUESTS),
+        answers={200: Answer("The account.", "Beneficiary", examples.BENEFICIARY)},
+        problems=(*OF_WRITES, "unknown_beneficiary", *OF_RAILS),
+    ),
     (views.BanksView, "GET"): Operation(
         id="listBanks",
         tag="Banks",
@@ -408,5 +429,6 @@ TAGS = [
     {"name": "Events", "description": "What you were notified of, and how each delivery went."},
     {"name": "Webhooks", "description": "What arrives at your endpoint."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
+    {"name": "Sandbox", "description": "What only the sandbox does."},
     {"name": "Banks", "description": "Where payouts can go."},
 ]

@@ -116,6 +116,19 @@ Every event that you were subscribed to when it happened, with the state of its 
 exact body and the attempts are in each event's own answer.
 """
 
+ADVANCE = """\
+What the payment waits for happens now, with everything that always follows. `advanced` says what it was:
+
+- `challenge`: the 3-D Secure page expired (20151)
+- `authorisation`: the authorisation expired (20068)
+- `session`: the session of the virtual account expired (20068)
+- `question`: the acquirer or bank was asked for an answer that was lost: of the payment, a capture, void, refund or
+  reversal
+- `return`: the bank returned a successful payout to account `0000000096`
+
+Of calls at the same time one advances the payment. Where nothing can be advanced, the answer is 409 `invalid_state`.
+"""
+
 DECIDE_UNAPPLIED = """\
 Needs a key with full access, and the setting of your business that lets API keys decide about unapplied transfers, which
 is off at first: else 403 `key_may_not_decide`. The same decision again is answered with 200 and the transfer as it is;
@@ -155,6 +168,8 @@ ABOUT_REQUESTS = {
     "Capture": ("Capture", "Take an authorised amount, or part of it; the rest is released."),
     "Cancel": ("Cancellation", "Has no fields."),
     "Void": ("Void", "A void says nothing: an empty object, or no body at all."),
+    "ResolveBeneficiary": ("Name enquiry", "In which name is this account held?"),
+    "Advance": ("Advance", "What the sandbox is to let happen now."),
     "CreditUnapplied": ("Credit", "Credit an unapplied transfer to your wallet."),
     "ReturnUnapplied": ("Return", "Return an unapplied transfer to its sender."),
     "Destination": ("Destination", "The bank account that money is returned to."),
@@ -345,6 +360,11 @@ REQUEST_WORDS: dict[str, dict[str, Word]] = {
         "reason": Word("Free text.", "One book came back"),
         "destination": Word("Refunds of transfer payments whose sender's account is unknown."),
     },
+    "ResolveBeneficiary": {
+        "account_number": Word("Exactly 10 digits.", "0123456789"),
+        "bank_code": Word("`code` or `nip_code` of a bank listed by GET /api/banks.", "058"),
+    },
+    "Advance": {"payment": Word("Your reference of the payment, payout or card check.", "order-1047")},
     "CreditUnapplied": {"reason": Word("Why. Kept with the decision.", "Paid twice")},
     "ReturnUnapplied": {
         "reason": Word("Why. Kept with the decision, and sent to the bank as the narration.", "Paid twice"),

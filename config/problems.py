@@ -61,6 +61,7 @@ PROBLEMS: dict[str, Kind] = {
     "sandbox_only": Kind(403, "Only the sandbox does this", "Call it in the sandbox."),
     "not_found": Kind(404, "There is no such resource", "Check the address and the reference."),
     "unknown_account": Kind(404, "There is no such account number", "Use the account number of one of your virtual accounts, or of an open payment into one."),
+    "unknown_beneficiary": Kind(404, "The bank has no such account", "Check the account number and the bank with the beneficiary."),
     "method_not_allowed": Kind(405, "The method is not allowed here", "See the `Allow` header."),
     "not_acceptable": Kind(406, "No answer in that form", "Accept application/json."),
     "duplicate_reference": Kind(409, "The reference belongs to another request", "Use a new reference, or repeat the first request exactly."),

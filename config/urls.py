@@ -24,7 +24,15 @@ from dashboard.virtual_accounts import unapplied
 from dashboard.webhooks import deliveries
 from dashboard.webhooks import settings_page as webhook_settings
 from ledger import views as ledger
-from payments import bank_notifications, event_views, settlement_views, unapplied_views, views, wallet_views
+from payments import (
+    bank_notifications,
+    event_views,
+    sandbox_views,
+    settlement_views,
+    unapplied_views,
+    views,
+    wallet_views,
+)
 from payments.pages import challenge, transfer
 from virtual_accounts import views as accounts
 
@@ -66,6 +74,8 @@ urlpatterns = [
     path("api/events/<uuid:event_id>", event_views.EventView.as_view(), name="event"),
     path("api/balance", ledger.BalanceView.as_view(), name="balance"),
     path("api/balance/movements", wallet_views.MovementsView.as_view(), name="movements"),
+    path("api/banks/resolve", views.ResolveBeneficiaryView.as_view(), name="resolve-beneficiary"),
+    path("api/sandbox/advance", sandbox_views.AdvanceView.as_view(), name="advance"),
     path("api/banks", views.BanksView.as_view(), name="banks"),
     path("api/openapi.json", api_docs.OpenAPIView.as_view(), name="openapi"),
     path("api/docs", api_docs.SwaggerView.as_view(), name="api-docs"),

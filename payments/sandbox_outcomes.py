@@ -52,7 +52,8 @@ REFUND_AMOUNTS: dict[str, Outcome | Special] = {
 PAYOUT_AMOUNTS = {ending: outcomes.payout_failure(ending) for ending in ("05", "07", "51", "61", "91")}
 
 LOST_ANSWER_ACCOUNT = "0000000097"  # a payout to it
-UNKNOWN_ACCOUNT = "0000000000"  # a name enquiry finds nobody
+RETURNED_ACCOUNT = "0000000096"  # a payout to it succeeds; POST /api/sandbox/advance returns it
+UNKNOWN_ACCOUNT = "0000000000"  # a name enquiry finds no account
 ONE_TIME_CODE = "123456"
 
 
@@ -69,6 +70,18 @@ def by_amount(
     if amount < SMALLEST_TRIGGERING_AMOUNT:
         return None
     return table.get(f"{amount % 100:02}")
+
+
+def by_payout(amount: int, account_number: str) -> Outcome | None:
+    """Return how a payout is refused, if it is. Accounts with a meaning of their own come before the amount.
+
+    >>> by_payout(10_051, "0123456789").gateway_code, by_payout(10_051, RETURNED_ACCOUNT)
+    ('51', None)
+    """
+    if account_number in {LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT}:
+        return None
+    decided = by_amount(amount, PAYOUT_AMOUNTS)
+    return decided if isinstance(decided, Outcome) else None
 
 
 def account_name(account_number: str) -> str | None:

@@ -15,6 +15,7 @@ from payments.sandbox_outcomes import (
     ONE_TIME_CODE,
     PAYOUT_AMOUNTS,
     REFUND_AMOUNTS,
+    RETURNED_ACCOUNT,
     SMALLEST_TRIGGERING_AMOUNT,
     TEST_CARDS,
     Special,
@@ -97,6 +98,10 @@ def payouts() -> Table:
     rows = (
         *(_with_gateway_code(row) for row in _by_ending(PAYOUT_AMOUNTS)),
         _row(f"account {LOST_ANSWER_ACCOUNT}", Special.LOST_ANSWER),
+        replace(
+            _success(f"account {RETURNED_ACCOUNT}"),
+            result="Success; `POST /api/sandbox/advance` returns it.",
+        ),
         _success("any other amount"),
     )
     return Table("payouts", "Payouts", "Amount ends in", rows, _from_smallest())

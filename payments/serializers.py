@@ -334,6 +334,19 @@ class ReturnUnappliedSerializer(RequestSerializer):
     destination = DestinationSerializer(required=False)
 
 
+class ResolveBeneficiarySerializer(RequestSerializer):
+    """An account whose holder's name is asked for."""
+
+    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    bank_code = BankCode()
+
+
+class AdvanceSerializer(RequestSerializer):
+    """What the sandbox is to let happen now."""
+
+    payment = Reference()
+
+
 class DeactivateSerializer(RequestSerializer):
     """A deactivation says nothing."""
 

@@ -3,8 +3,20 @@
 import uuid
 from typing import Any
 
+from rest_framework import status
+
+from merchants.errors import Problem
 from virtual_accounts.models import Transfer
 from virtual_accounts.services.transfers import Notice
+
+
+class SandboxOnly(Problem):
+    """Only the sandbox does this."""
+
+    status_code = status.HTTP_403_FORBIDDEN
+    default_code = "sandbox_only"
+    default_detail = "Only the sandbox does this."
+
 
 SENDER = "Sandbox Sender"  # where the request names none
 

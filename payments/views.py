@@ -13,7 +13,6 @@ from rest_framework.views import APIView
 
 from merchants import clock
 from merchants.conditional_requests import matches
-from merchants.errors import Problem
 from merchants.models import Business
 from merchants.pagination import page_of
 from merchants.strict_fields import read_request
@@ -27,12 +26,13 @@ from payments.serializers import (
     CaptureSerializer,
     DeactivateSerializer,
     RefundSerializer,
+    ResolveBeneficiarySerializer,
     SimulateSerializer,
     VoidSerializer,
 )
-from payments.services import cancellations, captures, deactivation, refunds, transfers
+from payments.services import cancellations, captures, deactivation, name_enquiries, refunds, transfers
 from payments.services.intents import find_of
-from payments.simulation import simulated_notice, simulation_message
+from payments.simulation import SandboxOnly, simulated_notice, simulation_message
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import accounts
@@ -43,6 +43,7 @@ CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer(
 CANCEL = CancelSerializer()
 REPLAYED = {"Idempotent-Replayed": "true"}
 DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
+RESOLVE = ResolveBeneficiarySerializer()
 
 
 class PaymentsView(APIView):
@@ -132,12 +133,6 @@ class DeactivateView(APIView):
         return Response(represent_account(deactivation.deactivate(account.pk, now=clock.now())))
 
 
-class SandboxOnly(Problem):
-    status_code = status.HTTP_403_FORBIDDEN
-    default_code = "sandbox_only"
-    default_detail = "Only the sandbox simulates transfers."
-
-
 class SimulateView(APIView):
     """Let a bank transfer arrive, in the sandbox. Errors say `success: false` (`config.problems`)."""
 
@@ -163,6 +158,15 @@ class BanksView(APIView):
         if matches(etag, request.headers.get("If-None-Match", "")):
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers=headers)
         return Response({"data": rows}, headers=headers)
+
+
+class ResolveBeneficiaryView(APIView):
+    """Ask a bank in which name an account is held."""
+
+    def post(self, request: Request) -> Response:
+        wanted = read_request(RESOLVE, _body(request), business=_business(request))
+        name = name_enquiries.account_name(business=_business(request), **wanted)
+        return Response({"account_name": name, **wanted})
 
 
 def _business(request: Request) -> Business:

@@ -42,6 +42,7 @@ SENTENCES = {
     "proposal.confirmed": "confirmed the proposal {target}",
     "proposal.declined": "declined the proposal {target}",
     "proposal.expired": "closed the proposal {target}, which had expired",
+    "sandbox.advanced": "advanced the payment {target} in the sandbox ({advanced})",
     "wallet.topped_up": "topped up the wallet",
     "settlement_batch.pending": "sent a settlement batch to the bank",
     "settlement_batch.approved": "approved a settlement batch",

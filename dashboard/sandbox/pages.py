@@ -18,14 +18,25 @@ from dashboard.sandbox.calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
 from dashboard.transactions.pages import address_of, own
 from merchants import clock
+from merchants.callers import person_acting
 from merchants.models import ApiKey, Business
 from merchants.roles import Permission
-from payments.services import expiry
+from payments.models import InvalidState
+from payments.services.advance import Advanced, advance
 from virtual_accounts.models import Session, VirtualAccount
 from webhooks import services as webhooks
 from webhooks.models import Delivery
 
 TARGETS = ["/api/payments", "/api/virtual-accounts/simulate"]
+
+
+ADVANCED = {
+    Advanced.CHALLENGE: "The 3-D Secure page has expired.",
+    Advanced.AUTHORISATION: "The authorisation has expired.",
+    Advanced.SESSION: "The virtual account's session has expired.",
+    Advanced.QUESTION: "The acquirer or bank was asked again.",
+    Advanced.RETURN: "The bank has returned the payout.",
+}
 
 
 class TryForm(forms.Form):
@@ -85,13 +96,15 @@ def _deliveries(business: Business, made: Call) -> list[Delivery]:
 @require_POST
 @for_members(may=Permission.TRY_FLOWS)
 def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    """Let the time of a 3-D Secure challenge or an authorisation be over."""
+    """Let what a payment waits for happen now, as the API does at /api/sandbox/advance."""
     _require_sandbox()
     payment = own(seat, transaction_id)
-    if expiry.expire_now(payment.pk, now=clock.now()):
-        messages.success(request, "Its time is over.")
+    try:
+        advanced = advance(payment, actor=person_acting(request))
+    except InvalidState as refusal:
+        messages.warning(request, str(refusal.detail))
     else:
-        messages.warning(request, "This payment waits for nothing that expires.")
+        messages.success(request, ADVANCED[advanced])
     return redirect(address_of(payment))
 
 

@@ -4,6 +4,7 @@ Every transfer has our own reference, under which the bank carries it out once, 
 an unknown outcome is asked for; if the bank has never heard of the transfer, it is sent again.
 """
 
+import threading
 from typing import Any
 
 import structlog
@@ -25,6 +26,9 @@ DONE = "00"
 UNKNOWN = frozenset({"01", "09", "68", "91", "96", "97"})
 SENT_BEFORE = frozenset({"26", "94"})
 NO_SUCH_TRANSFER = "25"
+# Name enquiries at once, in one process: enquiries that hang must leave room for transfers (`signed_calls.MOST_CALLS`).
+MOST_ENQUIRIES = 8
+LONGEST_NAME = 100  # characters
 NO_SUCH_ACCOUNT = frozenset({"07", "16", "25"})
 
 
@@ -46,6 +50,8 @@ class HttpBank:
                 ca_file=settings.BANK_CA_FILE,
             )
         )
+
+        self._enquiries = threading.BoundedSemaphore(MOST_ENQUIRIES)
 
     def is_available(self) -> bool:
         return self._caller.has_room()
@@ -72,13 +78,20 @@ class HttpBank:
         return RailAnswer(outcome=outcomes.PROCESSING)
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
-        asked = {"account_number": account_number, "nip_code": nip_code}
-        told = self._call("POST", "/name-enquiries", asked)
+        if not self._enquiries.acquire(blocking=False):
+            raise AnswerLost
+        try:
+            told = self._call(
+                "POST", "/name-enquiries", {"account_number": account_number, "nip_code": nip_code}
+            )
+        finally:
+            self._enquiries.release()
         if told["response_code"] in NO_SUCH_ACCOUNT:
             return None
-        if told["response_code"] != DONE or not isinstance(told.get("account_name"), str):
+        name = _one_line(told.get("account_name"))
+        if told["response_code"] != DONE or not name:
             raise AnswerLost
-        return str(told["account_name"])
+        return name
 
     def _find(self, order: PayoutOrder) -> dict[str, Any]:
         return self._transfer("GET", f"/transfers/{order.id.hex}", order)
@@ -102,6 +115,12 @@ class HttpBank:
         if not (isinstance(code, str) and len(code) == 2 and code.isascii() and code.isalnum()):  # noqa: PLR2004
             raise AnswerLost
         return told
+
+
+def _one_line(name: Any) -> str:
+    """Return a name from the bank as one line of printable text; an empty one if it is no text."""
+    text = name if isinstance(name, str) else ""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LONGEST_NAME]
 
 
 def _answer(told: dict[str, Any]) -> RailAnswer:

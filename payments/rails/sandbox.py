@@ -93,9 +93,9 @@ class SandboxBank:
         return self.query(order)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        decided = sandbox_outcomes.by_amount(order.amount, sandbox_outcomes.PAYOUT_AMOUNTS)
-        if isinstance(decided, Outcome) and order.account_number != sandbox_outcomes.LOST_ANSWER_ACCOUNT:
-            return RailAnswer(outcome=decided)
+        refused = sandbox_outcomes.by_payout(order.amount, order.account_number)
+        if refused is not None:
+            return RailAnswer(outcome=refused)
         return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=_session_id(order.id))
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:  # noqa: ARG002

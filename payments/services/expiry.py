@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from enum import Enum
 from uuid import UUID
 
 import structlog
@@ -179,17 +180,37 @@ def _release_one(transaction_id: UUID, *, trace: dict[str, str], now: datetime) 
     return True
 
 
-def expire_now(transaction_id: UUID, *, now: datetime) -> bool:
-    """Let a transaction's time be over at once, as a sandbox may; False where it waits for nothing that ends.
+class Deadline(Enum):
+    """What a transaction may wait for until a moment."""
 
-    What follows is what always follows when time is over.
+    CHALLENGE = Transaction.Awaiting.PAYER
+    AUTHORISATION = Transaction.Awaiting.CAPTURE
+    SESSION = Transaction.Awaiting.TRANSFER
+
+
+def move_deadline(transaction_id: UUID, *, now: datetime) -> Deadline | None:
+    """Move the deadline that a transaction waits for to this moment, as a sandbox may.
+
+    Of callers at the same time, one gets the deadline, and the others get None. The row stays locked until the
+    caller's transaction ends; then call `end_overdue`.
     """
-    waits = Transaction.objects.filter(pk=transaction_id, awaiting__in=OUTCOMES, expires_at__gt=now)
-    if waits.update(expires_at=now):
-        return expire_one(transaction_id, now=now)
-    session = Session.objects.filter(
-        payment=transaction_id, status=Session.Status.PENDING, expires_at__gt=now
+    own = Transaction.objects.select_for_update(of=("self",)).filter(
+        pk=transaction_id, awaiting__in=OUTCOMES, expires_at__gt=now
     )
-    if not session.update(expires_at=now):
-        return False
-    return sum(expire_sessions(clock=lambda: now)) > 0
+    found = own.first()
+    if found is not None:
+        own.update(expires_at=now)
+        return Deadline(found.awaiting)
+    # By its own key: the conditions of an UPDATE over a join are not checked again after waiting for a lock.
+    session_id = Transaction.objects.values_list("session", flat=True).get(pk=transaction_id)
+    session = Session.objects.filter(pk=session_id, status=Session.Status.PENDING, expires_at__gt=now)
+    return Deadline.SESSION if session.update(expires_at=now) else None
+
+
+def end_overdue(transaction_id: UUID, deadline: Deadline, *, now: datetime) -> None:
+    """End a transaction whose deadline was moved. What follows is what always follows when time is over."""
+    if deadline is not Deadline.SESSION:
+        expire_one(transaction_id, now=now)
+        return
+    account_id = Session.objects.values_list("account", flat=True).get(payment=transaction_id)
+    _expire_batch(now=now, limit=SESSIONS_AT_ONCE, without=set(), account_id=account_id)

@@ -1,33 +1,42 @@
-"""Whose account is this? Asked before money is sent there."""
+"""Name enquiries: ask a bank in which name an account is held, before money is sent there."""
 
+from rest_framework import status
+
+from merchants.errors import Problem
 from merchants.models import Business
 from payments import banks
-from payments.rails import RailUnavailable
+from payments.rails import OutOfReach
 from payments.rails.protocol import AnswerLost
 from payments.services.connectors import bank_for
 
 
-class NoSuchAccount(Exception):
-    """The bank says that nobody has this account."""
+class UnknownBeneficiary(Problem):
+    """The bank has no account with this number."""
+
+    status_code = status.HTTP_404_NOT_FOUND
+    default_code = "unknown_beneficiary"
+    default_detail = "The bank has no account with this number."
 
 
-class NobodyCanTell(Exception):
-    """The bank could not be asked, or did not answer. It is not known whether there is such an account."""
+class Unanswered(OutOfReach):
+    """The bank was asked and did not answer in time. Nothing is known about the account."""
+
+    default_detail = "The bank did not answer the name enquiry in time. Try again."
 
 
 def account_name(*, business: Business, bank_code: str, account_number: str) -> str:
-    """Return the name that an account is held in. Makes a call to the bank: not for database transactions.
+    """Return the name that an account is held in. It calls the bank: never inside a database transaction.
 
-    :raises NoSuchAccount: there is none, or no bank with that code
-    :raises NobodyCanTell: no answer; whoever asks may go on without one
+    :raises UnknownBeneficiary: there is no such account, or no bank with that code
+    :raises RailUnavailable: no bank is available, or it did not answer
     """
     bank = banks.find(bank_code)
     if bank is None:
-        raise NoSuchAccount
+        raise UnknownBeneficiary
     try:
         name = bank_for(business).account_name(account_number=account_number, nip_code=bank.nip_code)
-    except (AnswerLost, RailUnavailable):
-        raise NobodyCanTell from None
+    except AnswerLost:
+        raise Unanswered from None
     if name is None:
-        raise NoSuchAccount
+        raise UnknownBeneficiary
     return name

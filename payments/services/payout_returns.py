@@ -102,7 +102,7 @@ def reverse(
     payout = lock(transaction_id)
     if not can_be_reversed(payout):
         raise InvalidState("Only a successful payout can be reversed.")
-    left = _left(payout)
+    left = amount_left(payout)
     if not left:
         return None
     if amount not in {None, left}:
@@ -180,14 +180,14 @@ def _why_not(payout: Transaction, *, amount: int, currency: str) -> PayoutReturn
         return Why.OTHER_CURRENCY
     if payout.status == Transaction.Status.FAILED:
         return Why.ALREADY_FAILED
-    if amount > _left(payout):
+    if amount > amount_left(payout):
         return Why.TOO_MUCH
     if payout.status == Transaction.Status.PENDING and amount < payout.amount:
         return Why.PARTIAL
     return Why.NONE
 
 
-def _left(payout: Transaction) -> int:
+def amount_left(payout: Transaction) -> int:
     """Return how much of a payout has not come back."""
     left = payout.amount - payout.amount_returned
     # During an upgrade a host of the first release may have reversed the whole payout.

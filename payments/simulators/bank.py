@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 from payments import sandbox_outcomes
 from payments.bank_statements import COLUMNS, IN, OUT
 from payments.business_days import business_day
-from payments.outcomes import Outcome
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
     SIGNATURE_HEADER,
@@ -77,9 +76,9 @@ class BankBooks:
         with self._lock:
             if reference in self._transfers:
                 return {"reference": reference, "response_code": DUPLICATE}
-            decided = sandbox_outcomes.by_amount(order["amount"], sandbox_outcomes.PAYOUT_AMOUNTS)
+            refused = sandbox_outcomes.by_payout(order["amount"], account)
             is_lost = account == sandbox_outcomes.LOST_ANSWER_ACCOUNT
-            code = decided.gateway_code if isinstance(decided, Outcome) and not is_lost else DONE
+            code = refused.gateway_code if refused else DONE
             number = f"{len(self._transfers) + 1:030}" if code == DONE else ""
             made = self._transfers[reference] = Transfer(
                 order["amount"], order["currency"], account, code, number, order.get("merchant_reference", "")

@@ -113,6 +113,8 @@ class TestDocument:
             "cancelPayment",
             "getRefund",
             "listBanks",
+            "resolveBeneficiary",
+            "advancePayment",
             "listUnappliedTransfers",
             "creditUnappliedTransfer",
             "returnUnappliedTransfer",

@@ -105,7 +105,7 @@ class TestExpiry:
         answer = browser.post(f"{SANDBOX}expire/{done.pk}/", follow=True)
 
         done.refresh_from_db()
-        assert "This payment waits for nothing that expires." in answer.content.decode()
+        assert "This payment waits for nothing that can be advanced." in answer.content.decode()
         assert done.status == "success"
 
 

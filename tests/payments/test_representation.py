@@ -7,8 +7,9 @@ import uuid
 import pytest
 
 from payments.models import Transaction
-from payments.services import expiry
+from payments.services.advance import advance
 from tests import orders
+from tests.settling import STAFF
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
@@ -94,7 +95,7 @@ class TestFields:
         if end == "void":
             api.post(f"/api/payments/{order['reference']}/void")
         else:
-            expiry.expire_now(Transaction.objects.get().pk, now=clock.now)
+            advance(Transaction.objects.get(), actor=STAFF, clock=lambda: clock.now)
 
         payment = api.get(f"/api/payments/{order['reference']}").json()
         assert payment["status"] == "failed"

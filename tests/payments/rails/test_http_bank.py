@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from merchants import connectors
 from payments.models import Transaction
-from payments.rails import signed_calls
+from payments.rails import RailUnavailable, http_bank, signed_calls
 from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
 from payments.services import name_enquiries
@@ -211,14 +211,14 @@ class TestNameEnquiry:
 
     @pytest.mark.parametrize(("bank_code", "number"), [("058", "0000000000"), ("nobank", "0123456789")])
     def test_tells_that_there_is_none(self, ada, bank, bank_code, number):
-        with pytest.raises(name_enquiries.NoSuchAccount):
+        with pytest.raises(name_enquiries.UnknownBeneficiary):
             name_enquiries.account_name(business=ada.business, bank_code=bank_code, account_number=number)
 
     @pytest.mark.parametrize("act", LOST)
-    def test_tells_that_nobody_knows(self, ada, bank, act):
+    def test_that_has_no_answer_is_refused(self, ada, bank, act):
         plan(bank, act)
 
-        with impatient_bank(), pytest.raises(name_enquiries.NobodyCanTell):
+        with impatient_bank(), pytest.raises(RailUnavailable):
             name_enquiries.account_name(business=ada.business, bank_code="058", account_number="0123456789")
 
     def test_is_answered_by_the_sandbox_too(self, ada):
@@ -226,10 +226,26 @@ class TestNameEnquiry:
 
         assert name_enquiries.account_name(**asked) == "Sandbox Account 6789"
 
-    def test_without_a_bank_says_that_nobody_knows(self, ada, settings):
+    def test_keeps_room_for_transfers_while_others_hang(self, bank, monkeypatch, settings):
+        monkeypatch.setattr(http_bank, "MOST_ENQUIRIES", 2)
+        settings.BANK_TIMEOUT = 2
+        connector = http_bank.HttpBank()
+        asked = {"account_number": "0123456789", "nip_code": "000013"}
+        plan(bank, *["swallow"] * 2)
+        with ThreadPoolExecutor(2) as threads:
+            hanging = [threads.submit(connector.account_name, **asked) for _ in range(2)]
+            while bank.plan:
+                time.sleep(0.01)
+
+            with pytest.raises(AnswerLost):
+                connector.account_name(**asked)
+            assert connector.is_available()
+            assert all(isinstance(each.exception(), AnswerLost) for each in hanging)
+
+    def test_without_a_bank_is_refused(self, ada, settings):
         settings.PAYOUT_BANK = ""
 
-        with pytest.raises(name_enquiries.NobodyCanTell):
+        with pytest.raises(RailUnavailable):
             name_enquiries.account_name(business=ada.business, bank_code="058", account_number="0123456789")
 
 

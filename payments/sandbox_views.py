@@ -1,0 +1,40 @@
+"""The API of the sandbox's time. `request.user` is the business that signed."""
+
+from typing import Any, cast
+
+from django.conf import settings
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from merchants.callers import key_acting
+from merchants.models import Business
+from merchants.strict_fields import read_request
+from payments.representation import represent
+from payments.serializers import AdvanceSerializer
+from payments.services.advance import advance
+from payments.services.intents import find_of
+from payments.simulation import SandboxOnly
+
+ADVANCE = AdvanceSerializer()
+
+
+class AdvanceView(APIView):
+    """Let what a payment waits for happen now."""
+
+    def post(self, request: Request) -> Response:
+        if not settings.SANDBOX:
+            raise SandboxOnly
+        business = cast("Business", request.user)
+        wanted = read_request(ADVANCE, cast("dict[str, Any]", request.data or {}), business=business)
+        return Response(_advance_payment(business, wanted["payment"], request))
+
+
+def _advance_payment(business: Business, reference: str, request: Request) -> dict[str, Any]:
+    payment = find_of(business, reference)
+    if payment is None:
+        raise NotFound
+    advanced = advance(payment, actor=key_acting(request))
+    shown = find_of(business, reference) or payment
+    return represent(shown) | {"advanced": advanced.value}
