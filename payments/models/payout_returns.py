@@ -27,6 +27,7 @@ class PayoutReturn(models.Model):
         NONE = "", "applied"
         UNKNOWN_PAYOUT = "unknown_payout"  # no payout of ours has this reference
         REFUND = "refund"  # the reference is of the refund of a transfer payment
+        AMBIGUOUS = "ambiguous"  # several businesses have a payout with this merchant's reference
         OTHER_CURRENCY = "other_currency"  # the payout was in another currency
         TOO_MUCH = "too_much"  # more than what is left of the payout's amount
         PARTIAL = "partial"  # part of a pending payout, which can fail only as a whole

@@ -17,6 +17,7 @@ from merchants import audit
 from merchants.audit import Actor
 from merchants.clock import database_now
 from merchants.idempotency import DuplicateReference
+from merchants.models import Business
 from merchants.rows import insert, insert_if_absent
 from payments import outcomes
 from payments.identifiers import new_id
@@ -61,11 +62,9 @@ def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_no
 
     :raises DuplicateReference: the bank reference belongs to a return of other content
     """
-    payout = _lock_payout(notice.payout_reference)
+    payout, missing = _lock_payout(notice.payout_reference)
     now = clock()
-    applied, why = _decide(payout, amount=notice.amount, currency=notice.currency)
-    if payout is None and _is_refund(notice.payout_reference):
-        why = Why.REFUND
+    applied, why = _decide(payout, missing, amount=notice.amount, currency=notice.currency)
     payout_return = PayoutReturn(
         id=new_id(now),
         transaction=payout,
@@ -145,8 +144,20 @@ def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -
     )
 
 
-def _lock_payout(reference: str) -> Transaction | None:
-    """Return the payout that a bank's reference names, locked until the transaction ends."""
+def _lock_payout(reference: str) -> tuple[Transaction | None, PayoutReturn.Why]:
+    """Return the payout that a bank's reference names, locked until the transaction ends, or why there is none."""
+    payout = _lock_by_id(reference)
+    if payout is not None:
+        return payout, Why.NONE
+    if _is_refund(reference):
+        return None, Why.REFUND
+    keys = _keys_by_merchant_reference(reference)
+    if len(keys) == 1:
+        return lock(keys[0]), Why.NONE
+    return None, Why.AMBIGUOUS if keys else Why.UNKNOWN_PAYOUT
+
+
+def _lock_by_id(reference: str) -> Transaction | None:
     if not PAYOUT_ID.fullmatch(reference):
         return None
     try:
@@ -163,11 +174,23 @@ def _is_refund(reference: str) -> bool:
     return CardOperation.objects.filter(pk=UUID(reference)).exclude(connector="").exists()
 
 
+def _keys_by_merchant_reference(reference: str) -> list[UUID]:
+    """Return the payouts, at most two, that have a merchant's reference, whichever business's it is.
+
+    Rails send it beside our own. It is unique within a business only, and looked up by business: that is the index.
+    """
+    businesses = list(Business.objects.values_list("pk", flat=True))
+    payouts = Transaction.objects.filter(
+        business__in=businesses, reference=reference, request_type=Transaction.RequestType.PAYOUT
+    )
+    return list(payouts.values_list("pk", flat=True)[:2])
+
+
 def _decide(
-    payout: Transaction | None, *, amount: int, currency: str
+    payout: Transaction | None, missing: PayoutReturn.Why, *, amount: int, currency: str
 ) -> tuple[PayoutReturn.Applied, PayoutReturn.Why]:
-    """Return what a return is applied to; the payout is locked."""
-    why = Why.UNKNOWN_PAYOUT if payout is None else _why_not(payout, amount=amount, currency=currency)
+    """Return what a return is applied to. The payout is locked; where there is none, `missing` says why."""
+    why = missing if payout is None else _why_not(payout, amount=amount, currency=currency)
     if payout is None or why != Why.NONE:
         return Applied.UNMATCHED, why
     succeeded = payout.status == Transaction.Status.SUCCESS

@@ -197,6 +197,47 @@ class TestReturnOfAPendingPayout:
         assert shown(api, pending)["status"] == "pending"
 
 
+class TestReturnByTheMerchantsReference:
+    def test_is_applied_where_one_payout_has_it(self, api, payout, notify):
+        answer = notify(payout, payout_reference=payout.reference)
+
+        assert answer.json()["applied"] == "reversed"
+        assert shown(api, payout)["reversal"]["amount"] == 250_000
+        assert PayoutReturn.objects.get().payout_reference == payout.reference
+
+    def test_is_left_to_operators_where_two_businesses_have_it(self, api, other_api, payout, notify):
+        other_api.post("/api/payments", orders.payout(reference=payout.reference))
+
+        answer = notify(payout, payout_reference=payout.reference)
+
+        assert (answer.status_code, answer.json()["applied"], answer.json()["reason"]) == (
+            200, "unmatched", "ambiguous",
+        )  # fmt: skip
+        assert PayoutReturn.objects.get().transaction is None
+        assert "reversal" not in shown(api, payout)
+
+    def test_comes_after_the_id(self, api, other_api, payout, notify):
+        """A merchant who chooses another payout's id as a reference gets nothing of its return."""
+        thief = orders.payout(reference=payout.pk.hex)
+        other_api.post("/api/payments", thief)
+
+        notify(payout)
+
+        assert shown(api, payout)["reversal"]["amount"] == 250_000
+        assert "reversal" not in other_api.get(f"/api/payments/{payout.pk.hex}").json()
+
+    def test_is_not_that_of_a_payment_or_card_check(self, api, notify):
+        order = orders.card_payment(amount=250_000)
+        api.post("/api/payments", order)
+
+        answer = notify(Transaction.objects.get(), payout_reference=order["reference"])
+
+        assert answer.json()["reason"] == "unknown_payout"
+
+    def test_of_a_pending_payout_fails_it(self, api, pending, notify):
+        assert notify(pending, payout_reference=pending.reference).json()["applied"] == "failed"
+
+
 class TestReturnThatMatchesNothing:
     @pytest.mark.parametrize(
         ("changes", "why"),
@@ -214,10 +255,6 @@ class TestReturnThatMatchesNothing:
         assert [(answer.status_code, answer.json()["reason"]) for answer in answers] == [(200, why)] * 2
         assert PayoutReturn.objects.get().applied == "unmatched"
         assert wallet() == -251_000
-
-    def test_is_not_applied_to_a_merchants_reference(self, payout, notify):
-        """The bank never gets a merchant's reference, so a match would be a coincidence."""
-        assert notify(payout, payout_reference=payout.reference).json()["applied"] == "unmatched"
 
     def test_is_not_applied_to_a_payment(self, api, notify):
         api.post("/api/payments", orders.card_payment(amount=250_000))
