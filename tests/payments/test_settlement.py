@@ -472,7 +472,7 @@ class TestCommand:
         assert (batch["gross"], batch["fees"], batch["net"]) == (50_000, 750, 49_250)
         assert (batch["state"], batch["day"]) == ("pending", str(today()))
 
-    @pytest.mark.parametrize("day", ["yesterday", "2026-02-30", "01/02/2026", ""])
+    @pytest.mark.parametrize("day", ["yesterday", "2026-02-30", "01/02/2026", "", "9999-12-31"])
     def test_refuses_a_day_that_is_none(self, day):
         with pytest.raises(CommandError, match="is not a day"):
             run("--date", day)

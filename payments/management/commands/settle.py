@@ -14,7 +14,7 @@ from payments.services import batches
 
 def day(text: str) -> date:
     read = business_days.read_day(text)
-    if read is None:
+    if read is None or read == date.max:  # the end of the last day is the beginning of the next
         raise ArgumentTypeError(f"{text!r} is not a day, such as 2026-01-31")
     return read
 
