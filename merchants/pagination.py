@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -110,7 +110,10 @@ def _read_position(position: str) -> tuple[datetime, UUID]:
     at = parse_datetime(moment)
     if at is None or at.tzinfo is None:
         raise ValueError(position)
-    return at, UUID(key)
+    try:
+        return at.astimezone(UTC), UUID(key)
+    except OverflowError:  # its day has no place in UTC, at either end of the calendar
+        raise ValueError(position) from None
 
 
 def page_of(

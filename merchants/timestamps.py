@@ -26,5 +26,11 @@ def until_inclusive(moment: datetime) -> datetime:
 
     >>> until_inclusive(datetime(2026, 1, 1, 0, 0, 5, 1_700, tzinfo=UTC))
     datetime.datetime(2026, 1, 1, 0, 0, 5, 2000, tzinfo=datetime.timezone.utc)
+
+    The last millisecond of the year 9999 has no successor: its last microsecond stands for it.
     """
-    return whole_millisecond(moment) + timedelta(milliseconds=1)
+    shown = whole_millisecond(moment)
+    try:
+        return shown + timedelta(milliseconds=1)
+    except OverflowError:  # the calendar ends there
+        return datetime.max.replace(tzinfo=UTC)

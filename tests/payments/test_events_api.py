@@ -2,8 +2,9 @@
 
 import json
 import uuid
+from base64 import b64encode
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from django.db import connection
@@ -199,6 +200,20 @@ class TestList:
         assert answer.status_code == 400
         assert answer.json()["errors"][0]["field"] == "cursor"
 
+    @pytest.mark.parametrize(
+        "moment", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"], ids=["after", "before"]
+    )
+    @pytest.mark.parametrize("reverse", ["", "&r=1"])
+    def test_refuses_a_cursor_beyond_the_calendar(self, api, endpoint, now, moment, reverse):
+        make_delivery(endpoint, at=now)
+        position = quote(f"{moment}~01a2042d-35c5-72e5-8028-835e4a156733")
+        cursor = quote(b64encode(f"p={position}{reverse}".encode()).decode())
+
+        answer = api.get(f"/api/events?cursor={cursor}")
+
+        assert answer.status_code == 400
+        assert answer.json()["errors"][0]["field"] == "cursor"
+
     def test_shows_no_body(self, api, endpoint, now):
         make_delivery(endpoint, at=now)
 
@@ -274,6 +289,12 @@ class TestFilters:
         assert ids(listed(api, f"?created_from={shown}&created_to={shown}")) == [str(inside.pk)]
         assert ids(listed(api, f"?created_from={shown}")) == [str(later.pk), str(inside.pk)]
         assert ids(listed(api, f"?created_to={shown}")) == [str(inside.pk), str(earlier.pk)]
+
+    def test_the_last_moment_of_the_calendar_is_after_every_event(self, api, endpoint, now):
+        made = make_delivery(endpoint, at=now)
+
+        assert ids(listed(api, "?created_to=9999-12-31T23:59:59.999Z")) == [str(made.pk)]
+        assert ids(listed(api, "?created_from=9999-12-31T23:59:59.999999Z")) == []
 
     @pytest.mark.parametrize(
         ("query", "fields"),

@@ -171,6 +171,14 @@ class TestPeriods:
 
         assert (len(shown["data"]), shown["closing_balance"]) == (1, 1)
 
+    def test_the_last_moment_of_the_calendar_is_after_every_movement(self, api, ada):
+        top_up(ada.business, 1, at=NOON)
+
+        period = "created_from=0001-01-01T00:00:00Z&created_to=9999-12-31T23:59:59.999Z"
+        shown = api.get(f"{MOVEMENTS}?currency=NGN&{period}").json()
+
+        assert (len(shown["data"]), shown["opening_balance"], shown["closing_balance"]) == (1, 0, 1)
+
     def test_periods_join_without_a_gap_even_where_moments_are_out_of_order(self, ada):
         moments = [0, 5, 3, 4, 9, 7, 8, 2, 11, 10]
         for n, second in enumerate(moments):
