@@ -251,7 +251,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="covered_payouts_were_covered",
-        rule="What was taken for a payout that had to be covered, the wallet held, less what the business owed then.",
+        rule="A payout that had to be covered took at most what the wallet held, less what the business owed.",
         # The ids of postings ascend in the order in which the wallet and the pending account were locked.
         sql="""
             SELECT 'entry ' || entry_id || ': ' || wallet || ' in the wallet, pending ' || pending

@@ -83,7 +83,7 @@ _SUCCESSES = """
 INVARIANTS = (
     Invariant(
         name="entries_are_in_the_currency_of_their_cause",
-        rule="An entry is of the business and in the currency of what caused it.",
+        rule="An entry has the business and currency of its cause.",
         sql=f"""
             SELECT 'entry ' || entry.id || ': ' || entry.currency || ' for a ' || cause.subject || ' in '
                 || cause.currency
@@ -93,7 +93,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="batches_keep_to_one_currency",
-        rule="What is in a batch is of the batch's business and currency.",
+        rule="Every payment in a batch has the business and currency of the batch.",
         sql="""
             SELECT 'item ' || item.id
             FROM payments_settlementitem item
@@ -117,7 +117,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="fees_follow_their_rules",
-        rule="The fee of a success is what the rule that it was created with charges for its amount.",
+        rule="The fee of a successful transaction follows the rule that it was created with.",
         sql=_FEES.format(rules=_RULES.format(successes=_SUCCESSES)),
         on_sqlite=_FEES.format(rules=_RULES_ON_SQLITE.format(successes=_SUCCESSES)),
     ),

@@ -1,4 +1,4 @@
-"""What ties opt-in events to the refunds, payout returns, unapplied transfers and settlements that they announce."""
+"""Opt-in events match the refunds, payout returns, unapplied transfers and settlements that they announce."""
 
 from ledger.invariants import Invariant
 
@@ -49,7 +49,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="subscribed_outcomes_are_published",
-        rule="A refund, payout return, unapplied transfer or release has its delivery, if it was subscribed to.",
+        rule="Every refund, payout return, unapplied transfer and release has a delivery, if it was subscribed to.",
         # Only what happened two seconds or more after the last configuration: the one before it is not kept.
         sql=_unpublished("""outcome.at - interval '2 seconds' > (
                     SELECT max(at) FROM merchants_auditentry audit

@@ -125,7 +125,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="pending_is_what_was_not_released",
-        rule="What is pending is what successful payments have earned, less refunds and what was released.",
+        rule="The pending balance is the net of successful payments, less refunds and released batches.",
         sql="""
             SELECT 'account ' || account.id || ': ' || account.balance || ', not released ' || coalesce(amount, 0)
             FROM ledger_account account LEFT JOIN (
@@ -236,7 +236,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="returned_amounts_are_sums",
-        rule="What has come back of a payout is the sum of its returns, and at most its amount.",
+        rule="The returned amount of a payout is the sum of its returns, and at most its amount.",
         sql="""
             SELECT 'transaction ' || coalesce(payment.id, returned.transaction_id)
             FROM (
@@ -250,7 +250,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="returned_pending_payouts_failed",
-        rule="A pending payout that the bank returned, in full, has failed.",
+        rule="A pending payout that the bank returned in full has failed.",
         sql="""
             SELECT 'payout return ' || returned.id
             FROM payments_payoutreturn returned
@@ -372,7 +372,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="events_tell_what_happened",
-        rule="A payment or payout event is about a finished transaction of its business, and tells its status.",
+        rule="A payment or payout event is about a finished transaction of its business, and names its status.",
         sql="""
             SELECT 'delivery ' || delivery.id
             FROM webhooks_delivery delivery LEFT JOIN payments_transaction payment

@@ -1,8 +1,8 @@
-"""What staff decides: confirmed by another person, performed as confirmed, and in the audit trail."""
+"""Decisions of staff: confirmed by another person, performed as confirmed, and audited."""
 
 from ledger.invariants import Invariant
 
-# The entry in the audit trail of what happened to a target.
+# The audit entry of an action on a target.
 _AUDITED = """
     SELECT 1 FROM merchants_auditentry audit
     WHERE audit.action = '{action}' AND audit.target = CAST({target} AS text)
@@ -41,13 +41,13 @@ def _sqlite(action: str, target: str) -> str:
 INVARIANTS = (
     Invariant(
         name="confirmed_proposals_had_a_second_person",
-        rule="What was proposed was confirmed by another person, and the audit trail says so.",
+        rule="Every confirmed proposal was confirmed by someone other than its proposer, and has an audit entry.",
         sql=_CONFIRMED.format(audited=_postgresql("proposal.confirmed", "proposal.id")),
         on_sqlite=_CONFIRMED.format(audited=_sqlite("proposal.confirmed", "proposal.id")),
     ),
     Invariant(
         name="confirmed_proposals_were_performed",
-        rule="What was confirmed was done: booked, decided or resolved as it was proposed.",
+        rule="Every confirmed proposal was performed as proposed: booked, decided or resolved.",
         sql="""
             SELECT 'proposal ' || proposal.id || ': ' || proposal.action
             FROM payments_proposal proposal
@@ -71,7 +71,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="resolved_unknowns_are_audited",
-        rule="What staff has moved, the audit trail has as resolved: who, why, and by which evidence.",
+        rule="Every transition that staff caused has an audit entry with the person, the reason and the evidence.",
         sql=_RESOLVED.format(
             audited=_postgresql("unknown.resolved", "moved.transaction_id"),
             operation_audited=_postgresql("unknown.resolved", "operation.id"),
@@ -83,7 +83,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="reversals_are_audited",
-        rule="A payout that came back is in the audit trail.",
+        rule="Every return that reversed a payout has an audit entry.",
         sql=_REVERSED.format(audited=_postgresql("payout.reversed", "returned.transaction_id")),
         on_sqlite=_REVERSED.format(audited=_sqlite("payout.reversed", "returned.transaction_id")),
     ),

@@ -32,7 +32,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="transfer_refunds_are_booked",
-        rule="A successful refund of a transfer payment has an entry of what the bank has sent; nothing else has one.",
+        rule="A successful refund of a transfer payment has an entry of its amount; nothing else has one.",
         sql=f"""
             SELECT 'refund ' || coalesce(refund.id, booked.cause)
             FROM (
