@@ -114,8 +114,8 @@ class TransferAdmin(ReadOnlyAdmin):
     search_help_text = "Whole bank reference, account number, or id of the transfer or its account."
 
 
-class OpenFilter(admin.SimpleListFilter):
-    """Whether an operator has to do something about it."""
+class ResolvedFilter(admin.SimpleListFilter):
+    """Transfers by whether they are open or resolved."""
 
     title = "state"
     parameter_name = "state"
@@ -146,7 +146,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
         "received_at", "bank_reference", "account_number", "amount", "why", "sender_name", "resolved_at",
     )  # fmt: skip
     amounts = ("amount",)
-    list_filter = (OpenFilter, "why", CurrencyFilter)
+    list_filter = (ResolvedFilter, "why", CurrencyFilter)
     looks = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER))
     search_help_text = "Id, whole bank reference, or account number."
 
@@ -173,7 +173,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
         get_object_or_404(UnclaimedTransfer, pk=transfer_id)
         form = ResolutionForm(request.POST)
         if not form.is_valid():
-            messages.error(request, "Say in at most 255 characters what was agreed with the bank.")
+            messages.error(request, "Enter what was agreed with the bank, in at most 255 characters.")
         else:
             self._resolve(request, transfer_id, form.cleaned_data["resolution"])
         return redirect("admin:virtual_accounts_unclaimedtransfer_change", transfer_id)
@@ -184,6 +184,6 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
                 transfer_id, resolution=resolution, actor=person_acting(request), now=timezone.now()
             )
         except unclaimed.AlreadyResolved:
-            messages.error(request, "This transfer is already resolved.")
+            messages.error(request, "This transfer was already resolved.")
         else:
-            messages.success(request, "The transfer is resolved.")
+            messages.success(request, "The transfer was resolved.")

@@ -27,7 +27,7 @@ REACH = 2_000  # rows that can be paged through; what lies further back is searc
 
 
 def moves_money(view: V) -> V:
-    """Mark a view of the administration whose posts need recent reauthentication. The site asks for it."""
+    """Mark a view whose POST requests need recent reauthentication, which the admin site asks for."""
     view.moves_money = True  # type: ignore[attr-defined]
     return view
 
@@ -42,7 +42,7 @@ class FirstPages(Paginator):
 
 
 class CurrencyFilter(admin.SimpleListFilter):
-    """The currencies of the settings and of all businesses: those of the rows would take reading them all."""
+    """The currencies of the settings and of all businesses. Collecting those of the list would read every row."""
 
     title = "currency"
     parameter_name = "currency"

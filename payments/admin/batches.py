@@ -20,7 +20,7 @@ from payments.services import batch_decisions, staff_actions, statements
 from payments.settle_moves import BATCH_MOVES
 
 MAY_DECIDE = "payments.decide_settlementbatch"
-# By the state that a batch gets. A rejection moves no money: it is one person's.
+# By the batch's next state. A rejection moves no money, so it needs no second person.
 SUBMITTED = {"approved": Proposal.Action.APPROVE_BATCH, "released": Proposal.Action.RELEASE_BATCH}
 DECISIONS = (*SUBMITTED, "rejected")
 

@@ -11,7 +11,7 @@ from payments.models import RailChoice, Tariff
 
 
 class TariffInline(ReadOnlyInline):
-    """What it has agreed; the latest row of a flow and currency counts."""
+    """The prices that a business has agreed. The latest row of a flow and currency applies."""
 
     model = Tariff
     fields = (

@@ -16,7 +16,7 @@ from payments.services.staff_actions import StaffAction
 
 
 class PayoutReturnForm(forms.ModelForm):
-    """A successful payout, and why its money came back."""
+    """A successful payout to reverse, and why the money was returned."""
 
     class Meta:
         model = PayoutReturn
@@ -32,7 +32,7 @@ class PayoutReturnForm(forms.ModelForm):
         if not payout_returns.can_be_reversed(transaction):
             raise ValidationError("Only a successful payout can be reversed.")
         if transaction.amount_returned == transaction.amount:
-            raise ValidationError("This payout has already come back in full.")
+            raise ValidationError("This payout was already returned in full.")
         return transaction
 
 

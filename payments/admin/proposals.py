@@ -134,7 +134,7 @@ class ProposalAdmin(ReadOnlyAdmin):
         except Problem as refused:
             messages.error(request, str(refused.detail))
         else:
-            messages.success(request, "Confirmed and done.")
+            messages.success(request, "The proposal was confirmed and performed.")
         return redirect("admin:payments_proposal_change", proposal_id)
 
     @moves_money
@@ -142,7 +142,7 @@ class ProposalAdmin(ReadOnlyAdmin):
         _require_permission(request, proposal_id)
         form = DeclineForm(request.POST)
         if not form.is_valid():
-            messages.error(request, "Give a reason of at most 255 characters.")
+            messages.error(request, "Enter a reason of at most 255 characters.")
             return redirect("admin:payments_proposal_change", proposal_id)
         try:
             proposals.decline(
@@ -155,7 +155,7 @@ class ProposalAdmin(ReadOnlyAdmin):
         except Problem as refused:
             messages.error(request, str(refused.detail))
         else:
-            messages.success(request, "The proposal is closed. Nothing was done.")
+            messages.success(request, "The proposal was closed without being performed.")
         return redirect("admin:payments_proposal_change", proposal_id)
 
 

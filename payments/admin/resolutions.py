@@ -26,7 +26,7 @@ MAY_RESOLVE = "payments.resolve_unknown"
 
 
 class ResolutionForm(forms.Form):
-    """What became of it, and how we know."""
+    """The outcome that staff have established, with the reason and the evidence."""
 
     outcome = forms.ChoiceField(choices=[("", "Choose"), ("succeeded", "Succeeded"), ("failed", "Failed")])
     reason = forms.CharField(max_length=255)
@@ -112,7 +112,9 @@ class ResolvableAdmin(ReadOnlyAdmin):
                 done=f"Resolved as {wanted['outcome']}.",
             )
         else:
-            messages.error(request, "Nothing was resolved: outcome, reason and evidence are required.")
+            messages.error(
+                request, "Nothing was resolved. Choose an outcome, and enter a reason and the evidence."
+            )
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", subject_id)
 
 

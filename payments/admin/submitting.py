@@ -1,4 +1,4 @@
-"""What pages of the administration share whose forms move money: performed at once, or proposed (four eyes)."""
+"""Submit the forms of the administration that move money: perform the action, or propose it (four eyes)."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -22,7 +22,7 @@ from payments.services.staff_actions import StaffAction
 
 
 def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> bool:
-    """Submit an action and report to the person what happened; return False where it was refused."""
+    """Submit an action and show its result as a message; return False if it was refused."""
     try:
         proposal = _submit(request, make())
     except Problem as refused:

@@ -1,7 +1,7 @@
 """Four eyes: an action of staff that moves money is proposed by one person and confirmed by another.
 
 With `FOUR_EYES` off an action is performed at once. With it on it is stored, and performed once, under the lock of the
-proposal and with a fresh check of the state it needs, when a second person confirms it.
+proposal and with another check of the state it needs, when a second person confirms it.
 """
 
 from datetime import datetime, timedelta
@@ -25,15 +25,15 @@ EXPIRY = Actor(name="expiry")
 
 
 class AlreadyProposed(InvalidState):
-    default_detail = "An open proposal about this exists: confirm or decline it first."
+    default_detail = "There is already an open proposal for this. Confirm or decline it first."
 
 
 class NotOpen(InvalidState):
-    default_detail = "This proposal was decided about before, or has expired."
+    default_detail = "This proposal was already decided, or it has expired."
 
 
 class ProposerMayNot(InvalidState):
-    default_detail = "The person who proposed this may not do it any more. Decline the proposal."
+    default_detail = "The person who proposed this no longer has permission to do it. Decline the proposal."
 
 
 class NotPermitted(InvalidState):
@@ -61,7 +61,7 @@ def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> P
 def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Proposal:
     """Perform what another person has proposed.
 
-    :raises NotOpen: it was decided about before, or has expired.
+    :raises NotOpen: it was already decided, or it has expired.
     :raises SamePerson: the user has proposed it.
     :raises NotPermitted: the user may not perform it.
     :raises ProposerMayNot: the person who proposed it has lost that permission since.
@@ -84,9 +84,9 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
 
 
 def decline(proposal_id: UUID, *, user: User, reason: str, actor: Actor, now: datetime) -> Proposal:
-    """Close a proposal without performing it. The person who made it withdraws it by this.
+    """Close a proposal without performing it: decline it, or withdraw one's own.
 
-    :raises NotOpen: it was decided about before, or has expired.
+    :raises NotOpen: it was already decided, or it has expired.
     """
     expire_overdue(now=now)
     with database.atomic():
@@ -98,7 +98,7 @@ def decline(proposal_id: UUID, *, user: User, reason: str, actor: Actor, now: da
 
 @database.atomic
 def expire_overdue(*, now: datetime) -> None:
-    """Close the proposals that were not decided about in time."""
+    """Close the proposals that have expired."""
     for proposal in Proposal.objects.overdue(at=now).select_for_update().order_by("pk"):
         proposal.decide(State.EXPIRED, by=None, reason="", now=now)
         _record(proposal, actor=EXPIRY, now=now)

@@ -81,7 +81,7 @@ def unapplied_decision(
 ) -> StaffAction:
     """Return the credit or return of unapplied money.
 
-    :raises NotOpen: it was decided about before.
+    :raises NotOpen: it was already decided.
     """
     if not money.is_open:
         raise unapplied.NotOpen
@@ -100,7 +100,7 @@ def unapplied_decision(
 def payout_reversal(payout: Transaction, *, reason: str) -> StaffAction:
     """Return the reversal of a payout.
 
-    :raises InvalidState: it is no successful payout.
+    :raises InvalidState: it isn't a successful payout.
     """
     if not payout_returns.can_be_reversed(payout):
         raise InvalidState("Only a successful payout can be reversed.")
@@ -135,7 +135,7 @@ def resolution(
 
 
 def perform(action: StaffAction, *, actor: Actor, now: datetime) -> AfterCommit | None:
-    """Perform an action in the caller's transaction; return what is to be called after its commit.
+    """Perform an action in the caller's transaction; return what the caller must call after the commit.
 
     :raises Problem: the state does not allow it (any more).
     """
@@ -175,7 +175,7 @@ def _top_up(action: StaffAction, actor: Actor, now: datetime) -> None:
         now=now,
     )
     if not is_new:
-        raise InvalidState("This top-up was booked before.")
+        raise InvalidState("This top-up was already booked.")
 
 
 def _approve_batch(action: StaffAction, actor: Actor, now: datetime) -> None:
@@ -201,7 +201,7 @@ def _reverse_payout(action: StaffAction, actor: Actor, now: datetime) -> None:
     if not payout_returns.reverse(
         transaction_id=action.target, amount=action.amount, reason=action.reason, actor=actor, now=now
     ):
-        raise InvalidState("This payout was reversed before.")
+        raise InvalidState("This payout was already reversed.")
 
 
 def _resolve_transaction(action: StaffAction, actor: Actor, now: datetime) -> None:

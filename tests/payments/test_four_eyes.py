@@ -72,9 +72,9 @@ class TestTopUp:
         assert not Entry.objects.exists()
         proposal = Proposal.objects.get()
         assert "NGN 5.00" in second.get("/admin/payments/proposal/").content.decode()
-        assert "Confirmed and done." in confirm(second, proposal)
+        assert "The proposal was confirmed and performed." in confirm(second, proposal)
         assert wallet(ada.business) == 500
-        assert "was decided about before" in confirm(second, proposal)
+        assert "was already decided" in confirm(second, proposal)
         assert wallet(ada.business) == 500
 
     def test_proposer_cannot_confirm(self, first, ada):
@@ -104,7 +104,7 @@ class TestTopUp:
 
         shown = first.post(TOP_UP, form, follow=True).content.decode()
 
-        assert "An open proposal about this exists" in shown
+        assert "There is already an open proposal for this." in shown
         assert Proposal.objects.count() == 1
 
     def test_is_performed_at_once_without_four_eyes(self, first, ada, settings):
@@ -217,7 +217,7 @@ class TestDecline:
 
         proposal.refresh_from_db()
         assert (proposal.state, proposal.decision_reason) == ("declined", "Wrong business")
-        assert "was decided about before" in confirm(second, proposal)
+        assert "was already decided" in confirm(second, proposal)
         assert not Entry.objects.exists()
 
     def test_needs_a_reason(self, first, second, ada):
@@ -305,7 +305,7 @@ class TestRights:
         first.post(TOP_UP, top_up(ada.business))
         User.objects.filter(email="first@example.com").update(**loss)
 
-        assert "may not do it any more" in confirm(second, Proposal.objects.get())
+        assert "no longer has permission" in confirm(second, Proposal.objects.get())
 
         assert not Entry.objects.exists()
         assert Proposal.objects.get().state == "open"

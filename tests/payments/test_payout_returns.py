@@ -398,7 +398,7 @@ class TestAdministration:
         staff.post(ADD, {"transaction": payout.pk, "reason": "Closed"})
         again = staff.post(ADD, {"transaction": payout.pk, "reason": "Closed"})
 
-        assert "already come back" in again.content.decode()
+        assert "already returned in full" in again.content.decode()
         assert Entry.objects.filter(kind="payout_reversed").count() == 1
 
     def test_reverses_payouts_only(self, staff, api):

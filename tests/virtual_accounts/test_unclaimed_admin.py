@@ -39,7 +39,7 @@ def resolve(client, transfer, resolution="Sent back by the bank"):
 
 
 def test_resolution_is_recorded_and_audited(staff, transfer):
-    assert "is resolved" in resolve(staff, transfer).content.decode()
+    assert "was resolved" in resolve(staff, transfer).content.decode()
 
     transfer.refresh_from_db()
     assert (transfer.resolution, transfer.resolved_by) == ("Sent back by the bank", "staff@example.com")
