@@ -82,7 +82,7 @@ _CODE = {"pattern": "^[0-9]{5}$"}
 _CURRENCY = _text("ISO 4217.", "NGN", pattern="^[A-Z]{3}$")
 
 _METADATA = metadata_schema() | {
-    "description": "Your own keys and values, as you sent them. Where you sent any.",
+    "description": "Your own keys and values, as you sent them. Present if you sent any.",
     "examples": [{"order": "1042", "shop": "Lagos"}],
 }
 
@@ -110,7 +110,7 @@ _PAYMENT: Schema = {
         "When `status` became `success` or `failed`. Once it is final.", "2026-01-31T08:00:01.250Z", **_MOMENT
     ),
     "payment_method": _one_of("How the payer pays. Payments.", ["card", "virtual_account"]),
-    "narration": _text("Your free text. Where you sent any.", "Two books"),
+    "narration": _text("Your free text. Present if you sent any.", "Two books"),
     "metadata": _METADATA,
     "fee": _minor_units("Processing fee, minor units. Payments and payouts.", 750),
     "refund_status": _one_of("Payments.", Transaction.RefundStatus.values),
@@ -126,11 +126,11 @@ _PAYMENT: Schema = {
     "source": _ref("CardShown", "The card. Card payments and card checks."),
     "customer": _ref("Customer", "Payer or beneficiary."),
     "reversal": _ref(
-        "Reversal", "What the bank has returned of a successful payout. Its status stays `success`."
+        "Reversal", "The part of a successful payout that the bank has returned. Its status stays `success`."
     ),
     "virtual_account_details": _ref("TransferDetails", "Where the payer transfers to. Virtual accounts."),
     "total_amount_captured": _minor_units("Captured so far. Card payments.", 50_000),
-    "total_amount_available_to_refund": _minor_units("Left to refund. Payments.", 50_000),
+    "total_amount_available_to_refund": _minor_units("What can still be refunded. Payments.", 50_000),
     "total_amount_refunded": _minor_units("Refunded so far. Payments.", 0),
 }
 _ALWAYS_THERE = (
@@ -157,7 +157,7 @@ _SETTLEMENT: Schema = {
     "id": _text("Our identifier of the batch.", SETTLEMENT_ID, **_UUID),
     "number": {
         "type": "integer",
-        "description": "1, or more where the day has several batches of one currency.",
+        "description": "Counts the batches of one day and currency, from 1.",
         "minimum": 1,
         "examples": [1],
     },
@@ -169,8 +169,8 @@ _SETTLEMENT: Schema = {
     "refunds": _balance("Refunds that are netted in it.", 10_000),
     "net": _balance("What goes to your wallet.", 39_250),
     "count": {"type": "integer", "description": "Payments in it.", "minimum": 0, "examples": [1]},
-    "brought_forward": _minor_units("Not covered by earlier batches. Where there is any.", 5_000),
-    "carried_forward": _minor_units("Not covered by this batch. Where there is any.", 5_000),
+    "brought_forward": _minor_units("Not covered by earlier batches. Present if above zero.", 5_000),
+    "carried_forward": _minor_units("Not covered by this batch. Present if above zero.", 5_000),
     "created_at": _text("When it was created.", "2026-02-01T00:10:00.000Z", **_MOMENT),
     "released_at": _text("When its net went to your wallet.", "2026-02-02T09:00:00.000Z", **_MOMENT),
 }
@@ -182,14 +182,14 @@ _UNAPPLIED: Schema = {
     "amount": _minor_units("Minor units.", 40_000),
     "currency": _CURRENCY,
     "received_at": _text("When it arrived.", "2026-01-31T08:10:00.000Z", **_MOMENT),
-    "sender": _ref("Sender", "Who sent it, as far as the bank said."),
+    "sender": _ref("Sender", "The sender, as far as the bank named it."),
     "why": _one_of(
-        "Why it is part of no payment: another amount than expected, after the payment's end, a second transfer, "
+        "Why it matches no payment: another amount than expected, after the payment's end, a second transfer, "
         "an inactive account, another currency.",
         [reason.value for reason in Transfer.Reason if reason.value],
     ),
     "payment_reference": _text(
-        "Your reference of the payment that it was meant for. Where there is one.", "order-1047"
+        "Your reference of the payment that it was meant for, if there is one.", "order-1047"
     ),
     "state": _one_of("`credited` and `returned` are final.", UnappliedMoney.State.values),
     "reason": _text("Why it was credited or returned.", "Paid twice"),
@@ -320,7 +320,8 @@ SCHEMAS: Schema = {
         optional=("name", "account_number", "bank_code", "bank_name", "merchant_reference"),
     ),
     "Reversal": _object(
-        "What the bank has returned of a successful payout. The wallet has got it; the fee stays earned.",
+        "The part of a successful payout that the bank has returned. It was credited to your wallet; the fee "
+        "isn't returned.",
         {
             "amount": _minor_units("Sum of all returns, minor units.", 50_000),
             "at": _text("When the last return was booked.", "2026-01-31T09:00:00.000Z", **_MOMENT),
@@ -351,7 +352,7 @@ SCHEMAS: Schema = {
         "A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`.",
         {
             "kind": _one_of(
-                "A payment, a refund, or what batches carry to each other.",
+                "A payment, a refund, or an amount carried from one batch to another.",
                 ["payment", "refund", "brought_forward", "carried_forward"],
             ),
             "reference": _text("Your reference of the payment or refund; else empty.", "order-1042"),
@@ -393,12 +394,12 @@ SCHEMAS: Schema = {
     ),
     "VirtualAccountList": _page("A page of virtual accounts, newest first.", "VirtualAccount"),
     "UnappliedTransfer": _object(
-        "A transfer that is part of no payment. It waits until it is credited to your wallet or returned.",
+        "A transfer that matches no payment. It stays open until it is credited to your wallet or returned.",
         _UNAPPLIED,
         optional=_OPTIONAL_OF_UNAPPLIED,
     ),
     "Sender": _object(
-        "The sender of a transfer. What the bank did not name is left out.",
+        "The sender of a transfer. Fields that the bank did not send are left out.",
         {
             "name": _text("Name.", "Bisi Ojo"),
             "account_number": _text("Account number, as the bank sent it.", "0123456789"),
@@ -421,9 +422,9 @@ SCHEMAS: Schema = {
             "id": _text(
                 "Currency and position in the statement.", "NGN-42", pattern="^[A-Z]{3}-[1-9][0-9]*$"
             ),
-            "kind": _one_of("What moved the money.", list(MOVEMENT_KINDS)),
+            "kind": _one_of("What caused the movement.", list(MOVEMENT_KINDS)),
             "amount": _balance("Minor units: above zero into the wallet, below zero out of it.", -151_000),
-            "balance_after": _balance("What the wallet held afterwards.", 249_000),
+            "balance_after": _balance("The wallet's balance afterwards.", 249_000),
             "currency": _CURRENCY,
             "reference": _text(
                 "Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.",
@@ -504,17 +505,17 @@ SCHEMAS: Schema = {
             "error": _NULLABLE_TEXT
             | {"description": "The class of the failure; null after a success.", "examples": ["timeout"]},
             "explanation": _NULLABLE_TEXT
-            | {"description": "The failure in words.", "examples": ["No answer within 10 seconds."]},
+            | {"description": "A description of the failure.", "examples": ["No answer within 10 seconds."]},
             "total_ms": {
                 "type": "number",
-                "description": "Milliseconds from the look-up of your name to the end of your headers.",
+                "description": "Milliseconds from the lookup of your host name to the end of your response's headers.",
                 "examples": [38.5],
             },
         },
     ),
     "EventList": _page("A page of events, newest first.", "Event"),
     "WebhookEvent": _object(
-        "What arrives at your endpoint. Verify its signature before anything else.",
+        "The request that your endpoint receives. Verify its signature before anything else.",
         {
             "id": _text("The same as `event_id`.", EVENT_ID, **_UUID),
             "event_id": _text("Our identifier of the event; the same in every attempt.", EVENT_ID, **_UUID),

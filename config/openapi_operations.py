@@ -274,7 +274,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="listUnappliedTransfers",
         tag="Unapplied transfers",
         summary="List unapplied transfers",
-        description="Money that arrived and is part of no payment, decided or not.",
+        description="Money that arrived and matches no payment, decided or not.",
         filters=UnappliedFilterSerializer,
         is_list=True,
         answers={
@@ -422,12 +422,12 @@ UNDESCRIBED = {(views.SimulateView, "GET")}
 
 TAGS = [
     {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
-    {"name": "Refunds", "description": "Giving back what payments brought in."},
+    {"name": "Refunds", "description": "Refunds of card and transfer payments."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
-    {"name": "Unapplied transfers", "description": "Money that arrived and is part of no payment."},
+    {"name": "Unapplied transfers", "description": "Money that arrived and matches no payment."},
     {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
-    {"name": "Events", "description": "What you were notified of, and how each delivery went."},
-    {"name": "Webhooks", "description": "What arrives at your endpoint."},
+    {"name": "Events", "description": "Events that you were notified of, with the state of each delivery."},
+    {"name": "Webhooks", "description": "The requests that your endpoint receives."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Sandbox", "description": "What only the sandbox does."},
     {"name": "Banks", "description": "Where payouts can go."},

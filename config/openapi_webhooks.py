@@ -33,12 +33,12 @@ KINDS: dict[Event, tuple[str, Schema, str]] = {
     Event.TRANSFER_UNAPPLIED: (
         "UnappliedTransfer",
         UNAPPLIED["open"],
-        "A transfer arrived that fits no payment.",
+        "A transfer that matches no payment arrived.",
     ),
     Event.SETTLEMENT_RELEASED: (
         "Settlement",
         SETTLEMENT["released"],
-        "A settlement's net is in your wallet.",
+        "The net of a settlement was credited to your wallet.",
     ),
 }
 

@@ -97,9 +97,9 @@ period before.
 """
 
 REFUND = """\
-In whole or in part, as often as something is left. A card payment is refunded to its card, a transfer payment to its
-sender's account. Where the bank did not name that account, `destination` is required; where it did, `destination` is
-not allowed. An amount that is being refunded counts as refunded; a refund that fails releases it.
+In whole or in parts, until nothing is left. A card payment is refunded to its card, a transfer payment to its sender's
+account. Where the bank did not name that account, `destination` is required; where it did, `destination` is not
+allowed. An amount that is being refunded counts as refunded; a refund that fails releases it.
 
 Refunds of card payments follow the first table, those of transfer payments the second.
 
@@ -112,8 +112,8 @@ it was booked as unapplied.
 """
 
 EVENTS = """\
-Every event that you were subscribed to when it happened, with the state of its delivery, and your test events. The
-exact body and the attempts are in each event's own answer.
+Every event that you were subscribed to when it happened, with the state of its delivery, and your test events. Get one
+event to see its exact body and its attempts.
 """
 
 ADVANCE = """\
@@ -130,9 +130,9 @@ Of calls at the same time one advances the payment. Where nothing can be advance
 """
 
 DECIDE_UNAPPLIED = """\
-Needs a key with full access, and the setting of your business that lets API keys decide about unapplied transfers, which
-is off at first: else 403 `key_may_not_decide`. The same decision again is answered with 200 and the transfer as it is;
-another decision is 409 `invalid_state`.
+Needs a key with full access. Your business must also let API keys decide about unapplied transfers, which is off at
+first; otherwise the answer is 403 `key_may_not_decide`. The same decision again is answered with 200 and the transfer
+as it is; another decision is 409 `invalid_state`.
 """
 
 RESPONSE_CODES = (

@@ -25,7 +25,7 @@ HEADERS = {name: form.pattern for name, form in FORMS.items()}
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-|[A-Z][a-z]{2}, ")  # of RFC 3339, or of HTTP
 # What a malformed value often is.
 MISTAKES = (
-    ("X-Api-Key", re.compile(r"sk_"), "yours is the secret key, which never travels"),
+    ("X-Api-Key", re.compile(r"sk_"), "yours is the secret key, which must not be sent"),
     ("X-Timestamp", re.compile(r"[0-9]{13}\Z"), "yours looks like milliseconds"),
     ("X-Timestamp", DATE, "yours looks like a date"),
     ("X-Signature", re.compile(r"[A-Za-z0-9+/_-]{43}=\Z"), "yours looks like Base64"),

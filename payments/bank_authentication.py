@@ -49,7 +49,7 @@ def _check(request: Request) -> None:
     :raises Unauthenticated: a header is missing or malformed, or the signature isn't the bank's
     """
     if not settings.BANK_NOTIFICATION_KEYS:
-        raise RailUnavailable("No hosting bank is configured here.")
+        raise RailUnavailable("No hosting bank is configured.")
     timestamp = request.headers.get("X-Bank-Timestamp", "")
     signature = request.headers.get("X-Bank-Signature", "")
     if not timestamp or not signature:

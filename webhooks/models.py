@@ -44,8 +44,8 @@ class Event(models.TextChoices):
     REFUND_SUCCESS = "refund.success", "refund.success"
     REFUND_FAILED = "refund.failed", "refund.failed"
     PAYOUT_REVERSED = "payout.reversed", "payout.reversed"  # the bank has returned a successful payout
-    TRANSFER_UNAPPLIED = "unapplied", "transfer.unapplied"  # money arrived that fits no payment
-    SETTLEMENT_RELEASED = "released", "settlement.released"  # the net of a batch is in the wallet
+    TRANSFER_UNAPPLIED = "unapplied", "transfer.unapplied"  # a transfer matches no payment
+    SETTLEMENT_RELEASED = "released", "settlement.released"  # the net of a batch was credited to the wallet
 
 
 CATEGORIES: dict[str, Category] = {

@@ -54,7 +54,7 @@ def _require_waiting(transaction: Transaction, session: Session | None, *, now: 
         raise InvalidState(_WHY_NOT.get(Awaiting(transaction.awaiting), _NOT_WAITING))
     ends = session.expires_at if session is not None else transaction.expires_at
     if ends is None or ends <= now:
-        raise InvalidState("The time to pay is over: the payment is about to expire.")
+        raise InvalidState("The time to pay is over. The payment is about to expire.")
 
 
 WAITING_FOR_PAYER = (Awaiting.PAYER, Awaiting.TRANSFER)

@@ -1,7 +1,7 @@
 """Decisions about unapplied transfers that merchants make over the API, where their business allows it.
 
 A decision is its kind and, for a return, the account that the money goes to. The reason explains it and is not part
-of it: the same decision again is a replay, whoever made it first. Decision 0053.
+of it: the same decision again is a replay, even if someone else made it first. Decision 0053.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ class KeyMayNotDecide(Problem):
     status_code = status.HTTP_403_FORBIDDEN
     default_code = "key_may_not_decide"
     default_detail = (
-        "Your business does not let API keys decide about unapplied transfers. Decide in the dashboard, or have the "
-        "setting turned on."
+        "Your business does not let API keys decide about unapplied transfers. Decide in the dashboard, or ask "
+        "your operator to turn the setting on."
     )
 
 
 def require_permission(business: Business) -> None:
-    """Check the business's setting as it is stored now: authenticated businesses are remembered for seconds.
+    """Check the business's setting as it is stored now: authentication caches businesses for a few seconds.
 
     :raises KeyMayNotDecide: the setting is off
     """

@@ -44,7 +44,7 @@ def publish_reversal(payout: Transaction, payout_return: PayoutReturn) -> None:
 
 
 def publish_unapplied(transfer: Transfer) -> None:
-    """Publish a transfer that fits no payment."""
+    """Publish a transfer that matches no payment."""
     money: UUID = transfer.unapplied.pk
     webhooks.publish(
         event=Event.TRANSFER_UNAPPLIED,

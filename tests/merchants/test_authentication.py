@@ -159,7 +159,7 @@ class TestHeader:
             ("X-Nonce", "a.nonce.with.some.points", "X-Nonce must be 16 to 128 characters of A-Z a-z 0-9 - _."),
             ("X-Signature", "0" * 43 + "=", "X-Signature must be 64 hexadecimal digits; yours looks like Base64."),
             ("X-Signature", "0" * 64 + ",1", "X-Signature must be 64 hexadecimal digits; it was sent more than once."),
-            ("X-Api-Key", "sk_sandbox_1", "X-Api-Key must be the public id of a key pair (pk_…); yours is the secret key, which never travels."),
+            ("X-Api-Key", "sk_sandbox_1", "X-Api-Key must be the public id of a key pair (pk_…); yours is the secret key, which must not be sent."),
         ],
     )  # fmt: skip
     def test_that_is_malformed_gets_the_form_that_is_wanted(self, send, headers, name, value, detail):

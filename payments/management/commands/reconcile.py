@@ -28,8 +28,8 @@ class Command(DocumentCommand):
         "Compare a statement of the acquirer or the bank with our entries, by reference, amount and day. The "
         "file is CSV with the columns reference, amount (minor units), currency, day (YYYY-MM-DD) and "
         "direction (in or out). Nothing is changed; with --apply what was found is recorded, and no money "
-        "moves by that either. Exit 1 where anything differs. Exit 2 where a line is wrong: it is named, the "
-        "others are compared, and nothing is recorded. "
+        "moves by that either. Exits with 1 if anything differs, and with 2 if a line is wrong: it is named, "
+        "the others are compared, and nothing is recorded. "
         "Example: manage.py reconcile --file acquirer-2026-01-31.csv --source acquirer"
     )
 
@@ -64,7 +64,9 @@ class Command(DocumentCommand):
         if statement.errors:
             lines = "1 line was" if statement.wrong_lines == 1 else f"{statement.wrong_lines:,} lines were"
             errors = "\n".join(statement.errors)
-            raise CommandError(f"{lines} not compared, the others were:\n{errors}", returncode=2)
+            raise CommandError(
+                f"{lines} wrong and not compared; the others were compared:\n{errors}", returncode=2
+            )
         if not report.is_clean:
             sys.exit(1)
 
