@@ -69,7 +69,7 @@ def slow(options: argparse.Namespace) -> Iterator[Figure]:
                 p95[path] = percentile(published(running, 20, options.seconds), 0.95)
     yield Figure("one business, 20 events/s: p95 from commit to receiver", p95[""], "ms")
     yield Figure("while its receiver keeps a request waiting: p95", p95["/slow"], "ms", 1_000)
-    yield Figure("that p95, of the undisturbed one", p95["/slow"] / p95[""], "times")
+    yield Figure("ratio of that p95 to the undisturbed one", p95["/slow"] / p95[""], "times")
 
 
 def published(running: Stack, rate: float, seconds: float, *, first: int = 0) -> list[float]:

@@ -53,7 +53,7 @@ def lists(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def costs(client: Any, *, turns: int) -> dict[str, float]:
-    """Return what each list costs in milliseconds: the fast tenth, which other work on the machine disturbs least."""
+    """Return the 10th percentile of each list's milliseconds, which other work on the machine disturbs least."""
     took: dict[str, list[float]] = {name: [] for name in targets()}
     for _ in range(turns):
         for name, target in targets().items():
@@ -87,7 +87,7 @@ def fill(connection: Connection, rows: int) -> None:
 
 
 def targets() -> dict[str, str]:
-    """Return what is asked for: every filter leaves more than a page of the fewest rows."""
+    """Return the requests by name. Every filter leaves more than a page, even of the fewest rows."""
     middle = datetime.now(tz=UTC) - timedelta(days=DAYS / 2)
     first, last = (
         quote(moment.isoformat(timespec="milliseconds")) for moment in (middle, middle + timedelta(10))

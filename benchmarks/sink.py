@@ -1,8 +1,8 @@
 """A receiver that answers 204 to every POST, as fast as Python can: `python benchmarks/sink.py PORT`.
 
 A path that begins with /hang is read and never answered. Of one that begins with /slow, one request at a time is read
-and never answered, and all others are answered. `GET /stats` tells how many POSTs came and when the
-first and the last; `GET /arrivals` the moment of each by its idempotency key; `GET /reset` forgets them.
+and never answered, and all others are answered. `GET /stats` returns how many POSTs arrived, with the
+moments of the first and the last; `GET /arrivals` the moment of each by its idempotency key; `GET /reset` deletes them.
 """
 
 import asyncio

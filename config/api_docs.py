@@ -51,7 +51,7 @@ class NoSuchEndpoint(APIView):
 
 
 class NoSuchCollection(OpenView):
-    """Collections of requests hold nothing of any business: nobody signs for one, not even for one that isn't there."""
+    """Collections of requests contain no business's data, so they need no signature. A wrong path is 404, not 401."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

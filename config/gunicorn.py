@@ -20,7 +20,7 @@ _master = os.getpid()
 bind = env.text("WEB_BIND", default="127.0.0.1:8000")
 workers = env.number("WEB_WORKERS", default=2, minimum=1)
 threads = env.number("WEB_THREADS", default=4, minimum=1)
-# Wrong settings stop the master here. Found by a worker, they would have it started again and again.
+# Wrong settings stop the master here. In a worker, they would make the master restart it endlessly.
 import_module("config.settings")
 env.stop_if_wrong()
 worker_class = "config.web_worker.WebWorker"

@@ -144,7 +144,7 @@ class SecurityHeaders:
         return response
 
 
-# Load balancers and supervisors probe a process by its address, without a name.
+# Load balancers and supervisors probe a process by its IP address, not by a host name.
 PROBES = ("/livez", "/readyz")
 
 
@@ -176,7 +176,7 @@ class WholeBody:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         length = request.META.get("CONTENT_LENGTH") or ""
-        # A longer body is refused when it is read; so is a length that is no number.
+        # A longer body is refused when it is read, and so is a length that isn't a number.
         if length.isdecimal() and 0 < int(length) <= settings.MAX_BODY_BYTES and not _is_whole(request):
             if request.path.startswith(MACHINES):
                 return problem_response(request, "invalid_request", detail=SHORT_BODY)
@@ -250,7 +250,7 @@ class StaticFiles(ForPages, WhiteNoiseMiddleware):
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
-        """Answer 304 to every form of If-None-Match that names the file's entity tag: whitenoise knows one form."""
+        """Answer 304 to every form of If-None-Match that names the file's entity tag. WhiteNoise compares one form."""
         etag = getattr(static_file, "etag", None)  # a redirect has none
         if etag and matches(etag, request.META.get("HTTP_IF_NONE_MATCH", "")):
             request.META["HTTP_IF_NONE_MATCH"] = etag

@@ -1,8 +1,7 @@
 """Search for metadata by one exact pair, written `key=value`.
 
 On PostgreSQL a GIN index finds the rows with a pair, in no order. A list needs the newest first: of up to `FEW`
-matches all are read and sorted. A pair that more rows have is common enough to be met soon on the way from the newest
-row to older ones.
+matches all are read and sorted. A more common pair is found soon by reading from the newest row on.
 
 >>> pairs("order=1042"), pairs("note=a=b"), pairs("1042"), pairs("=1042")
 ([('order', '1042')], [('note', 'a=b'), ('note=a', 'b')], [], [])

@@ -12,12 +12,12 @@ from django.db import connection
 from django.utils import timezone
 
 MEASURED_FOR = 5.0  # seconds until the offset is measured again
-# It goes on while the machine is suspended, and is never set.
+# It advances while the machine is suspended, and is never adjusted.
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def database_now() -> datetime:
-    """Return the database's time, asked for by a statement. It advances within a transaction.
+    """Query the database's time. It advances within a transaction.
 
     SQLite runs in this process, and its clock is the process's.
     """
@@ -29,8 +29,8 @@ def database_now() -> datetime:
 def now() -> datetime:
     """Return the database's time without a statement of its own, for the start of requests and tasks.
 
-    A process measures how far the database's clock is from its own steady clock once in 5 seconds. The host's
-    wall clock has no part in it.
+    A process measures how far the database's clock is from its own steady clock once in 5 seconds. The
+    host's wall clock isn't used.
     """
     if connection.vendor != "postgresql":
         return timezone.now()
@@ -38,12 +38,12 @@ def now() -> datetime:
 
 
 def steady() -> float:
-    """Return seconds of a clock that is never set and goes on while the machine is suspended."""
+    """Return seconds of a clock that is never adjusted and advances while the machine is suspended."""
     return time.clock_gettime(_STEADY)
 
 
 class Estimate:
-    """The database's time, reckoned from the last time that this process asked for it."""
+    """The database's time, extrapolated from this process's last query."""
 
     def __init__(self) -> None:
         self._measurement = (0.0, float("-inf"))  # database time minus steady time; when it was measured
@@ -74,7 +74,7 @@ def _ask_database() -> datetime:
 
 
 class FollowedClock:
-    """A clock that one thread sets and others read, also where no statement may be executed (an event loop)."""
+    """A clock that one thread updates and others read, also in an event loop, which may not query the database."""
 
     def __init__(self, read: Callable[[], datetime] = now) -> None:
         self._read = read

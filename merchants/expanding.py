@@ -33,7 +33,7 @@ class AddIndexConcurrently(operations.AddIndexConcurrently):
 
 
 class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
-    """Drop an index without waiting for the queries of the moment. Its migration has `atomic = False`."""
+    """Drop an index without blocking queries of its table. Its migration has `atomic = False`."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if _is_postgresql(schema_editor):

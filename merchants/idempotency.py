@@ -44,7 +44,7 @@ class DuplicateReference(Problem):
 
 @dataclass(frozen=True, slots=True)
 class IdempotentResult(Generic[R]):
-    """The resource of a request that may be repeated, and whether this one was a repetition."""
+    """The resource of an idempotent request, and whether the request was a replay."""
 
     resource: R
     is_replay: bool

@@ -16,7 +16,7 @@ M = TypeVar("M", bound=Model)
 
 
 class CreatedFrom(Moment):
-    """The first millisecond of a list, given back as the smallest id that was made in it.
+    """The first millisecond of a list, converted to the smallest id that can be made in it.
 
     Rows are created with an id that begins with `created_at`. The primary key's order is the list's order, so a
     list filtered by time reads one range of the index that it is sorted by, however many rows there are.
@@ -28,7 +28,7 @@ class CreatedFrom(Moment):
 
 
 class CreatedTo(Moment):
-    """The last millisecond of a list, given back as the largest id that can be made in it."""
+    """The last millisecond of a list, converted to the largest id that can be made in it."""
 
     def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
         moment: datetime = super().to_internal_value(data)
@@ -45,7 +45,7 @@ def narrowed(
 ) -> QuerySet[M]:
     """Narrow a list down as the query says; `lookups` has the database's name of each parameter.
 
-    :raises ValidationError: an unknown parameter, one given twice, or a value that is none
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
     wanted = read_query(query, serializer=serializer)
     return rows.filter(**{lookups[name]: value for name, value in wanted.items()})
@@ -54,7 +54,7 @@ def narrowed(
 def read_query(query: QueryDict, *, serializer: RequestSerializer) -> Mapping[str, Any]:
     """Return the filters of a list's query, without `limit` and `cursor`.
 
-    :raises ValidationError: an unknown parameter, one given twice, or a value that is none
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
     given = {name: values for name, values in query.lists() if name not in PAGING}
     repeated: Errors = {

@@ -1,4 +1,4 @@
-"""Row locks: the order in which they are taken, and the errors of those that could not be had.
+"""Row locks: the order in which they are taken, and the errors raised when one can't be acquired.
 
 Every database transaction locks rows in this order, and rows of one table by ascending id:
 

@@ -90,9 +90,9 @@ class RowsByMoment:
         return RowsByMoment(self.rows.order_by(ordering, f"{direction}id"))
 
     def filter(self, **beyond: str) -> RowsByMoment:
-        """Return the rows beyond a position.
+        """Return the rows after a position.
 
-        :raises ValueError: the position is none
+        :raises ValueError: the position is invalid
         """
         ((lookup, position),) = beyond.items()
         side = lookup.rpartition("__")[2]  # lt or gt

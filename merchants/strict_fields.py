@@ -156,7 +156,7 @@ class FreeText(Text):
 
 
 class PlainName(NotBlank):
-    """A name on one line, kept as it is: of a cardholder, it is sent to the acquirer and not stored."""
+    """A name on one line, not masked. A cardholder's name is sent to the acquirer and not stored."""
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)

@@ -25,7 +25,7 @@ from payments import banks
 MEMBERS_KEPT = 20
 NAME_KEPT = 40  # characters
 VALUE_KEPT = 255
-LONGEST_NUMBER = 40  # digits; a longer one is read as text
+LONGEST_NUMBER = 40  # digits; a longer number is read as text
 
 LARGEST_AMOUNT = 2**63 - 1  # minor units: what a row can hold
 
@@ -109,7 +109,7 @@ def _kept(members: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that remembers which of its members came twice. The last one counts."""
+    """A JSON object that records which of its members were sent twice. The last one counts."""
 
     repeated: frozenset[str] = frozenset()
 
@@ -117,8 +117,8 @@ class _Object(dict[str, Any]):
 class NotificationParser(BaseParser):
     """Read a notification. What JSON forbids is refused only where no object can be read at all.
 
-    Bytes that are not UTF-8, control characters, NaN and half surrogate pairs spoil the text they are in and
-    nothing else. A strict field that comes twice is refused: which of the two counts is not ours to choose.
+    Bytes that are not UTF-8, control characters, NaN and lone surrogates change the text that they are in and
+    nothing else. A strict field that is sent twice is refused: choosing one of the two values would be a guess.
     """
 
     media_type = "application/json"

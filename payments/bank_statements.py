@@ -23,7 +23,7 @@ MOST_ERRORS = 20  # that are shown; a wrong file is often wrong in every line
 
 
 class WrongFile(ValueError):
-    """Nothing of the file can be compared. `errors` has the reasons, with line numbers and without contents."""
+    """No line of the file can be compared. `errors` has the reasons, with line numbers and without contents."""
 
     def __init__(self, *errors: str) -> None:
         super().__init__("\n".join(errors))

@@ -42,7 +42,7 @@ def filtered(transactions: QuerySet[Transaction], query: QueryDict) -> QuerySet[
 
     :raises ValidationError: an unknown parameter, one given twice, or a value that is none
     """
-    if "payment_method" in query:  # a card check has a card and is no payment
+    if "payment_method" in query:  # a card check has a card but isn't a payment
         transactions = transactions.filter(request_type=Transaction.RequestType.PAYMENT)
     return narrowed(transactions, query, serializer=_SERIALIZER, lookups=LOOKUPS)
 

@@ -55,9 +55,8 @@ RAIL_NUMBERS = ("retrieval_reference_number", "system_trace_audit_number")
 
 
 def _gateway_fields(transaction: Transaction) -> dict[str, str]:
-    """Return what the gateway said. A failed payment shows nothing that stands for success.
-
-    An authorisation that was voided or has expired was approved before.
+    """Return the gateway's fields. A failed payment shows no approval: an authorisation that was voided or has
+    expired was approved before.
     """
     shown = _known(transaction, GATEWAY_FIELDS)
     if transaction.status == Transaction.Status.FAILED:
@@ -140,7 +139,7 @@ def _payout(transaction: Transaction) -> dict[str, Any]:
 
 
 def _reversal(payout: Transaction) -> dict[str, Any]:
-    """Return what has come back of a payout: the sum, with moment and reason of the last return."""
+    """Return the returned amount of a payout, with the moment and reason of the last return."""
     returns = [each for each in payout.returns.all() if each.applied == PayoutReturn.Applied.REVERSED]
     last = max(returns, key=attrgetter("pk"))
     return {

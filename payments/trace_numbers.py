@@ -40,7 +40,7 @@ class Block:
 
     def __init__(self, *, first: int, count: int, hour: int, seconds_left: float) -> None:
         self._next, self._end, self._hour = first, first + count, hour
-        # Two clocks: the monotonic one stops while a machine is suspended, the other one may be set back.
+        # Two clocks: the monotonic one stops while a machine is suspended, and the wall clock may be set back.
         self._ends = time.monotonic() + seconds_left, time.time() + seconds_left
 
     @property

@@ -1,6 +1,6 @@
 """Leases of due deliveries, acquired in batches, with a fair share for each business.
 
-PostgreSQL does each batch in one or two statements. SQLite, which serves a sandbox, looks first and takes then.
+PostgreSQL does each batch in one or two statements. SQLite, which serves a sandbox, reads first and updates then.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What a claim looks for: due deliveries, and of each business no more than it has free places for."""
+    """The search of a claim: due deliveries, and of each business no more than it has free places for."""
 
     at: datetime
     limit: int
@@ -193,8 +193,8 @@ def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -
 # Whether a delivery was tried before: 0 or 1. `deliveries_due_by_tries` has the same expression.
 _WAS_TRIED = "least(attempts_made + manual_attempts, 1)"
 
-# The cheap look: the oldest rows, whoever's they are. What another dispatcher is claiming is passed over. It takes
-# no more than a claim may have: each row that is looked at is locked, and a lock is a write.
+# The cheap query: the oldest rows of all businesses. Rows that another dispatcher is claiming are skipped. It takes
+# no more than a claim may have: each row that is read is locked, and a lock is a write.
 _LOOK_AT_OLDEST = f"""
 WITH looked_at AS (
     SELECT id, business_id, next_attempt_at, {_WAS_TRIED} AS was_tried FROM webhooks_delivery
@@ -203,7 +203,7 @@ WITH looked_at AS (
     FOR UPDATE SKIP LOCKED
 )"""  # noqa: S608  (our own column names)
 
-# The fair look: the oldest few of each business, first attempts and retries apart. It costs three steps in an index
+# The fair query: the oldest few of each business, first attempts and retries apart. It costs three steps in an index
 # per business that waits for anything, and nothing per row: a backlog of any length hides nothing.
 _LOOK_AT_OLDEST_OF_EACH = f"""
 WITH RECURSIVE waiting (business_id) AS (
@@ -224,8 +224,8 @@ WITH RECURSIVE waiting (business_id) AS (
     ) AS oldest
 )"""  # noqa: S608  (our own column names)
 
-# Of what was looked at, what has a free place. The lock reads the row again: it may be gone by now. It is
-# looked up one by one: a join of the two may read every due row.
+# Of the rows read, those that have a free place. The lock reads the row again, because it may have been claimed since.
+# Rows are looked up one by one: a join of the two may read every due row.
 _TAKE = f"""
 , free AS (
     SELECT * FROM unnest(

@@ -1,7 +1,7 @@
-"""The drain: claim due deliveries, send them at once, write down what came of them.
+"""The dispatcher of webhooks: lease due deliveries, send them at once, record the results.
 
-Any number of drains may run, in any number of processes. A claim is a lease with a token: a drain that
-dies loses nothing but time, and one that wakes up after its lease has ended changes nothing. How many
+Any number of dispatchers may run, in any number of processes. A lease has a token: when a dispatcher is
+killed, its deliveries are sent once its leases have ended; one that resumes after that changes nothing. How many
 requests an endpoint may have in flight is decided in `concurrency`.
 """
 
@@ -48,7 +48,7 @@ POLL = 0.05  # seconds between two looks that no news prompted, while something 
 IDLE_POLL = 0.5  # the same, while it lingers
 DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
 FINISH_PAUSE = 0.005  # seconds in which results gather
-RELEASE_PAUSE = 1.0  # seconds between two looks for held deliveries whose endpoint is enabled
+RELEASE_PAUSE = 1.0  # seconds between two queries for held deliveries whose endpoint is enabled
 LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
 LIFE = 30.0  # seconds after which a task's drain makes room for the next: a worker can be stopped at any load
 
@@ -57,7 +57,7 @@ class Drain:
     """One run over what is due, and over what becomes due meanwhile. `clock` reads the database's time.
 
     It stays awake for `linger` seconds after its last delivery. After `life` seconds it claims nothing more,
-    and rings for another one, which may begin while this one finishes what is under way.
+    and wakes another dispatcher, which may begin while this one finishes what is under way.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Drain:
         return await self._in_database(self._claims, claim)
 
     def _release_stragglers(self, *, at: datetime) -> None:
-        """Look each second, not once: under a steady load a dispatcher runs for as long as its worker."""
+        """Query each second, not once: under a steady load a dispatcher runs for as long as its worker."""
         if time.monotonic() < self._release_at:
             return
         held_deliveries.release_stragglers(at=at)
@@ -278,7 +278,7 @@ def _hang_up() -> None:
 
 _choosing = threading.Lock()
 _drains: set[Drain] = set()
-_in_flight = InFlight()  # of this process: a business has its places once, whichever drains run
+_in_flight = InFlight()  # of this process: all its dispatchers share each business's places
 
 
 def drain_once(*, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None) -> int:

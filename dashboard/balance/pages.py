@@ -34,7 +34,7 @@ EXPORTED_AT_ONCE = 1_000
 
 
 class PeriodFilter(forms.Form):
-    """Which wallet, and which days. Days are UTC's."""
+    """The wallet and the days of the statement. Days are in UTC."""
 
     currency = forms.ChoiceField(required=False)
     since = forms.DateField(required=False, label="From")

@@ -1,7 +1,7 @@
-"""What people do to a payment: capture, void, cancel, refund. Each has a page that says what will happen first.
+"""What members do to a payment: capture, void, cancel, refund. Each has a page that first says what will happen.
 
-A form that is sent twice does nothing twice: a capture or void finds the payment moved on, and a refund
-comes with its own reference.
+A form that is submitted twice acts once: a repeated capture, void or cancellation is replayed, and a refund has a
+reference of its own.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 
 def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what a person should see before money leaves; None where nothing says what it costs."""
+    """Return what a member checks before the payout is sent; None if the payout has no price."""
     amount, currency = order["amount"], order["currency"]
     rule = rule_now(business, Flow.PAYOUT, currency)
     if rule is None:

@@ -127,7 +127,7 @@ class CardOperation(models.Model):
 
     @property
     def is_unsent(self) -> bool:
-        """Whether the acquirer was not asked yet: `expiry` opens voids that `requery` sends."""
+        """Whether the acquirer hasn't been asked yet: `expiry` opens voids that `requery` sends."""
         return self.kind == self.Kind.VOID and not self.transaction.is_pending and self.queries_made == 0
 
     def finish(self, answer: RailAnswer, *, now: datetime) -> None:
@@ -157,7 +157,7 @@ class CardOperation(models.Model):
         )
 
     def ask_later(self, *, query_at: datetime) -> None:
-        """The acquirer still does not know: ask again at that moment. Ends the lease."""
+        """Record that the outcome is still unknown: the next question is due then. Ends the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1
         self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])

@@ -110,7 +110,7 @@ class Transaction(models.Model):
     class RefundStatus(models.TextChoices):
         NONE = "none"  # no refund attempted
         PARTIALLY_REFUNDED = "partially_refunded"
-        REFUNDED = "refunded"  # everything collected went back
+        REFUNDED = "refunded"  # everything collected was refunded
         REFUND_FAILED = "refund_failed"  # the last attempt failed; amounts are as before it
 
     class SettleStatus(models.TextChoices):
@@ -385,7 +385,7 @@ class Transaction(models.Model):
         self._move(FINISH_FIELDS, awaited=awaited, then=[moved, *followed_by(self)])
 
     def ask_later(self, *, query_at: datetime) -> None:
-        """The rail still does not know: ask again at that moment. Ends the lease."""
+        """Record that the outcome is still unknown: the next question is due then. Ends the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1
         self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])

@@ -73,7 +73,7 @@ class HttpBank:
             return _answer(told)
         if order.may_be_repeated:
             return self.send(order)
-        # The bank has carried it out and forgotten it, or never received it: a person finds out which.
+        # Either the bank carried it out and has deleted it, or never received it. Staff find out which.
         log.error("the bank does not know an old transfer", id=str(order.id))
         return RailAnswer(outcome=outcomes.PROCESSING)
 

@@ -94,7 +94,7 @@ class PayoutOrder:
     nip_code: str
     narration: str
     merchant_reference: str = ""  # for the bank's statements and support
-    # False: the order is so old that the bank may have forgotten it. `query` must not send it again then.
+    # False: the order is so old that the bank may have deleted it. `query` must not send it again then.
     may_be_repeated: bool = True
     # The sender's lease ends then. A process that was stopped must not send it afterwards.
     send_by: datetime | None = None

@@ -63,13 +63,13 @@ def acquirer_for(business: Business) -> CardAcquirer:
 def acquirer_of(transaction: Transaction) -> CardAcquirer:
     """Return the acquirer that a card transaction was sent to.
 
-    :raises RailUnavailable: it is not configured any more, or out of reach
+    :raises RailUnavailable: it is no longer configured, or unavailable
     """
     return acquirer_finder(transaction)()
 
 
 def acquirer_finder(transaction: Transaction) -> Callable[[], CardAcquirer]:
-    """Return what finds that acquirer without the database, in any thread; it may take seconds to connect."""
+    """Return a function that finds that acquirer without the database, in any thread. It may take seconds."""
     name = _acquirer_name(transaction.business_id)
     return partial(rails.card_acquirer, name, known_as=transaction.connector)
 
@@ -85,13 +85,13 @@ def bank_for(business: Business) -> PayoutBank:
 def bank_of(transaction: Transaction | CardOperation) -> PayoutBank:
     """Return the bank that a payout, or the refund of a transfer payment, was sent to.
 
-    :raises RailUnavailable: it is not configured any more, or out of reach
+    :raises RailUnavailable: it is no longer configured, or unavailable
     """
     return bank_finder(transaction)()
 
 
 def bank_finder(transaction: Transaction | CardOperation) -> Callable[[], PayoutBank]:
-    """Return what finds that bank without the database, in any thread."""
+    """Return a function that finds that bank without the database, in any thread."""
     return partial(rails.payout_bank, _bank_name(transaction.business_id), known_as=transaction.connector)
 
 

@@ -17,7 +17,7 @@ from virtual_accounts.services import accounts, provider_messages, sessions
 
 @database.atomic
 def deactivate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
-    """Let an account accept nothing more; payments that are open on it fail. Again is the same as once.
+    """Deactivate an account: its open payments fail. Repeating it changes nothing.
 
     A person's change is audited with it; a key's call is in the request log.
     """

@@ -36,7 +36,7 @@ def overdue(*, now: datetime) -> list[UUID]:
 
 
 def expire(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = database_now) -> Iterator[bool]:
-    """End each of these transactions; yield for each whether it was still there to be ended.
+    """End each of these transactions; yield for each whether this call ended it.
 
     The time is read for each of them: a long run must not date the last ones to its beginning.
     """

@@ -29,8 +29,8 @@ def open_intent(
 ) -> IdempotentResult[Transaction]:
     """Write a pending transaction, or find the one that an equal request wrote before.
 
-    :raises DuplicateReference: a different request had this reference
-    :raises NoPrice: nothing says what it costs in this currency
+    :raises DuplicateReference: the reference was already used for a different request
+    :raises NoPrice: no fee rule prices it in this currency
     """
     if "fee_rule" not in fields:
         try:

@@ -1,4 +1,4 @@
-"""Payouts that come back: notified by the bank, or entered by our staff. Both credit the wallet in one way.
+"""Returns of payouts: notified by the bank, or entered by our staff. Both credit the wallet in the same way.
 
 The status of a successful payout stays `success`. Each return is a row and a ledger entry, and the payout's
 `amount_returned` never exceeds its amount. Locks are taken in this order: transaction, ledger account.

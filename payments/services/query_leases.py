@@ -94,9 +94,9 @@ def lease(
     created_from: datetime | None = None,
     among: Iterable[UUID] | None = None,
 ) -> list[Unanswered]:
-    """Lease up to so many questions of a lane, longest due first; skip what others work on.
+    """Lease up to `limit` questions of a lane, longest due first; skip what other processes have locked.
 
-    With `among`, only these. The caller asks at once: a lease lasts for one question.
+    With `among`, lease only these. The caller asks at once: a lease lasts for one question.
     """
     chosen = _chosen(due_at=due_at, unleased_at=at)
     if created_from is not None:

@@ -99,7 +99,7 @@ class Round:
         return reply
 
     def close(self) -> list[Reply]:
-        """Wait no longer: return the replies that are here. Later ones are handled by their threads."""
+        """Stop waiting: return the replies received so far. Later ones are handled by their threads."""
         with self._lock:
             self._is_closed = True
         here = []

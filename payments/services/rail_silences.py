@@ -1,4 +1,4 @@
-"""Rails that stopped answering: one early question at a time finds out when they are back.
+"""Rails that stopped answering: one early question at a time finds out when they answer again.
 
 Questions about one transaction are asked at growing intervals. After an outage most would wait for minutes or
 hours. So the first answer after a silence makes them due at once. What was unknown for hours before the silence
@@ -35,7 +35,7 @@ def note_silence(lane: Lane, *, now: datetime) -> None:
 
 
 def may_probe(silence: RailSilence, *, now: datetime) -> bool:
-    """Return whether this process is the one to ask a question early; each time, one process is."""
+    """Return whether this process may ask a question early. Only one process may, each time."""
     interval = min(max((now - silence.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
     last = RailSilence.objects.filter(lane=silence.lane, probed_at__lte=now - interval)
     return last.update(probed_at=now) > 0

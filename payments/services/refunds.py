@@ -35,7 +35,7 @@ class Rail:
 def refund(
     *, transaction: Transaction, request: dict[str, Any], now: datetime
 ) -> IdempotentResult[CardOperation]:
-    """Give back `amount` minor units of a payment, or all that is left where none is named.
+    """Refund `amount` minor units of a payment, or all that is left if none is given.
 
     :raises DuplicateReference: the refund's reference belongs to a different request
     :raises NotRefundable: a card check or payout
@@ -59,7 +59,7 @@ def refund(
 
 
 def _rail_for(transaction: Transaction) -> Callable[[], Rail]:
-    """Return what finds the rail of a refund: the payment's acquirer, or the business's bank."""
+    """Return a function that finds the rail of a refund: the payment's acquirer, or the business's bank."""
 
     def find() -> Rail:
         if transaction.is_transfer_payment:
@@ -136,7 +136,7 @@ def _replay(business: Business, reference: str, mark: str) -> IdempotentResult[C
 
 
 def find_of(business: Business, reference: str) -> CardOperation | None:
-    """Return the business's refund with that reference; another business's is none."""
+    """Return the business's refund with that reference, never another business's."""
     refunds = CardOperation.objects.select_related("transaction__business")
     found: CardOperation | None = refunds.filter(business=business, reference=reference).first()
     return found

@@ -50,9 +50,9 @@ INTERVALS = (
     timedelta(hours=4),
     timedelta(hours=12),
 )
-# So many answers that could not be stored are the database's fault and not a row's: the rest waits for the next run.
+# When this many answers can't be stored, the database is at fault and not a row: the rest waits for the next run.
 MISSES = 3
-PLACE_INTERVAL = 0.05  # seconds between two looks for a free place
+PLACE_INTERVAL = 0.05  # seconds between two checks for a free place
 RUN_TIME = 1.0  # seconds that the schedule's run collects answers; it must not keep other tasks waiting
 
 

@@ -26,14 +26,14 @@ Rules: TypeAlias = dict[Key, FeeRule | None]  # None where the flow isn't offere
 
 
 class NoPrice(ValidationError):
-    """No fee rule says what a flow costs in a currency. Nothing was stored."""
+    """No fee rule prices a flow in a currency. Nothing was stored."""
 
     def __init__(self, currency: str) -> None:
         super().__init__({"currency": error(f"This isn't offered in {currency}.", "no_price")})
 
 
 class PriceList:
-    """The rules that differ from `fees.default_rule`, as this process has read them a moment ago."""
+    """The rules that differ from `fees.default_rule`, cached by this process for a few seconds."""
 
     def __init__(self) -> None:
         self._read_at = 0.0
@@ -112,7 +112,7 @@ def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> N
 
 
 def rule_now(business: Business | None, flow: Flow, currency: str) -> FeeRule | None:
-    """Return what the database says, not what is remembered; None where the flow isn't offered."""
+    """Read the rule from the database, not from the cache; None if the flow isn't offered."""
     return _rule(rules_in_force(), business, flow, currency)
 
 

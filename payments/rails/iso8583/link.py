@@ -72,7 +72,7 @@ class Link:
 
         :raises Unpackable: a value does not fit its field; nothing was sent
         :raises NotSent: there was no connection in time, or the message was too late to be sent
-        :raises Unanswered: nobody knows what came of it
+        :raises Unanswered: the outcome is unknown
         """
         framed = frame(question)
         return self._on_line(
