@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Exists, Min, OuterRef
+from django.db.models import Exists, Min, OuterRef, QuerySet
 from django.urls import reverse
 
 from config.metrics import COUNTED, drift
@@ -32,9 +33,8 @@ class Figure:
 
 def figures(*, now: datetime) -> Iterator[Figure]:
     yield from _queue(now)
-    yield from _money(now)
-    yield from _unclaimed()
-    yield from _provider_messages(now)
+    yield from _unanswered(now)
+    yield from _decisions(now)
     yield from _ourselves(now)
 
 
@@ -56,81 +56,64 @@ def _queue(now: datetime) -> Iterator[Figure]:
     yield Figure("Died within 24 hours", _many(died), died > 0, f"{deliveries}?state=dead")
 
 
-def _money(now: datetime) -> Iterator[Figure]:
-    unanswered = Transaction.objects.unanswered().filter(created_at__lte=now - ANSWERED_BY)
-    waiting = unanswered[:COUNTED].count()
-    yield Figure(
-        "Waiting for their rail for 10 minutes",
-        _many(waiting),
-        waiting > 0,
-        f"{reverse('admin:payments_transaction_changelist')}?unanswered=all",
-    )
-    forgotten = Transaction.objects.beyond_bank_memory(at=now)[:COUNTED].count()
-    yield Figure(
-        "Unanswered payouts for staff to resolve",
-        _many(forgotten),
-        forgotten > 0,
-        f"{reverse('admin:payments_transaction_changelist')}?waits=staff",
-    )
+def _unanswered(now: datetime) -> Iterator[Figure]:
+    transactions = reverse("admin:payments_transaction_changelist")
     operations = reverse("admin:payments_cardoperation_changelist")
-    unknown = CardOperation.objects.filter(
-        status=CardOperation.Status.PENDING, next_query_at__isnull=False, created_at__lte=now - ANSWERED_BY
-    )[:COUNTED].count()
-    yield Figure(
+    unknown = Transaction.objects.unanswered().filter(created_at__lte=now - ANSWERED_BY)
+    yield _to_do("Waiting for their rail for 10 minutes", unknown, f"{transactions}?unanswered=all")
+    yield _to_do(
+        "Unanswered payouts for staff to resolve",
+        Transaction.objects.beyond_bank_memory(at=now),
+        f"{transactions}?waits=staff",
+    )
+    yield _to_do(
         "Captures, voids and refunds without an answer for 10 minutes",
-        _many(unknown),
-        unknown > 0,
+        CardOperation.objects.filter(
+            status=CardOperation.Status.PENDING,
+            next_query_at__isnull=False,
+            created_at__lte=now - ANSWERED_BY,
+        ),
         f"{operations}?status__exact=pending",
     )
-    unreleased = CardOperation.objects.refused_voids().filter(finished_at__gte=now - WEEK)[:COUNTED].count()
-    yield Figure(
+    yield _to_do(
         "Voids refused within 7 days",
-        _many(unreleased),
-        unreleased > 0,
+        CardOperation.objects.refused_voids().filter(finished_at__gte=now - WEEK),
         f"{operations}?kind__exact=void&status__exact=failed",
     )
-    batches = SettlementBatch.objects.filter(state=Transaction.SettleStatus.PENDING)[:COUNTED].count()
-    yield Figure(
+    yield _to_do(
+        "Account provider not notified for 10 minutes",
+        ProviderMessage.objects.filter(answered_at=None, created_at__lte=now - ANSWERED_BY),
+        f"{reverse('admin:virtual_accounts_providermessage_changelist')}?answer=none",
+    )
+
+
+def _decisions(now: datetime) -> Iterator[Figure]:
+    yield _to_do(
         "Batches awaiting approval",
-        _many(batches),
-        batches > 0,
+        SettlementBatch.objects.filter(state=Transaction.SettleStatus.PENDING),
         f"{reverse('admin:payments_settlementbatch_changelist')}?state__exact=pending",
     )
-    proposals = Proposal.objects.open(at=now)[:COUNTED].count()
-    yield Figure(
+    yield _to_do(
         "Proposals awaiting a second person",
-        _many(proposals),
-        proposals > 0,
+        Proposal.objects.open(at=now),
         reverse("admin:payments_proposal_changelist"),
     )
-    unapplied = UnappliedMoney.objects.open()[:COUNTED].count()
-    yield Figure(
+    yield _to_do(
         "Unapplied money to decide about",
-        _many(unapplied),
-        unapplied > 0,
+        UnappliedMoney.objects.open(),
         f"{reverse('admin:virtual_accounts_unappliedmoney_changelist')}?state__exact=open",
     )
-
-
-def _unclaimed() -> Iterator[Figure]:
-    open_transfers = UnclaimedTransfer.objects.filter(resolved_at__isnull=True)[:COUNTED].count()
-    yield Figure(
+    yield _to_do(
         "Unclaimed transfers to clear up with the bank",
-        _many(open_transfers),
-        open_transfers > 0,
+        UnclaimedTransfer.objects.filter(resolved_at__isnull=True),
         f"{reverse('admin:virtual_accounts_unclaimedtransfer_changelist')}?state=open",
     )
 
 
-def _provider_messages(now: datetime) -> Iterator[Figure]:
-    unanswered = ProviderMessage.objects.filter(answered_at=None, created_at__lte=now - ANSWERED_BY)
-    waiting = unanswered[:COUNTED].count()
-    yield Figure(
-        "Account provider not notified for 10 minutes",
-        _many(waiting),
-        waiting > 0,
-        f"{reverse('admin:virtual_accounts_providermessage_changelist')}?answer=none",
-    )
+def _to_do(label: str, rows: QuerySet[Any], address: str) -> Figure:
+    """Return how many rows an operator has to do something about."""
+    count = rows[:COUNTED].count()
+    return Figure(label, _many(count), count > 0, address)
 
 
 def _ourselves(now: datetime) -> Iterator[Figure]:
