@@ -47,7 +47,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Search:
     """The search of a claim: due deliveries, and of each business no more than it has free places for."""
 
     at: datetime
@@ -89,12 +89,12 @@ def claim(
     database's clock. `earlier` are the ends of the leases that former calls with this token may have
     committed although their answer was lost: where one of them did, its deliveries are returned.
     """
-    look = Look(at=at, limit=limit, free=free or {}, usual=usual)
+    search = Search(at=at, limit=limit, free=free or {}, usual=usual)
     take = _take_in_batches if connection.vendor == "postgresql" else _take
     with transaction.atomic():
         rows, ends_at = _leased_before(token, earlier), earlier
         if not rows:
-            rows, ends_at = take(look, token=token, until=until), (until,)
+            rows, ends_at = take(search, token=token, until=until), (until,)
         endpoints = _endpoints_of(rows)
         wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.business_id))]
         if len(wanted) < len(rows):
@@ -120,68 +120,68 @@ def _leased_before(token: UUID, ends_at: Sequence[datetime]) -> list[Row]:
     return [Row(*values) for values in leased.values_list(*COLUMNS)]
 
 
-def _take(look: Look, *, token: UUID, until: datetime) -> list[Row]:
+def _take(search: Search, *, token: UUID, until: datetime) -> list[Row]:
     """Claim where the transaction holds the only write lock of the database."""
-    due = Delivery.objects.due(at=look.at).annotate(tries=TRIES).order_by("next_attempt_at", "id")
-    oldest = list(due.values_list("id", "business_id", "tries")[: look.limit])
-    chosen = _choose(oldest, look)
-    if len(chosen) < len(oldest) == look.limit:
+    due = Delivery.objects.due(at=search.at).annotate(tries=TRIES).order_by("next_attempt_at", "id")
+    oldest = list(due.values_list("id", "business_id", "tries")[: search.limit])
+    chosen = _choose(oldest, search)
+    if len(chosen) < len(oldest) == search.limit:
         place = Window(RowNumber(), partition_by=["business", "tries"], order_by=["next_attempt_at", "id"])
-        of_each = due.annotate(place=place).filter(place__lte=look.usual.total)
-        chosen = _choose(of_each.values_list("id", "business_id", "tries"), look)
+        of_each = due.annotate(place=place).filter(place__lte=search.usual.total)
+        chosen = _choose(of_each.values_list("id", "business_id", "tries"), search)
     taken = Delivery.objects.filter(pk__in=chosen)
     rows = [Row(*values) for values in taken.order_by("next_attempt_at", "id").values_list(*COLUMNS)]
     taken.update(lease_token=token, next_attempt_at=until)
     return rows
 
 
-def _choose(oldest: Iterable[tuple[UUID, UUID, int]], look: Look) -> list[UUID]:
+def _choose(oldest: Iterable[tuple[UUID, UUID, int]], search: Search) -> list[UUID]:
     """Choose of deliveries, each with its business and whether it was tried, those that have a free place."""
     left: dict[UUID, list[int]] = {}
     chosen: list[UUID] = []
     for delivery_id, business_id, tries in oldest:
-        places = left.setdefault(business_id, list(look.free.get(business_id, look.usual)))
+        places = left.setdefault(business_id, list(search.free.get(business_id, search.usual)))
         kind = 1 if tries else 0
-        if places[kind] > 0 and places[2] > 0 and len(chosen) < look.limit:
+        if places[kind] > 0 and places[2] > 0 and len(chosen) < search.limit:
             places[kind] -= 1
             places[2] -= 1
             chosen.append(delivery_id)
     return chosen
 
 
-def _take_in_batches(look: Look, *, token: UUID, until: datetime) -> list[Row]:
-    rows, seen = _execute_take(_OLDEST, look, token=token, until=until)
-    if len(rows) == look.limit or seen < look.limit:
+def _take_in_batches(search: Search, *, token: UUID, until: datetime) -> list[Row]:
+    rows, seen = _execute_take(_OLDEST, search, token=token, until=until)
+    if len(rows) == search.limit or seen < search.limit:
         return rows
-    rest = replace(look, limit=look.limit - len(rows), free=_without(look, rows))
+    rest = replace(search, limit=search.limit - len(rows), free=_without(search, rows))
     return rows + _execute_take(_OLDEST_OF_EACH, rest, token=token, until=until)[0]
 
 
-def _without(look: Look, rows: Sequence[Row]) -> dict[UUID, Places]:
+def _without(search: Search, rows: Sequence[Row]) -> dict[UUID, Places]:
     """Return the places that are left when these deliveries have theirs."""
-    left = dict(look.free)
+    left = dict(search.free)
     for row in rows:
-        first_attempts, retries, total = left.get(row.business_id, look.usual)
+        first_attempts, retries, total = left.get(row.business_id, search.usual)
         was_tried = row.attempts_made + row.manual_attempts > 0
         left[row.business_id] = Places(first_attempts - (not was_tried), retries - was_tried, total - 1)
     return left
 
 
-def _execute_take(statement: str, look: Look, *, token: UUID, until: datetime) -> tuple[list[Row], int]:
-    """Return the rows that were taken, and how many were looked at."""
+def _execute_take(statement: str, search: Search, *, token: UUID, until: datetime) -> tuple[list[Row], int]:
+    """Return the rows that were taken, and how many were read."""
     with connection.cursor() as cursor:
         cursor.execute(
             statement,
             {
-                "at": look.at,
-                "limit": look.limit,
-                "businesses": list(look.free),
-                "first_attempts": [places.first_attempts for places in look.free.values()],
-                "retries": [places.retries for places in look.free.values()],
-                "totals": [places.total for places in look.free.values()],
-                "usual_first_attempts": look.usual.first_attempts,
-                "usual_retries": look.usual.retries,
-                "usual_total": look.usual.total,
+                "at": search.at,
+                "limit": search.limit,
+                "businesses": list(search.free),
+                "first_attempts": [places.first_attempts for places in search.free.values()],
+                "retries": [places.retries for places in search.free.values()],
+                "totals": [places.total for places in search.free.values()],
+                "usual_first_attempts": search.usual.first_attempts,
+                "usual_retries": search.usual.retries,
+                "usual_total": search.usual.total,
                 "token": token,
                 "until": until,
             },
@@ -195,8 +195,8 @@ _WAS_TRIED = "least(attempts_made + manual_attempts, 1)"
 
 # The cheap query: the oldest rows of all businesses. Rows that another dispatcher is claiming are skipped. It takes
 # no more than a claim may have: each row that is read is locked, and a lock is a write.
-_LOOK_AT_OLDEST = f"""
-WITH looked_at AS (
+_FIND_OLDEST = f"""
+WITH candidate AS (
     SELECT id, business_id, next_attempt_at, {_WAS_TRIED} AS was_tried FROM webhooks_delivery
     WHERE state = 'waiting' AND next_attempt_at <= %(at)s
     ORDER BY next_attempt_at LIMIT %(limit)s
@@ -205,7 +205,7 @@ WITH looked_at AS (
 
 # The fair query: the oldest few of each business, first attempts and retries apart. It costs three steps in an index
 # per business that waits for anything, and nothing per row: a backlog of any length hides nothing.
-_LOOK_AT_OLDEST_OF_EACH = f"""
+_FIND_OLDEST_OF_EACH = f"""
 WITH RECURSIVE waiting (business_id) AS (
     (SELECT business_id FROM webhooks_delivery WHERE state = 'waiting' ORDER BY business_id LIMIT 1)
     UNION ALL
@@ -215,7 +215,7 @@ WITH RECURSIVE waiting (business_id) AS (
         ORDER BY later.business_id LIMIT 1
     )
     FROM waiting WHERE waiting.business_id IS NOT NULL
-), looked_at AS (
+), candidate AS (
     SELECT oldest.* FROM waiting CROSS JOIN (VALUES (0), (1)) AS kind (was_tried) CROSS JOIN LATERAL (
         SELECT id, business_id, next_attempt_at, kind.was_tried FROM webhooks_delivery
         WHERE state = 'waiting' AND business_id = waiting.business_id
@@ -233,7 +233,7 @@ _TAKE = f"""
     ) AS free (business_id, first_attempts, retries, total)
 ), placed AS (
     SELECT *, row_number() OVER (PARTITION BY business_id, was_tried ORDER BY next_attempt_at) AS place
-    FROM looked_at
+    FROM candidate
 ), fitting AS (
     SELECT placed.id, placed.next_attempt_at, coalesce(free.total, %(usual_total)s) AS total,
         row_number() OVER (PARTITION BY business_id ORDER BY placed.next_attempt_at) AS place
@@ -255,11 +255,11 @@ _TAKE = f"""
     RETURNING locked.due_at, {", ".join(f"delivery.{column}" for column in COLUMNS)}
 )
 SELECT seen.rows, {", ".join(f"taken.{column}" for column in COLUMNS)}
-FROM (SELECT count(*) AS rows FROM looked_at) AS seen LEFT JOIN taken ON true
+FROM (SELECT count(*) AS rows FROM candidate) AS seen LEFT JOIN taken ON true
 ORDER BY taken.due_at"""  # noqa: S608  (our own column names)
 
-_OLDEST = _LOOK_AT_OLDEST + _TAKE
-_OLDEST_OF_EACH = _LOOK_AT_OLDEST_OF_EACH + _TAKE
+_OLDEST = _FIND_OLDEST + _TAKE
+_OLDEST_OF_EACH = _FIND_OLDEST_OF_EACH + _TAKE
 
 
 class Address(NamedTuple):
