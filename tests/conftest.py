@@ -40,7 +40,7 @@ if settings.REDIS_URL:
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> None:
-    """Neither counted calls, prices nor trace numbers of the test before: its reservation was rolled back."""
+    """Clear the counted calls, cached prices and trace numbers of the test before: its reservation was rolled back."""
     cache.clear()
     price_list.forget()
     trace_numbers.discard()

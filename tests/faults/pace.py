@@ -1,6 +1,6 @@
-"""How fast things were. It is printed, and judged as a ratio to an undisturbed run in the same test.
+"""Print durations, and compare each with an undisturbed run of the same test.
 
-What must hold (nothing lost, nothing done twice) is asserted for itself, however slow the machine is.
+That nothing is lost and nothing is done twice is asserted separately, however slow the machine is.
 """
 
 BOUND = 10.0  # times as slow as undisturbed

@@ -41,7 +41,7 @@ def undisturbed_delay(listener):
 
 
 def judge_delays(listener, *, undisturbed):
-    """An event that no signal announces is found by the next poll."""
+    """An event without a wake-up signal is found by the next poll."""
     delays = first_delays(listener)
     judge("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=sweep.INTERVAL)
     print(f"at most {delays[-1]:.2f} s")

@@ -340,7 +340,7 @@ class TestAccess:
         assert client.get("/api/events").status_code == 401
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's plans have another form")
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's plans have a different form")
 class TestPlans:
     """Each filter reads an index, however many deliveries there are."""
 

@@ -131,7 +131,7 @@ def transfer_payment(api):
 
 @pytest.mark.django_db
 class TestWhileTheRailIsUnavailable:
-    """503 means that nothing was stored: a request that was carried out before is never answered with it."""
+    """503 means that nothing was stored: a request that was already carried out never gets it."""
 
     @pytest.mark.parametrize(
         "order",

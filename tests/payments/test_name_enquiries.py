@@ -1,4 +1,4 @@
-"""POST /api/banks/resolve: in which name is an account held?"""
+"""POST /api/banks/resolve: the name of an account's holder."""
 
 import pytest
 from django.db import connection

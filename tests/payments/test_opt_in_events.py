@@ -115,7 +115,7 @@ class TestReversals:
 
         bring_back(payout, 100_000, "ret-1")
         bring_back(payout, 150_000, "ret-2")
-        bring_back(payout, 150_000, "ret-2")  # the bank repeats itself
+        bring_back(payout, 150_000, "ret-2")  # the bank repeats the notification
 
         first, second = events()
         assert {event["event"] for event in (first, second)} == {"payout.reversed"}
@@ -229,7 +229,7 @@ EVENTS = {
 
 
 class TestStatements:
-    """Who is not subscribed pays nothing for these events."""
+    """A business that isn't subscribed has no further statements for these events."""
 
     def count(self, work):
         work()  # the first run fills caches

@@ -44,7 +44,7 @@ def stopped_payer(acquirer):
 def test_authorisation_is_not_sent_after_its_reversal(acquirer, stopped_payer):
     call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
     assert "0400" in acquirer.simulator.heard
-    acquirer.books.forget_reversals()  # not every acquirer remembers what has not arrived yet
+    acquirer.books.delete_reversals()  # not every acquirer stores reversals of what has not arrived
     created_at = Transaction.objects.get().created_at.timestamp()
     time.sleep(max(0, created_at + 6 - time.time()))
 

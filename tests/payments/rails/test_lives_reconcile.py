@@ -1,4 +1,4 @@
-"""A card's, a transfer's and a payout's life, each compared with the simulators' own statements: zero differences.
+"""Whole lives of a card payment, a transfer and a payout match the simulators' own statements.
 
 The acquirer and the bank are processes with books of their own.
 """
