@@ -527,7 +527,7 @@ SCHEMAS: Schema = {
         optional=("test",),
     ),
     "Beneficiary": _object(
-        "An account and the name that it is held in.",
+        "An account and the name of its holder.",
         {
             "account_name": _text("The holder's name, as the bank has it.", "Bisi Ade"),
             "account_number": _text("Its number.", "0123456789", pattern="^[0-9]{10}$"),

@@ -398,7 +398,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="resolveBeneficiary",
         tag="Banks",
         summary="Look up the name of an account",
-        description="Asks the bank in which name the account is held. Nothing is stored. In the sandbox account "
+        description="Asks the bank for the name of the account's holder. Nothing is stored. In the sandbox account "
         "`0000000000` is unknown.",
         body=Body(serializer=ResolveBeneficiarySerializer, examples=examples.RESOLVE_REQUESTS),
         answers={200: Answer("The account.", "Beneficiary", examples.BENEFICIARY)},

@@ -117,7 +117,7 @@ event to see its exact body and its attempts.
 """
 
 ADVANCE = """\
-What the payment waits for happens now, with everything that always follows. `advanced` says what it was:
+What the payment waits for happens now, with all its usual effects. `advanced` says what happened:
 
 - `challenge`: the 3-D Secure page expired (20151)
 - `authorisation`: the authorisation expired (20068)
@@ -168,8 +168,8 @@ ABOUT_REQUESTS = {
     "Capture": ("Capture", "Take an authorised amount, or part of it; the rest is released."),
     "Cancel": ("Cancellation", "Has no fields."),
     "Void": ("Void", "A void says nothing: an empty object, or no body at all."),
-    "ResolveBeneficiary": ("Name enquiry", "In which name is this account held?"),
-    "Advance": ("Advance", "What the sandbox is to let happen now."),
+    "ResolveBeneficiary": ("Name enquiry", "The account to look up."),
+    "Advance": ("Advance", "The payment to advance."),
     "CreditUnapplied": ("Credit", "Credit an unapplied transfer to your wallet."),
     "ReturnUnapplied": ("Return", "Return an unapplied transfer to its sender."),
     "Destination": ("Destination", "The bank account that money is returned to."),

@@ -87,7 +87,7 @@ class MergedPostings:
     def filter(self, *, id__gt: str = "0", id__lt: str = str(LARGEST)) -> MergedPostings:
         """Return the postings between two ids.
 
-        :raises ValueError: a position is no number
+        :raises ValueError: a position isn't a number
         """
         above, below = int(id__gt), int(id__lt)
         if not 0 <= above <= LARGEST or not 0 <= below <= LARGEST:

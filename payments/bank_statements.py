@@ -66,11 +66,11 @@ def read(content: bytes) -> StatementFile:
     _check_heading(heading)
     rows: list[Row] = []
     wrong: list[list[str]] = []
-    for told in _lines(reader, heading):
-        if isinstance(told, Row):
-            rows.append(told)
+    for line in _lines(reader, heading):
+        if isinstance(line, Row):
+            rows.append(line)
         else:
-            wrong.append(told)
+            wrong.append(line)
     errors = [error for of_line in wrong for error in of_line]
     shown = (
         *errors[:MOST_ERRORS],
@@ -112,8 +112,8 @@ def _row(line: int, cells: list[str], heading: list[str]) -> Row | list[str]:
         return [f"line {line}: this is not UTF-8."]
     if len(cells) != len(heading):
         return [f"line {line}: {len(cells)} cells instead of {len(heading)}."]
-    told = {name: cell.strip() for name, cell in zip(heading, cells, strict=True)}
-    values: dict[str, Any] = {name: CELLS[name].read(told[name]) for name in COLUMNS}
+    texts = {name: cell.strip() for name, cell in zip(heading, cells, strict=True)}
+    values: dict[str, Any] = {name: CELLS[name].read(texts[name]) for name in COLUMNS}
     wrong = [name for name, value in values.items() if value is None]
     if wrong:
         return [f"line {line}: {name} must be {CELLS[name].says}." for name in wrong]

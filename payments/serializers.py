@@ -335,14 +335,14 @@ class ReturnUnappliedSerializer(RequestSerializer):
 
 
 class ResolveBeneficiarySerializer(RequestSerializer):
-    """An account whose holder's name is asked for."""
+    """The account of a name enquiry."""
 
     account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
     bank_code = BankCode()
 
 
 class AdvanceSerializer(RequestSerializer):
-    """What the sandbox is to let happen now."""
+    """The transaction to advance in the sandbox."""
 
     payment = Reference()
 

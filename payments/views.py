@@ -161,7 +161,7 @@ class BanksView(APIView):
 
 
 class ResolveBeneficiaryView(APIView):
-    """Ask a bank in which name an account is held."""
+    """Ask a bank for the name of an account's holder."""
 
     def post(self, request: Request) -> Response:
         wanted = read_request(RESOLVE, _body(request), business=_business(request))

@@ -60,17 +60,17 @@ class HttpBank:
         if order.send_by is not None and clock.now() >= order.send_by:
             log.warning("an order was not sent after its lease", id=str(order.id))
             raise AnswerLost
-        told = self._transfer("POST", "/transfers", order, _transfer(order))
-        if told["response_code"] in SENT_BEFORE:
-            told = self._find(order)
-        if told["response_code"] == NO_SUCH_TRANSFER:
-            raise AnswerLost  # sent before, and not to be found: somebody will know later
-        return _answer(told)
+        answer = self._transfer("POST", "/transfers", order, _transfer(order))
+        if answer["response_code"] in SENT_BEFORE:
+            answer = self._find(order)
+        if answer["response_code"] == NO_SUCH_TRANSFER:
+            raise AnswerLost  # sent before, and not found: the outcome is asked for again later
+        return _answer(answer)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        told = self._find(order)
-        if told["response_code"] != NO_SUCH_TRANSFER:
-            return _answer(told)
+        answer = self._find(order)
+        if answer["response_code"] != NO_SUCH_TRANSFER:
+            return _answer(answer)
         if order.may_be_repeated:
             return self.send(order)
         # Either the bank carried it out and has deleted it, or never received it. Staff find out which.
@@ -81,15 +81,15 @@ class HttpBank:
         if not self._enquiries.acquire(blocking=False):
             raise AnswerLost
         try:
-            told = self._call(
+            answer = self._call(
                 "POST", "/name-enquiries", {"account_number": account_number, "nip_code": nip_code}
             )
         finally:
             self._enquiries.release()
-        if told["response_code"] in NO_SUCH_ACCOUNT:
+        if answer["response_code"] in NO_SUCH_ACCOUNT:
             return None
-        name = _one_line(told.get("account_name"))
-        if told["response_code"] != DONE or not name:
+        name = _one_line(answer.get("account_name"))
+        if answer["response_code"] != DONE or not name:
             raise AnswerLost
         return name
 
@@ -99,38 +99,38 @@ class HttpBank:
     def _transfer(
         self, method: str, path: str, order: PayoutOrder, document: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        told = self._call(method, path, document)
-        if told.get("reference") != order.id.hex or told.get("amount", order.amount) != order.amount:
+        answer = self._call(method, path, document)
+        if answer.get("reference") != order.id.hex or answer.get("amount", order.amount) != order.amount:
             log.error("the bank speaks of another transfer", id=str(order.id))
             raise AnswerLost
-        return told
+        return answer
 
     def _call(self, method: str, path: str, document: dict[str, Any] | None) -> dict[str, Any]:
         try:
-            told = self._caller.call(method, path, document)
+            answer = self._caller.call(method, path, document)
         except NoAnswer as reason:
             log.warning("no answer from the bank", reason=str(reason), path=path)
             raise AnswerLost from None
-        code = told.get("response_code")
+        code = answer.get("response_code")
         if not (isinstance(code, str) and len(code) == 2 and code.isascii() and code.isalnum()):  # noqa: PLR2004
             raise AnswerLost
-        return told
+        return answer
 
 
 def _one_line(name: Any) -> str:
-    """Return a name from the bank as one line of printable text; an empty one if it is no text."""
+    """Return a name from the bank as one line of printable text; an empty one if it isn't text."""
     text = name if isinstance(name, str) else ""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LONGEST_NAME]
 
 
-def _answer(told: dict[str, Any]) -> RailAnswer:
-    code = told["response_code"]
+def _answer(answer: dict[str, Any]) -> RailAnswer:
+    code = answer["response_code"]
     if code in UNKNOWN | SENT_BEFORE:
         return RailAnswer(outcome=outcomes.PROCESSING)
     if code != DONE:
         return RailAnswer(outcome=outcomes.payout_failure(code))
     return RailAnswer(
-        outcome=outcomes.COMPLETED, acquirer_transaction_id=str(told.get("session_id", ""))[:64]
+        outcome=outcomes.COMPLETED, acquirer_transaction_id=str(answer.get("session_id", ""))[:64]
     )
 
 

@@ -1,6 +1,6 @@
-"""Messages to the account provider, sent: in threads of their own, each until it is answered. Decision 0051.
+"""Send messages to the account provider in threads of their own, each until it is answered. Decision 0051.
 
-A provider that hangs keeps its places here, and delays neither other tasks nor questions to other rails.
+A provider that hangs occupies its places here, and delays neither other tasks nor questions to other rails.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The sandbox's time: what a payment waits for happens now. Deadlines move, time does not (decision 0065)."""
+"""The sandbox's time: what a payment waits for happens now. Deadlines are moved, clocks aren't (decision 0065)."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -41,7 +41,7 @@ _OF_DEADLINES = {
 def advance(
     transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime] = database_now
 ) -> Advanced:
-    """Let what a transaction waits for happen now. Of calls at the same time, one does.
+    """Let what a transaction waits for happen now. Of concurrent calls, one does it.
 
     Makes calls to rails: never inside a database transaction.
 
@@ -91,7 +91,7 @@ def _expire(transaction: Transaction, *, actor: Actor, now: datetime) -> Advance
 
 @database.atomic
 def _give_back(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
-    """Return what is left of a successful payout to the account that the sandbox's bank returns payouts of."""
+    """Return the rest of a successful payout to the account whose payouts the sandbox's bank returns."""
     if transaction.account_number != sandbox_outcomes.RETURNED_ACCOUNT:
         return None
     payout = lock(transaction.pk)

@@ -85,7 +85,7 @@ def _rolled_up_to(first: date) -> date:
 def _roll_up(day: date) -> bool:
     """Write every business's totals of a day; return False where another process has done so.
 
-    Counted in chunks, before the transaction that writes: no statement takes longer the larger the day is, and no
+    Chunks are counted before the transaction that writes: the duration of a statement doesn't grow with the day, and no
     lock is held meanwhile. Each transaction is in one chunk. What finishes after its chunk was counted is named there
     as unfinished, and looked up. Of two processes that count a day, the first to write wins.
     """
@@ -103,7 +103,7 @@ def _roll_up(day: date) -> bool:
 
 
 def _chunks(day: date) -> Iterator[QuerySet[Transaction]]:
-    """Yield the transactions of a day in parts of at most so many, by their ids."""
+    """Yield the transactions of a day in chunks of at most `CHUNK`, by their ids."""
     of_day = Transaction.objects.filter(_between(day, day)).order_by("pk")
     begin, end = earliest_id(_begin(day)), earliest_id(_begin(day + DAY))
     while True:

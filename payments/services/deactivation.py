@@ -1,4 +1,4 @@
-"""Virtual accounts switched off and on again. The account provider is notified by the outbox, afterwards."""
+"""Deactivate and reactivate virtual accounts. The account provider is notified afterwards, from the outbox."""
 
 from datetime import datetime
 from uuid import UUID

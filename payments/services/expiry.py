@@ -191,7 +191,7 @@ class Deadline(Enum):
 def move_deadline(transaction_id: UUID, *, now: datetime) -> Deadline | None:
     """Move the deadline that a transaction waits for to this moment, as a sandbox may.
 
-    Of callers at the same time, one gets the deadline, and the others get None. The row stays locked until the
+    Of concurrent callers, one gets the deadline, and the others get None. The row stays locked until the
     caller's transaction ends; then call `end_overdue`.
     """
     own = Transaction.objects.select_for_update(of=("self",)).filter(
@@ -208,7 +208,7 @@ def move_deadline(transaction_id: UUID, *, now: datetime) -> Deadline | None:
 
 
 def end_overdue(transaction_id: UUID, deadline: Deadline, *, now: datetime) -> None:
-    """End a transaction whose deadline was moved. What follows is what always follows when time is over."""
+    """End a transaction whose deadline was moved, with all effects of an expiry."""
     if deadline is not Deadline.SESSION:
         expire_one(transaction_id, now=now)
         return

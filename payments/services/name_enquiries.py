@@ -1,4 +1,4 @@
-"""Name enquiries: ask a bank in which name an account is held, before money is sent there."""
+"""Name enquiries: ask a bank for the name of an account's holder, before money is sent there."""
 
 from rest_framework import status
 
@@ -25,7 +25,7 @@ class Unanswered(OutOfReach):
 
 
 def account_name(*, business: Business, bank_code: str, account_number: str) -> str:
-    """Return the name that an account is held in. It calls the bank: never inside a database transaction.
+    """Return the name of an account's holder. This calls the bank: never inside a database transaction.
 
     :raises UnknownBeneficiary: there is no such account, or no bank with that code
     :raises RailUnavailable: no bank is available, or it did not answer

@@ -120,7 +120,7 @@ class StatementLines:
     def filter(self, *, id__gt: str = "0", id__lt: str = str(2**63 - 1)) -> StatementLines:
         """Return the lines between two positions.
 
-        :raises ValueError: a position is no number
+        :raises ValueError: a position isn't a number
         """
         return replace(self, above=max(self.above, int(id__gt)), below=min(self.below, int(id__lt)))
 

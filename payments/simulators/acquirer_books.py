@@ -90,8 +90,8 @@ class AcquirerBooks:
                 return {"charged": 0, "reserved": 0, "refunded": 0}
             return {"charged": entry.charged, "reserved": entry.reserved, "refunded": entry.refunded}
 
-    def forget_reversals(self) -> None:
-        """Forget reversals of authorisations that have not arrived: they would be accepted if they did."""
+    def delete_reversals(self) -> None:
+        """Delete reversals of authorisations that have not arrived: they would be accepted if they did."""
         with self._lock:
             self._reversed_ahead.clear()
 

@@ -128,7 +128,7 @@ class BankBooks:
             }
 
     def receive(
-        self, *, account_number: str, amount: int, currency: str = "NGN", **told: str
+        self, *, account_number: str, amount: int, currency: str = "NGN", **sender: str
     ) -> dict[str, Any]:
         """Credit a virtual account with a transfer from elsewhere, and return the notification about it."""
         with self._lock:
@@ -139,7 +139,7 @@ class BankBooks:
             "account_number": account_number,
             "amount": amount,
             "currency": currency,
-            **told,
+            **sender,
         }
 
     def statement(self) -> str:
@@ -262,15 +262,15 @@ class _Exchange(BaseHTTPRequestHandler):
         try:
             order = json.loads(body or b"{}")
             self.server.plan.extend(Mischief.read(word) for word in order.get("plan", []))
-            told = self.server.give_back(**order["return"]) if "return" in order else {}
+            notification = self.server.give_back(**order["return"]) if "return" in order else {}
             if "receive" in order:
-                told = self.server.receive(**order["receive"])
+                notification = self.server.receive(**order["receive"])
             if order.get("statement"):
-                told["statement"] = self.server.books.statement()
+                notification["statement"] = self.server.books.statement()
         except (ValueError, TypeError, OSError, NoSuchAct) as problem:
             return self._send(HTTPStatus.BAD_REQUEST, {"error": str(problem)})
         state = {"paid": self.server.books.all_paid(), "plan": len(self.server.plan)}
-        return self._send(HTTPStatus.OK, state | told)
+        return self._send(HTTPStatus.OK, state | notification)
 
     def _is_ours(self, body: bytes) -> bool:
         timestamp = self.headers.get(TIMESTAMP_HEADER, "0")

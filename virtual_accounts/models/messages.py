@@ -9,7 +9,7 @@ from virtual_accounts.models.accounts import VirtualAccount
 
 
 class ProviderMessage(models.Model):
-    """A message to the account provider: written with the change that it is about, sent until it is answered.
+    """A message to the account provider: written with the change of the account, sent until it is answered.
 
     The messages of an account are sent in the order of their ids, one at a time. Decision 0051.
     """

@@ -33,7 +33,7 @@ def write(account: VirtualAccount, kind: ProviderMessage.Kind, *, now: datetime)
 
 @database.atomic
 def lease(*, limit: int, at: datetime, length: timedelta) -> list[ProviderMessage]:
-    """Lease up to so many due messages, each the oldest unanswered one of its account; skip what others work on."""
+    """Lease up to `limit` due messages, each the oldest unanswered one of its account; skip locked ones."""
     earlier = ProviderMessage.objects.filter(
         account=OuterRef("account"), pk__lt=OuterRef("pk"), answered_at=None
     )
