@@ -1,9 +1,6 @@
 """A bank returns a payout: it notifies us, or our staff enter it."""
 
-import hashlib
-import hmac
 import json
-import time
 import uuid
 
 import pytest
@@ -16,6 +13,7 @@ from merchants.models import AuditEntry, User
 from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
 from payments.services import payout_returns, requery
 from tests import orders
+from tests.bank_signing import KEY, signed_headers
 from tests.dashboard.people import signed_in
 from tests.racing import racers
 from tests.settling import STAFF
@@ -25,7 +23,6 @@ from webhooks.models import Delivery
 pytestmark = pytest.mark.django_db
 
 ADD = "/admin/payments/payoutreturn/add/"
-KEY = "bank-key-of-today-0123456789-0123456789"
 
 
 @pytest.fixture(autouse=True)
@@ -55,17 +52,15 @@ def notify(client):
     """Return a function that sends the bank's signed notification of a returned payout."""
 
     def send(payout, *, path="/bank/payout-returns", key=KEY, **changes):
-        told = {
+        members = {
             "bank_reference": "ret-1",
             "payout_reference": payout.pk.hex,
             "amount": payout.amount,
             "currency": "NGN",
             "reason": "Account closed",
         } | changes
-        raw = json.dumps({name: value for name, value in told.items() if value is not ...}).encode()
-        timestamp = str(int(time.time()))
-        signature = hmac.new(key.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
-        headers = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature}
+        raw = json.dumps({name: value for name, value in members.items() if value is not ...}).encode()
+        headers = signed_headers(raw, key=key)
         return client.generic("POST", path, raw, content_type="application/json", headers=headers)
 
     return send

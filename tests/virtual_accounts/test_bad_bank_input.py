@@ -1,7 +1,5 @@
 """Bad notifications of the hosting bank: the right status and code, nothing stored, never an error of ours."""
 
-import hashlib
-import hmac
 import json
 import re
 import time
@@ -11,6 +9,7 @@ import pytest
 
 from merchants.models import Nonce
 from payments.models import Transaction
+from tests.bank_signing import KEY, signed_headers
 from tests.payments.test_bad_input import (
     MALFORMED,
     NOT_AMOUNTS,
@@ -24,7 +23,6 @@ from virtual_accounts.models import Transfer
 
 pytestmark = pytest.mark.django_db
 
-KEY = "bank-key-of-today-0123456789-0123456789"
 PATH = "/bank/transfers"
 
 
@@ -43,9 +41,7 @@ def send(client):
     """Return a function that sends bytes under a right signature, unless headers say otherwise."""
 
     def post(raw, *, content_type="application/json", method="POST", headers=None, path=PATH):
-        timestamp = str(int(time.time()))
-        signature = hmac.new(KEY.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
-        signed = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature} | (headers or {})
+        signed = signed_headers(raw) | (headers or {})
         return client.generic(method, path, raw, content_type=content_type, headers=signed)
 
     return post

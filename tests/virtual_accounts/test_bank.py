@@ -1,18 +1,17 @@
 """The hosting bank's notifications, signed as its own documentation says and not with the service's code."""
 
-import hashlib
-import hmac
 import json
 import time
 
 import pytest
 
 from payments.models import Transaction
+from tests.bank_signing import KEY, signed_headers
 from virtual_accounts.models import Transfer, UnappliedMoney, UnclaimedTransfer
 
 pytestmark = pytest.mark.django_db
 
-KEYS = ["bank-key-of-today-0123456789-0123456789", "bank-key-of-yesterday-0123456789-01234567"]
+KEYS = [KEY, "bank-key-of-yesterday-0123456789-01234567"]
 PATH = "/bank/transfers"
 
 
@@ -27,9 +26,7 @@ def tell(client):
 
     def send(body, *, key=KEYS[0], timestamp=None, **headers):
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        timestamp = timestamp or str(int(time.time()))
-        signature = hmac.new(key.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
-        signed = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature} | headers
+        signed = signed_headers(raw, key=key, timestamp=timestamp) | headers
         return client.generic("POST", PATH, raw, content_type="application/json", headers=signed)
 
     return send

@@ -1,19 +1,16 @@
 """Money that has arrived is recorded whatever the bank says about its sender, or about anything else."""
 
-import hashlib
-import hmac
 import json
-import time
 
 import pytest
 
 from payments.services.transfers import LARGEST_ENTRY
 from tests import orders
+from tests.bank_signing import KEY, signed_headers
 from virtual_accounts.models import AccountNumber, Transfer, UnappliedMoney, UnclaimedTransfer
 
 pytestmark = pytest.mark.django_db
 
-KEY = "bank-key-of-today-0123456789-0123456789"
 NOT_TEXT = [None, True, 0, 17, 10.5, [], ["a"], {}, {"a": {"b": [1, None]}}]
 ODD_TEXT = ["", " ", "x" * 5_000, "a\x00b", "a\nb", "\u202ea", "\ud83d", "\U0001f600" * 300]
 
@@ -34,9 +31,7 @@ def notify(client):
 
     def send(body, *, content_type="application/json", **headers):
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        timestamp = str(int(time.time()))
-        signature = hmac.new(KEY.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
-        signed = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature} | headers
+        signed = signed_headers(raw) | headers
         return client.generic("POST", "/bank/transfers", raw, content_type=content_type, headers=signed)
 
     return send

@@ -1,9 +1,6 @@
 """A bank that sends anything: every authentic notification with valid strict fields is a row, and nothing is a 500."""
 
-import hashlib
-import hmac
 import json
-import time
 import uuid
 
 import pytest
@@ -15,11 +12,10 @@ from ledger.invariants import check
 from payments.invariants import INVARIANTS
 from payments.models import PayoutReturn, Transaction
 from tests import orders
+from tests.bank_signing import KEY, signed_headers
 from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 pytestmark = pytest.mark.django_db
-
-KEY = "bank-key-of-today-0123456789-0123456789"
 
 # Half surrogates and U+0000 are sent as JSON escapes: `json.dumps` writes them so.
 TEXT = st.text(st.characters(codec=None), max_size=60)
@@ -57,9 +53,7 @@ def _key(settings):
 def notify(client):
     def send(path, members):
         raw = json.dumps(members).encode()
-        timestamp = str(int(time.time()))
-        signature = hmac.new(KEY.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
-        headers = {"X-Bank-Timestamp": timestamp, "X-Bank-Signature": signature}
+        headers = signed_headers(raw)
         with transaction.atomic():
             return client.generic("POST", path, raw, content_type="application/json", headers=headers)
 
