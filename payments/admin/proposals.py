@@ -1,5 +1,7 @@
 """Proposals of staff: listed, and confirmed or declined by a second person."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -124,18 +126,9 @@ class ProposalAdmin(ReadOnlyAdmin):
     @moves_money
     def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)
-        try:
-            proposals.confirm(
-                proposal_id,
-                user=cast("User", request.user),
-                actor=person_acting(request),
-                now=clock.now(),
-            )
-        except Problem as refused:
-            messages.error(request, str(refused.detail))
-        else:
-            messages.success(request, "The proposal was confirmed and performed.")
-        return redirect("admin:payments_proposal_change", proposal_id)
+        return _decide(
+            request, proposal_id, proposals.confirm, done="The proposal was confirmed and performed."
+        )
 
     @moves_money
     def decline(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
@@ -144,19 +137,21 @@ class ProposalAdmin(ReadOnlyAdmin):
         if not form.is_valid():
             messages.error(request, "Enter a reason of at most 255 characters.")
             return redirect("admin:payments_proposal_change", proposal_id)
-        try:
-            proposals.decline(
-                proposal_id,
-                user=cast("User", request.user),
-                reason=form.cleaned_data["reason"],
-                actor=person_acting(request),
-                now=clock.now(),
-            )
-        except Problem as refused:
-            messages.error(request, str(refused.detail))
-        else:
-            messages.success(request, "The proposal was closed without being performed.")
-        return redirect("admin:payments_proposal_change", proposal_id)
+        decline = partial(proposals.decline, reason=form.cleaned_data["reason"])
+        return _decide(request, proposal_id, decline, done="The proposal was closed without being performed.")
+
+
+def _decide(
+    request: HttpRequest, proposal_id: UUID, decide: Callable[..., object], *, done: str
+) -> HttpResponse:
+    """Confirm or decline a proposal, and show the result as a message on its page."""
+    try:
+        decide(proposal_id, user=cast("User", request.user), actor=person_acting(request), now=clock.now())
+    except Problem as refused:
+        messages.error(request, str(refused.detail))
+    else:
+        messages.success(request, done)
+    return redirect("admin:payments_proposal_change", proposal_id)
 
 
 def _is_open(proposal: Proposal) -> bool:

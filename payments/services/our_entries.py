@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Prefetch, Q
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from payments.bank_statements import IN, OUT
 from payments.business_days import business_day
@@ -132,25 +133,19 @@ def _transfer_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
 
 def _transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
     """Every transfer that the hosting bank told us of, applied to a payment or not."""
-    for transfer in Transfer.objects.filter(received_at__gte=first, received_at__lt=last).iterator():
-        yield OurEntry(
-            kind="transfer",
-            id=transfer.pk,
-            references=(transfer.bank_reference,),
-            amount=transfer.amount,
-            currency=transfer.currency,
-            day=business_day(transfer.received_at),
-            direction=IN,
-            status=Transaction.Status.SUCCESS,
-        )
+    yield from _received("transfer", Transfer.objects.filter(received_at__gte=first, received_at__lt=last))
 
 
 def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
     """Money that no account could take. A notification that contradicts an earlier one is no further money."""
     unclaimed = UnclaimedTransfer.objects.filter(received_at__gte=first, received_at__lt=last)
-    for transfer in unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT).iterator():
+    yield from _received("unclaimed", unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT))
+
+
+def _received(kind: str, transfers: QuerySet[Any]) -> Iterator[OurEntry]:
+    for transfer in transfers.iterator():
         yield OurEntry(
-            kind="unclaimed",
+            kind=kind,
             id=transfer.pk,
             references=(transfer.bank_reference,),
             amount=transfer.amount,
