@@ -168,7 +168,7 @@ class TestLease:
         assert (before, status_of(payout)) == ("pending", "success")
 
     def test_that_was_lost_to_another_process_postpones_nothing(self, business, clock, settings):
-        """A process was stopped in the midst of its question; when it goes on, another holds the lease."""
+        """A process is stopped during its question. When it resumes, another holds the lease."""
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         start(orders.payout(), business=business, now=clock.now)
         clock.advance(seconds=10)
@@ -237,7 +237,7 @@ class TestLease:
 
 class TestMoments:
     def test_of_each_answer_is_its_own(self, business, settings):
-        """A run's first moment would date the last answers before the moment at which they came."""
+        """If the run's first moment dated its answers, the last ones would be dated too early."""
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
         for _ in range(3):
             start(orders.payout(), business=business, now=timezone.now())

@@ -184,7 +184,7 @@ class TestTheEndOfAnAuthorisation:
 class TestEqualActs:
     @pytest.mark.parametrize("act", [partial(captures.capture, amount=None), captures.void])
     def test_ask_the_acquirer_once(self, business, act):
-        """Guards the second look at the operation under the lock in `captures._open`."""
+        """Guards the second read of the operation, under the lock, in `captures._open`."""
         with racers(3) as threads:
             for _ in range(30):
                 payment = authorised_payment(business=business, now=NOON)

@@ -508,7 +508,7 @@ class TestRaces:
         assert broken_invariants() == {}
 
     def test_of_equal_refunds_make_one(self, api, paid):
-        """Guards the second look at the reference in `refunds._open`."""
+        """Guards the second read of the reference in `refunds._open`."""
         with racers(20) as threads:
             answers = threads.race(*[partial(refund, api, paid, reference="rf-1", amount=3_000)] * 20)
 

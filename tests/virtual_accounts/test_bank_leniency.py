@@ -1,4 +1,4 @@
-"""Money that has arrived is recorded whatever the bank says about its sender, or about anything else."""
+"""Money that has arrived is recorded, whatever the notification says about its sender or anything else."""
 
 import json
 

@@ -104,7 +104,7 @@ class TestTheEndOfASession:
                 assert UnappliedMoney.objects.filter(transfer=receipt.transfer).exists() != is_paid
 
     def test_is_one_of_transfer_cancellation_expiry_and_deactivation(self, business):
-        """Guards the order of locks in `cancellations.cancel`, and its look at the payment under them."""
+        """Guards the order of locks in `cancellations.cancel`, and its read of the payment under them."""
         with racers(4) as threads:
             for turn in range(40):
                 make = orders.static_account if turn % 2 else orders.dynamic_account

@@ -131,7 +131,7 @@ class TestPermission:
         assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_decide")
 
     def test_is_read_anew_for_each_decision(self, api, ada, arrive):
-        """The business of an authenticated key is remembered for some seconds: the setting is not."""
+        """Authentication caches the business of a key for some seconds, but not the setting."""
         money = arrive()
         Business.objects.filter(pk=ada.business_id).update(keys_decide_unapplied=True)
         assert decide(api, money, "credit").status_code == 200
