@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from config.problems import problem_response
 from merchants.errors import Problem
-from merchants.strict_fields import closest
+from merchants.field_errors import closest
 
 
 class OpenView(APIView):

@@ -13,8 +13,8 @@ from django.utils.module_loading import import_string
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from merchants.field_errors import InvalidFields, unknown_fields
 from merchants.list_filters import PAGING
-from merchants.strict_fields import InvalidFields, unknown_fields
 
 
 class OnlyKnownParameters(BasePermission):

@@ -9,9 +9,8 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self, TypeAlias
+from typing import Any, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError as InvalidValue
@@ -20,64 +19,20 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from iso4217 import Currency as ISO4217Currency
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.fields import empty
 
 from merchants.countries import ALPHA3
+from merchants.field_errors import Errors, InvalidFields, error, unknown_fields
 from merchants.masking import mask_card_numbers
 from merchants.models import Business
 from merchants.names import REFUSAL, has_control_character
-
-Errors: TypeAlias = dict[str, Any]
 
 MAX_AMOUNT = 10**12  # minor units
 HOST = re.compile(r"([a-z0-9_][a-z0-9._-]*|[0-9a-f:.]+)\Z")  # a name, or an address as `urlsplit` gives it
 CURRENCIES = frozenset(currency.code for currency in ISO4217Currency)
 
-NOT_ALLOWED_HERE = "This field does not belong to this kind of request."
-UNKNOWN_FIELD = "There is no such field."
 REQUIRED = "This field is required."
-
-
-# Suggestions for unknown fields: how alike two names must be, and how many names of a request are compared.
-SUGGESTION_CUTOFF = 0.75
-MOST_SUGGESTIONS = 20
-LONGEST_NAME = 100
-
-
-def error(message: str, code: str) -> list[ErrorDetail]:
-    return [ErrorDetail(message, code=code)]
-
-
-class UnknownField(ErrorDetail):
-    """An unknown field, and the known name that is close to it, if there is one."""
-
-    suggestion: str
-
-    def __new__(cls, *, suggestion: str = "") -> Self:
-        question = f"; did you mean {suggestion}?" if suggestion else "."
-        made = super().__new__(cls, UNKNOWN_FIELD.rstrip(".") + question, code="unknown_field")
-        made.suggestion = suggestion
-        return made
-
-
-class InvalidFields(ValidationError):
-    """Every error of a request, by field. Unlike its base class it keeps each error object as it is."""
-
-    def __init__(self, errors: Errors) -> None:
-        super().__init__()
-        self.detail = errors
-
-
-def closest(name: str, known: Collection[str]) -> str:
-    """Return the known name that is most like this one, or an empty string where none is close.
-
-    >>> closest("amuont", ["amount", "currency"]), closest("colour", ["amount", "currency"])
-    ('amount', '')
-    """
-    if len(name) > LONGEST_NAME:  # the comparison takes quadratic time
-        return ""
-    return next(iter(get_close_matches(name, known, n=1, cutoff=SUGGESTION_CUTOFF)), "")
 
 
 class Strict:
@@ -457,26 +412,6 @@ class RequestSerializer(Strict, serializers.Serializer):
     def _unexpected(self, data: Mapping[str, Any]) -> Errors:
         """Return the errors of fields that this kind of request does not have."""
         return unknown_fields(data, known=self._known, elsewhere=self.elsewhere)
-
-
-def unknown_fields(
-    data: Mapping[str, Any], *, known: frozenset[str], elsewhere: frozenset[str] = frozenset()
-) -> Errors:
-    """Return an error for each name that is not known; those of `elsewhere` belong to other kinds of request."""
-    if known.issuperset(data):
-        return {}
-    errors: Errors = {}
-    candidates = sorted(known.difference(data))
-    for name in data:
-        if name in known:
-            continue
-        if name in elsewhere:
-            found = error(NOT_ALLOWED_HERE, "not_allowed_here")
-        else:
-            is_compared = len(errors) < MOST_SUGGESTIONS
-            found = [UnknownField(suggestion=closest(name, candidates) if is_compared else "")]
-        errors[mask_card_numbers(name)[:LONGEST_NAME]] = found
-    return errors
 
 
 def required_together(data: Mapping[str, Any], *names: str, when: Collection[str]) -> Errors:

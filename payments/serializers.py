@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from merchants.field_errors import Errors, error
 from merchants.masking import passes_luhn
 from merchants.strict_fields import (
     Amount,
@@ -12,7 +13,6 @@ from merchants.strict_fields import (
     Country,
     Currency,
     Email,
-    Errors,
     Flag,
     FreeText,
     Ignored,
@@ -26,7 +26,6 @@ from merchants.strict_fields import (
     Text,
     WebAddress,
     WholeNumber,
-    error,
     required_together,
 )
 from payments import banks

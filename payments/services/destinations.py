@@ -8,7 +8,7 @@ from rest_framework import status
 from rest_framework.exceptions import ValidationError
 
 from merchants.errors import Problem
-from merchants.strict_fields import NOT_ALLOWED_HERE, error
+from merchants.field_errors import NOT_ALLOWED_HERE, error
 from payments import banks
 from virtual_accounts.models import Transfer
 

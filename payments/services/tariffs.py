@@ -14,8 +14,8 @@ from rest_framework.exceptions import ValidationError
 
 from merchants import audit
 from merchants.audit import Actor
+from merchants.field_errors import error
 from merchants.models import Business
-from merchants.strict_fields import error
 from payments.fees import FREE, FeeRule, Flow, Snapshot, default_rule
 from payments.models import Tariff
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
+from merchants.field_errors import error
 from merchants.identifiers import new_id
 from merchants.models import Business
-from merchants.strict_fields import error
 from payments.idempotency import IdempotentResult, replay_of
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
