@@ -50,7 +50,7 @@ def advance(
     subjects = _unanswered(transaction)
     if subjects:
         return _ask(transaction, subjects, actor=actor, clock=clock)
-    done = _expire(transaction, actor=actor, now=clock()) or _give_back(transaction, actor=actor, now=clock())
+    done = _expire(transaction, actor=actor, clock=clock) or _give_back(transaction, actor=actor, now=clock())
     if done is None:
         raise InvalidState("This payment waits for nothing that can be advanced.")
     return done
@@ -79,13 +79,17 @@ def _ask(
     return Advanced.QUESTION
 
 
-def _expire(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
+def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime]) -> Advanced | None:
     with database.atomic():
-        deadline = expiry.move_deadline(transaction.pk, now=now)
-        if deadline is None:
+        moved = expiry.move_deadline(transaction.pk, clock=clock)
+        if moved is None:
             return None
+        deadline, now = moved
         _record(transaction, _OF_DEADLINES[deadline], actor=actor, now=now)
-    expiry.end_overdue(transaction.pk, deadline, now=now)
+        if deadline is Deadline.SESSION:
+            expiry.end_session_of(transaction.pk, now=now)
+    if deadline is not Deadline.SESSION:
+        expiry.expire_one(transaction.pk, now=now)
     return _OF_DEADLINES[deadline]
 
 

@@ -16,7 +16,7 @@ from payments.models import CardOperation, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
 from payments.services import finishing, operations
 from payments.services.finishing import Cause
-from payments.services.intents import lock, lock_of_sessions, trace_fields
+from payments.services.intents import find, lock, lock_of_sessions, trace_fields
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
 
@@ -188,29 +188,40 @@ class Deadline(Enum):
     SESSION = Transaction.Awaiting.TRANSFER
 
 
-def move_deadline(transaction_id: UUID, *, now: datetime) -> Deadline | None:
-    """Move the deadline that a transaction waits for to this moment, as a sandbox may.
+def move_deadline(
+    transaction_id: UUID, *, clock: Callable[[], datetime] = database_now
+) -> tuple[Deadline, datetime] | None:
+    """Move the deadline that a transaction waits for to this moment, as a sandbox may; return both.
 
-    Of concurrent callers, one gets the deadline, and the others get None. The row stays locked until the
-    caller's transaction ends; then call `end_overdue`.
+    The clock is read under the lock: a caller that has waited for it sees that the deadline is over, and gets None. The
+    row stays locked until the caller's transaction ends. What follows is `end_session_of` before that, or
+    `expire_one` after it: an authorisation needs trace numbers, which are never taken inside a transaction.
     """
-    own = Transaction.objects.select_for_update(of=("self",)).filter(
-        pk=transaction_id, awaiting__in=OUTCOMES, expires_at__gt=now
-    )
-    found = own.first()
-    if found is not None:
-        own.update(expires_at=now)
-        return Deadline(found.awaiting)
-    # By its own key: the conditions of an UPDATE over a join are not checked again after waiting for a lock.
-    session_id = Transaction.objects.values_list("session", flat=True).get(pk=transaction_id)
-    session = Session.objects.filter(pk=session_id, status=Session.Status.PENDING, expires_at__gt=now)
-    return Deadline.SESSION if session.update(expires_at=now) else None
+    session_id = find(transaction_id).session_id
+    if session_id is not None:  # its payment is not locked: arriving transfers lock the session first
+        session = sessions.lock(session_id)
+        is_open = session.status == Session.Status.PENDING
+        return _move(session, Deadline.SESSION, clock=clock) if is_open else None
+    transaction = lock(transaction_id)
+    if transaction.awaiting not in OUTCOMES:
+        return None
+    return _move(transaction, Deadline(transaction.awaiting), clock=clock)
 
 
-def end_overdue(transaction_id: UUID, deadline: Deadline, *, now: datetime) -> None:
-    """End a transaction whose deadline was moved, with all effects of an expiry."""
-    if deadline is not Deadline.SESSION:
-        expire_one(transaction_id, now=now)
-        return
+def _move(
+    waiting: Transaction | Session, deadline: Deadline, *, clock: Callable[[], datetime]
+) -> tuple[Deadline, datetime] | None:
+    now = clock()
+    if waiting.expires_at is None or waiting.expires_at <= now:
+        return None
+    type(waiting)._default_manager.filter(pk=waiting.pk).update(expires_at=now)
+    return deadline, now
+
+
+def end_session_of(transaction_id: UUID, *, now: datetime) -> None:
+    """End the session whose deadline was moved, and its payment, in the same transaction.
+
+    The row's lock must be held still: expiry skips sessions that another process has locked.
+    """
     account_id = Session.objects.values_list("account", flat=True).get(payment=transaction_id)
     _expire_batch(now=now, limit=SESSIONS_AT_ONCE, without=set(), account_id=account_id)
