@@ -82,6 +82,7 @@ class TestPage:
             ("", 3),
             ("?who=ada@example.com", 2),
             ("?who=left@example.com", 1),
+            ("?who=ada@example.com%00", 0),
             ("?kind=webhook", 1),
             ("?since=2999-01-01", 0),
             ("?until=2000-01-01", 0),
