@@ -8,6 +8,8 @@ from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -75,6 +77,16 @@ class HouseAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Refuse a filter with U+0000, which PostgreSQL compares with nothing. Searches find nothing for it.
+
+        :raises IncorrectLookupParameters: Django then shows the list without filters
+        """
+        filters = (values for name, values in request.GET.lists() if name != SEARCH_VAR)
+        if any("\x00" in value for values in filters for value in values):
+            raise IncorrectLookupParameters
+        return super().get_changelist_instance(request)
 
     def get_search_results(
         self,
