@@ -2,10 +2,14 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from django.db import transaction as database
 
 from merchants.models import Business
 from payments import flows
 from payments.models import Transaction
+from payments.services import expiry
 from tests import orders
 
 
@@ -24,3 +28,11 @@ def authorised_payment(*, business: Business, now: datetime, **changes: Any) -> 
 def challenged_payment(*, business: Business, now: datetime, **changes: Any) -> Transaction:
     asked = {"enabled": True, "challenge_preference": "challenge_mandated"}
     return start(orders.card_payment(three_ds=asked, **changes), business=business, now=now)
+
+
+def expire_now(transaction_id: UUID, *, now: datetime) -> None:
+    """End a transaction's waiting time at this moment, if it still waits."""
+    with database.atomic():
+        deadline = expiry.move_deadline(transaction_id, now=now)
+    if deadline is not None:
+        expiry.end_overdue(transaction_id, deadline, now=now)

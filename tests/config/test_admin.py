@@ -32,13 +32,13 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.services import deactivation, expiry, payout_returns, requery, tariffs, transfers
+from payments.services import deactivation, payout_returns, requery, tariffs, transfers
 from payments.services.transfers import Notice
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.settling import settle
-from tests.transactions import authorised_payment
+from tests.transactions import authorised_payment, expire_now
 from tests.wallets import STAFF, fill_wallet
 from tests.webhooks.rows import KEY, make_delivery, make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
@@ -512,7 +512,7 @@ class TestGlance:
 
     def test_counts_operations_without_an_answer_and_refused_voids(self, ada, settings):
         payment = authorised_payment(business=ada.business, now=timezone.now())
-        expiry.expire_now(payment.pk, now=timezone.now())
+        expire_now(payment.pk, now=timezone.now())
 
         told = self.told(minutes=11)
         settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"

@@ -5,7 +5,7 @@ import json
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.core.management import call_command
@@ -20,7 +20,6 @@ from merchants.audit import Actor
 from payments.invariants import INVARIANTS
 from payments.models import Transaction
 from payments.services import (
-    expiry,
     payout_returns,
     proposals,
     resolutions,
@@ -31,7 +30,7 @@ from tests import orders
 from tests.factories import UserFactory
 from tests.ledger.tampering import tampering
 from tests.settling import decide, settle
-from tests.transactions import start
+from tests.transactions import expire_now, start
 from tests.wallets import fill_wallet
 from virtual_accounts.models import UnappliedMoney
 from webhooks import services as webhooks
@@ -63,7 +62,7 @@ def books(ada, api, settings):
     api.post("/api/payments", authorised)
     api.post(f"/api/payments/{authorised['reference']}/capture", {"amount": 20_000})
     expired = api.post("/api/payments", orders.card_payment(capture=False)).json()
-    expiry.expire_now(expired["id"], now=timezone.now())
+    expire_now(UUID(expired["id"]), now=timezone.now())
     sent = orders.payout(amount=250_000)
     lost = orders.payout(amount=100_000)
     lost["customer"] |= {"account_number": "0000000097"}

@@ -35,7 +35,6 @@ from payments.services import (
     cancellations,
     captures,
     deactivation,
-    expiry,
     finishing,
     payout_returns,
     proposals,
@@ -51,7 +50,7 @@ from payments.services.transfers import Notice
 from tests import orders
 from tests.factories import BusinessFactory, UserFactory
 from tests.settling import STAFF, decide, settle
-from tests.transactions import captured_payment, start
+from tests.transactions import captured_payment, expire_now, start
 from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import Session, UnappliedMoney, VirtualAccount
@@ -338,7 +337,7 @@ class Traffic:
 
     def do_expire(self, chance: random.Random) -> None:
         payment = any_of(Transaction.objects.filter(awaiting__in=["capture", "transfer"]))
-        expiry.expire_now(payment.pk, now=clock.now())
+        expire_now(payment.pk, now=clock.now())
 
     def do_settle(self, chance: random.Random) -> None:
         settle()
