@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from config.metrics import COUNTED, drift
 from config.models import LATE_AFTER, last_beat
-from payments.models import CardOperation, Proposal, SettlementBatch, Transaction
+from payments.models import CardOperation, PayoutReturn, Proposal, SettlementBatch, Transaction
 from virtual_accounts.models import ProviderMessage, UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
 
@@ -107,6 +107,11 @@ def _decisions(now: datetime) -> Iterator[Figure]:
         "Unclaimed transfers to clear up with the bank",
         UnclaimedTransfer.objects.filter(resolved_at__isnull=True),
         f"{reverse('admin:virtual_accounts_unclaimedtransfer_changelist')}?state=open",
+    )
+    yield _to_do(
+        "Unmatched payout returns within 7 days",
+        PayoutReturn.objects.filter(applied=PayoutReturn.Applied.UNMATCHED, at__gte=now - WEEK),
+        f"{reverse('admin:payments_payoutreturn_changelist')}?applied__exact=unmatched",
     )
 
 

@@ -495,6 +495,25 @@ class TestGlance:
         assert told["Ledger"].value == "sums to zero, as of now"
         assert told["Last sign of life of a worker"].needs_somebody
 
+    def test_counts_unmatched_payout_returns_of_the_week(self):
+        now = timezone.now()
+        for number, days in enumerate((1, 6, 8)):
+            PayoutReturn.objects.create(
+                pk=uuid.uuid4(),
+                bank_reference=f"return-{number}",
+                payout_reference="unknown",
+                amount=5,
+                currency="NGN",
+                applied="unmatched",
+                why="unknown_payout",
+                actor="bank",
+                at=now - timedelta(days=days),
+            )
+
+        figure = self.told()["Unmatched payout returns within 7 days"]
+
+        assert (figure.value, figure.needs_somebody) == ("2", True)
+
     def test_counts_the_deliveries_that_died_today(self, ada):
         now = timezone.now()
         endpoint = make_endpoint(business=ada.business)
