@@ -23,9 +23,10 @@ from ledger.services import balances
 from ledger.statements import AccountStatement, in_chunks, wallet_statements
 from payments.services.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
+ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)
 # The page of what caused a movement.
 PAGES = {
-    **dict.fromkeys(PAYOUTS, "dashboard-payout"),
+    **dict.fromkeys(ABOUT_PAYOUTS, "dashboard-payout"),
     Entry.Kind.SETTLEMENT_RELEASED: "dashboard-settlement",
     Entry.Kind.UNAPPLIED_OUT: "dashboard-unapplied-item",
 }
@@ -71,6 +72,16 @@ class Row:
     @property
     def title(self) -> str:
         return MOVEMENT_KINDS.get(Entry.Kind(self.movement.posting.entry.kind), "Movement")
+
+    @property
+    def reference(self) -> str:
+        """Return the cause's reference; empty where it is a generated id and a note says more."""
+        is_payout = self.movement.posting.entry.kind in ABOUT_PAYOUTS
+        return self.movement.cause.reference if is_payout or not self.note else ""
+
+    @property
+    def note(self) -> str:
+        return self.movement.posting.entry.note
 
     @property
     def address(self) -> str:

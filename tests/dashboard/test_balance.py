@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from ledger import services as ledger
-from payments.services import unapplied
+from payments.services import payout_returns, unapplied
 from tests import orders
 from tests.config.test_pages import Audit
 from tests.dashboard.test_settlements import NASTY
@@ -68,6 +68,22 @@ class TestPage:
         for row in shown.context["rows"]:
             assert not row.address or browser.get(row.address).status_code == 200
         assert "salary-1" in unescape(shown.content.decode())
+
+    def test_returned_payout_shows_its_reference_and_its_reason(self, browser, ada):
+        now = timezone.now()
+        payout = start(orders.payout(reference="salary-1"), business=ada.business, now=now)
+        payout_returns.reverse(transaction_id=payout.pk, reason="Account closed", actor=STAFF, now=now)
+
+        shown = browser.get(BALANCE)
+
+        returned = shown.context["rows"][0]
+        assert (returned.title, returned.reference, returned.note) == (
+            "Returned payout",
+            "salary-1",
+            "Account closed",
+        )
+        assert returned.address == f"/dashboard/payouts/{payout.pk}/"
+        assert "Account closed" in unescape(shown.content.decode())
 
     @pytest.mark.parametrize(
         ("query", "opening", "closing", "rows"),
