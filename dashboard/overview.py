@@ -161,6 +161,7 @@ SUMMARIES = {outcome.code: outcome.summary for outcome in outcomes.CARD_DECLINES
     "20013": "Amount mismatch",
     "20068": "Expired",
     "20090": "Voided",
+    "20091": "Cancelled",
 }
 METHODS = (Transaction.Method.CARD, Transaction.Method.VIRTUAL_ACCOUNT)
 
