@@ -89,8 +89,15 @@ def amount_mismatch(*, expected: int, received: int, currency: str) -> Outcome:
 
 
 def payout_failure(gateway_code: str) -> Outcome:
-    """Return the one outcome of failed payouts, with the bank's own two digits beside it."""
-    return replace(_PAYOUT_FAILED, gateway_code=gateway_code, advice=_PAYOUT_ADVICE.get(gateway_code, RETRY))
+    """Return the one outcome of failed payouts, with the bank's own two digits beside it.
+
+    Without digits, as when the bank returned the payout, there is no recommendation.
+
+    >>> payout_failure("91").advice, payout_failure("07").advice, payout_failure("").advice
+    ('retry', 'do_not_retry', '')
+    """
+    advice = _PAYOUT_ADVICE.get(gateway_code, RETRY) if gateway_code else ""
+    return replace(_PAYOUT_FAILED, gateway_code=gateway_code, advice=advice)
 
 
 _PAYOUT_FAILED = Outcome("20030", WALLET_TOO_LOW.summary)
