@@ -373,6 +373,15 @@ class TestNewPayout:
         assert "This reference was already used for a different request." in answer.content.decode()
 
 
+class TestReturnedPayout:
+    @pytest.mark.parametrize(("returned", "badge"), [(250_000, "Returned"), (1, "Partially returned")])
+    def test_is_marked_in_the_list(self, browser, ada, now, returned, badge):
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        type(payout).objects.filter(pk=payout.pk).update(amount_returned=returned)
+
+        assert f">{badge}</span>" in browser.get(PAYOUTS).content.decode()
+
+
 class TestViewer:
     def test_sees_no_way_to_act(self, client, ada, now):
         client.force_login(MemberFactory(business=ada.business, role="viewer").user)
