@@ -17,6 +17,9 @@ SEEN_AS = [(1280, "light"), (390, "dark")]
 NO_PAGES = {
     "payments", "payment", "capture", "void", "refunds", "virtual-accounts", "virtual-account", "simulate",
     "deactivate", "balance", "banks", "openapi", "bank-transfers", "livez", "readyz", "metrics", "sample",
+    "cancel", "refund", "unapplied-transfers", "credit-unapplied", "return-unapplied", "settlements", "settlement",
+    "events", "event", "movements", "resolve-beneficiary", "advance", "bank-payout-returns",
+    "dashboard-balance-export",
     "dashboard-payments-export", "dashboard-payouts-export", "dashboard-activity-export",
     "dashboard-settlement-export", "dashboard-test-event", "dashboard-replay", "dashboard-remove-member",
     "dashboard-withdraw", "dashboard-activate-account", "dashboard-expire-now", "dashboard-retry-now",
