@@ -38,7 +38,7 @@ class UnknownField(ErrorDetail):
 class InvalidFields(ValidationError):
     """Every error of a request, by field. Unlike its base class it keeps each error object as it is."""
 
-    def __init__(self, errors: Errors) -> None:
+    def __init__(self, errors: Errors | list[Any]) -> None:
         super().__init__()
         self.detail = errors
 

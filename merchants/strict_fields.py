@@ -311,22 +311,24 @@ class Metadata(StrictField):
     """Up to 20 keys of the merchant's own, each with a string, returned as they were sent."""
 
     MOST_KEYS, LONGEST_KEY, LONGEST_VALUE = 20, 40, 500
+    WRONG_KEY = f"Each key must have 1 to {LONGEST_KEY} characters, none of them U+0000."
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
         if not isinstance(data, Mapping):
             self.refuse("This field must be an object.", "invalid_type")
         if len(data) > self.MOST_KEYS:
             self.refuse(f"This field may have at most {self.MOST_KEYS} keys.", "too_many_keys")
-        if not all(1 <= len(key) <= self.LONGEST_KEY and "\x00" not in key for key in data):
-            self.refuse(
-                f"Each key must have 1 to {self.LONGEST_KEY} characters, none of them U+0000.", "invalid_key"
-            )
+        wrong_keys = [key for key in data if not 1 <= len(key) <= self.LONGEST_KEY or "\x00" in key]
         errors: Errors = {}
         for key, value in data.items():
+            if key in wrong_keys:
+                continue
             try:
                 self._value.to_internal_value(value)
             except ValidationError as refused:
                 errors[mask_card_numbers(key)] = refused.detail
+        if wrong_keys:  # the keys' error names the field, a value's error its key
+            raise InvalidFields([*error(self.WRONG_KEY, "invalid_key"), errors])
         if errors:
             raise InvalidFields(errors)
         return dict(data)

@@ -96,6 +96,13 @@ class TestOfATransaction:
         assert [error["field"] for error in answer.json()["errors"]] == [field]
         assert not Transaction.objects.exists()
 
+    def test_errors_of_keys_and_values_come_together(self, api):
+        answer = api.post(PAYMENTS, orders.payout(metadata={"": "x", "k" * 41: "x", "a": 5, "b": "x" * 501}))
+
+        named = [(error["field"], error["code"]) for error in answer.json()["errors"]]
+        assert named[0] == ("metadata", "invalid_key")
+        assert {field for field, _ in named} == {"metadata", "metadata.a", "metadata.b"}
+
     def test_error_does_not_repeat_a_card_number_in_a_key(self, api):
         answer = api.post(PAYMENTS, orders.payout(metadata={orders.GOOD_CARD: 5}))
 
