@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from merchants import clock
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
+from merchants.money import money
 from payments import bank_statements
 from payments.models import Reconciliation, ReconciliationLine
 from payments.services import reconciliation
@@ -75,12 +76,12 @@ class Command(DocumentCommand):
             for one in document[result]:
                 where = f"line {one['line']}" if one["line"] else one["kind"]
                 what = "".join(
-                    f"  {name}: {told} there, {ours} here"
-                    for name, (told, ours) in one["differences"].items()
+                    f"  {name}: {_side(name, there, one)} there, {_side(name, here, one)} here"
+                    for name, (there, here) in one["differences"].items()
                 )
                 yield (
                     f"{words:>13}  {where}  {one['reference']}  {one['day']}  {one['direction']}"
-                    f"  {one['amount']:,} {one['currency']}{what}"
+                    f"  {money(one['amount'], one['currency'])}{what}"
                 )
         counts = document["counts"]
         yield (
@@ -89,6 +90,11 @@ class Command(DocumentCommand):
             f"{counts['missing_there']:,} missing there."
         )
         yield f"Recorded as {document['recorded']}." if document["recorded"] else "Nothing was recorded."
+
+
+def _side(name: str, value: Any, finding: Document) -> str:
+    """Return one side of a difference: an amount as money, anything else as it is."""
+    return money(value, finding["currency"]) if name == "amount" else str(value)
 
 
 def _read(file: Path) -> bytes:
