@@ -13,7 +13,7 @@ from config.celery import app
 
 __all__ = ["app"]
 
-_LOG = Path(os.environ["TASK_LOG"])
+_LOG = Path(os.environ.get("TASK_LOG", os.devnull))
 
 
 @before_task_publish.connect
