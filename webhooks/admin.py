@@ -113,7 +113,9 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         delivery = kwargs.get("obj")
         if isinstance(delivery, Delivery) and self.has_replay_permission(request):
-            context["replay_form"] = ReplayForm() if services.is_replayable(delivery) else None
+            # Without a body the page says why there is no button.
+            is_shown = services.is_replayable(delivery) or not (delivery.has_payload or delivery.is_test)
+            context["replay_form"] = ReplayForm() if is_shown else None
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
     @admin.action(description="Replay, with a reason", permissions=["replay"])
