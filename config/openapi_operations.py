@@ -90,7 +90,7 @@ OF_WRITES = (
 
 NO_SUCH = ("not_found",)
 OF_RAILS = ("rail_unavailable",)
-OF_LISTS = ("invalid_request",)
+OF_LISTS = ("invalid_request", "unknown_field")
 REPLAYED = "The reference was seen before: the resource as it is now. Nothing was done again."
 
 
@@ -162,7 +162,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         filters=FilterSerializer,
         is_list=True,
         answers={200: Answer("A page.", "PaymentList", examples.page(examples.PAYMENT_ANSWERS))},
-        problems=(*OF_LISTS, "unknown_field"),
+        problems=OF_LISTS,
     ),
     (views.PaymentView, "GET"): Operation(
         id="getPayment",
@@ -260,7 +260,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={
             200: Answer("A page, newest first.", "VirtualAccountList", examples.page(examples.ACCOUNTS))
         },
-        problems=(*OF_LISTS, "unknown_field"),
+        problems=OF_LISTS,
     ),
     (accounts.VirtualAccountView, "GET"): Operation(
         id="getVirtualAccount",
@@ -280,7 +280,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={
             200: Answer("A page, newest first.", "UnappliedTransferList", examples.page(examples.UNAPPLIED))
         },
-        problems=(*OF_LISTS, "unknown_field"),
+        problems=OF_LISTS,
     ),
     (unapplied_views.CreditUnappliedView, "POST"): Operation(
         id="creditUnappliedTransfer",
@@ -317,7 +317,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         filters=SettlementFilterSerializer,
         is_list=True,
         answers={200: Answer("A page, newest first.", "SettlementList", examples.page(examples.SETTLEMENT))},
-        problems=(*OF_LISTS, "unknown_field", "unsupported_currency"),
+        problems=(*OF_LISTS, "unsupported_currency"),
     ),
     (settlement_views.SettlementView, "GET"): Operation(
         id="getSettlement",
@@ -330,7 +330,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
                 "The batch and a page of its items.", "SettlementWithItems", examples.SETTLEMENT_WITH_ITEMS
             )
         },
-        problems=(*OF_LISTS, *NO_SUCH, "unknown_field"),
+        problems=(*OF_LISTS, *NO_SUCH),
     ),
     (event_views.EventsView, "GET"): Operation(
         id="listEvents",
@@ -340,7 +340,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         filters=EventFilterSerializer,
         is_list=True,
         answers={200: Answer("A page, newest first.", "EventList", examples.page(examples.EVENT))},
-        problems=(*OF_LISTS, "unknown_field"),
+        problems=OF_LISTS,
     ),
     (event_views.EventView, "GET"): Operation(
         id="getEvent",
@@ -364,7 +364,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         filters=MovementFilterSerializer,
         is_list=True,
         answers={200: Answer("A page, newest first.", "MovementList", examples.MOVEMENTS)},
-        problems=(*OF_LISTS, "unknown_field", "unsupported_currency"),
+        problems=(*OF_LISTS, "unsupported_currency"),
     ),
     (views.DeactivateView, "POST"): Operation(
         id="deactivateVirtualAccount",
