@@ -90,6 +90,6 @@ class TestRunProduction:
         assert rest.endswith("Stopped.\n")
         [running] = re.findall(r"processes +(.+)", greeting)
         pids = dict(each.split() for each in running.split(", "))
-        assert set(pids) == {"postgres", "redis", "web", "worker", "beat"}
+        assert set(pids) == {"postgres", "redis", "web", "worker", "requery", "beat"}
         assert not any(is_running(pid) for pid in pids.values())
         assert not Path(certificate).parent.exists()

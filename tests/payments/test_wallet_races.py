@@ -171,7 +171,7 @@ class TestUnappliedMoney:
         """Guards the one order of all locks on accounts: `ledger.services.book_all`."""
         fill_wallet(business, 300 * ROUNDS)
         request = read_account(orders.static_account(), business=business)
-        closed = accounts.create(business=business, request=request, now=timezone.now()).account
+        closed = accounts.create(business=business, request=request, now=timezone.now()).resource
         deactivation.deactivate(closed.pk, now=timezone.now())
         with racers(9) as threads:
             for _ in range(ROUNDS // 10):
