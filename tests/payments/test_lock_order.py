@@ -183,12 +183,12 @@ def in_thread(pool: ThreadPoolExecutor, action: Callable[[], object]) -> Future[
     return pool.submit(run)
 
 
-def waits(running: Future[object]) -> bool:
-    """Wait until an action is done or waits for a lock; return whether it waits."""
-    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
+def waits(running: Future[object], *, for_: psycopg.Connection) -> bool:
+    """Wait until an action is done or waits for a lock of this connection; return whether it waits."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
     with connection.cursor() as cursor:
         while not running.done():
-            cursor.execute(waiting)
+            cursor.execute(waiting, [for_.info.backend_pid])
             if cursor.fetchone()[0]:
                 return True
             time.sleep(0.005)
@@ -229,7 +229,7 @@ class TestLedgerAccounts:
                 action = ACTIONS[name](business)
                 other.execute("SELECT 1 FROM ledger_account WHERE id = %s FOR UPDATE", [account.pk])
                 running = in_thread(pool, action)
-                if waits(running):
+                if waits(running, for_=other):
                     waited_for.append(str(account.kind))
                     held = [str(one.kind) for one in kept[place + 1 :] if not is_free(other, one)]
                     assert held == [], f"{name} waits for {account.kind} and holds {held}"
