@@ -271,9 +271,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
             f"{unanswered.count():,} transactions wait for their rail, the oldest for {_duration(now - oldest)}.",
             "Run manage.py requery_pending, and ask the acquirer or bank about those that stay.",
         )
-    operations = CardOperation.objects.filter(
-        status=CardOperation.Status.PENDING, created_at__lte=now - PENDING_WARNING
-    )
+    operations = CardOperation.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
     oldest_operation = operations.aggregate(oldest=Min("created_at"))["oldest"]
     if oldest_operation is not None:
         yield Finding(
@@ -291,7 +289,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
             f"{overdue:,} challenges or authorisations are past their end.",
             "Run manage.py expire_due, and see that beat runs.",
         )
-    messages = ProviderMessage.objects.filter(answered_at=None, created_at__lte=now - PENDING_WARNING)
+    messages = ProviderMessage.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
     unanswered_messages = messages.count()
     if unanswered_messages:
         yield Finding(

@@ -68,10 +68,8 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
     )
     yield _to_do(
         "Captures, voids and refunds without an answer for 10 minutes",
-        CardOperation.objects.filter(
-            status=CardOperation.Status.PENDING,
-            next_query_at__isnull=False,
-            created_at__lte=now - ANSWERED_BY,
+        CardOperation.objects.unanswered().filter(
+            next_query_at__isnull=False, created_at__lte=now - ANSWERED_BY
         ),
         f"{operations}?status__exact=pending",
     )
@@ -82,7 +80,7 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
     )
     yield _to_do(
         "Account provider not notified for 10 minutes",
-        ProviderMessage.objects.filter(answered_at=None, created_at__lte=now - ANSWERED_BY),
+        ProviderMessage.objects.unanswered().filter(created_at__lte=now - ANSWERED_BY),
         f"{reverse('admin:virtual_accounts_providermessage_changelist')}?answer=none",
     )
 

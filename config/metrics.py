@@ -105,7 +105,7 @@ def _deliveries() -> Iterator[Metric]:
 def _transactions() -> Iterator[Metric]:
     now = timezone.now()
     unanswered = Transaction.objects.unanswered()
-    operations = CardOperation.objects.filter(status=CardOperation.Status.PENDING)
+    operations = CardOperation.objects.unanswered()
     moments = [found.aggregate(oldest=Min("created_at"))["oldest"] for found in (unanswered, operations)]
     oldest = min(filter(None, moments), default=None)
     yield GaugeMetricFamily(

@@ -64,7 +64,7 @@ def _unanswered(transaction: Transaction) -> list[Unanswered]:
     itself = (
         Transaction.objects.unanswered().filter(pk=transaction.pk).select_related("business", "challenge")
     )
-    operations = CardOperation.objects.filter(transaction=transaction, status=CardOperation.Status.PENDING)
+    operations = CardOperation.objects.unanswered().filter(transaction=transaction)
     releases = Q(kind=CardOperation.Kind.VOID, transaction__status=Transaction.Status.FAILED)
     return [*itself, *operations.exclude(releases).select_related("transaction__business")]
 

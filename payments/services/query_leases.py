@@ -45,10 +45,10 @@ class Lane(NamedTuple):
     @property
     def operations(self) -> QuerySet[CardOperation]:
         """Unanswered operations of this lane."""
-        pending = CardOperation.objects.filter(status=CardOperation.Status.PENDING)
+        found: QuerySet[CardOperation] = CardOperation.objects.unanswered()
         if self.rail == BANK:
-            return pending.filter(connector=self.connector).exclude(connector="")
-        return pending.filter(connector="", transaction__connector=self.connector)
+            return found.filter(connector=self.connector).exclude(connector="")
+        return found.filter(connector="", transaction__connector=self.connector)
 
 
 def lane_of(subject: Unanswered) -> Lane:
@@ -62,7 +62,7 @@ def unanswered(*, due_at: datetime | None = None, unleased_at: datetime | None =
     """Return everything whose outcome is unknown; only what is due, or not leased, at a moment where one is given."""
     chosen = _chosen(due_at=due_at, unleased_at=unleased_at)
     transactions = _whole(Transaction.objects.unanswered().filter(chosen))
-    operations = _whole(CardOperation.objects.filter(chosen, status=CardOperation.Status.PENDING))
+    operations = _whole(CardOperation.objects.unanswered().filter(chosen))
     return [*transactions.order_by("next_query_at"), *operations.order_by("next_query_at")]
 
 
@@ -74,7 +74,7 @@ def lanes_due(*, at: datetime) -> list[Lane]:
         Lane(BANK if method == Transaction.Method.BANK else ACQUIRER, connector)
         for method, connector in transactions.values_list("method", "connector").distinct()
     }
-    operations = CardOperation.objects.filter(due, status=CardOperation.Status.PENDING).order_by()
+    operations = CardOperation.objects.unanswered().filter(due).order_by()
     names = operations.values_list("connector", "transaction__connector").distinct()
     return sorted(found | {_operation_lane(own, of_payment) for own, of_payment in names})
 

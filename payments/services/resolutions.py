@@ -79,7 +79,7 @@ def resolve_operation(
     :raises BeingAsked: another process asks its rail.
     """
     transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
-    pending = CardOperation.objects.select_for_update().filter(status=CardOperation.Status.PENDING)
+    pending = CardOperation.objects.unanswered().select_for_update()
     unknown = pending.filter(pk=operation_id).first()
     if unknown is None:
         raise OutcomeKnown

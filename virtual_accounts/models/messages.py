@@ -1,11 +1,19 @@
 """Messages to the account provider about single numbers."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 from virtual_accounts.models.accounts import VirtualAccount
+
+
+class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
+    def unanswered(self) -> ProviderMessageQuerySet:
+        """Those that the provider hasn't answered. Has an index."""
+        return self.filter(answered_at=None)
 
 
 class ProviderMessage(models.Model):
@@ -29,6 +37,8 @@ class ProviderMessage(models.Model):
     attempts_made = models.IntegerField(default=0)
     last_error = models.CharField(max_length=200, blank=True)  # of the last attempt that failed
     answered_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProviderMessageQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -26,22 +26,18 @@ def write(account: VirtualAccount, kind: ProviderMessage.Kind, *, now: datetime)
     """Write a message about an account, which the caller has locked. Earlier ones become due, so that it can follow."""
     if not account.is_static:
         return  # it has no number of its own
-    unanswered = ProviderMessage.objects.filter(account=account, answered_at=None, next_attempt_at__gt=now)
-    unanswered.update(next_attempt_at=now)
+    unanswered = ProviderMessage.objects.unanswered().filter(account=account)
+    unanswered.filter(next_attempt_at__gt=now).update(next_attempt_at=now)
     ProviderMessage.objects.create(account=account, kind=kind, created_at=now, next_attempt_at=now)
 
 
 @database.atomic
 def lease(*, limit: int, at: datetime, length: timedelta) -> list[ProviderMessage]:
     """Lease up to `limit` due messages, each the oldest unanswered one of its account; skip locked ones."""
-    earlier = ProviderMessage.objects.filter(
-        account=OuterRef("account"), pk__lt=OuterRef("pk"), answered_at=None
-    )
-    due = ProviderMessage.objects.filter(
-        ~Exists(earlier),
-        Q(leased_until=None) | Q(leased_until__lte=at),
-        answered_at=None,
-        next_attempt_at__lte=at,
+    unanswered = ProviderMessage.objects.unanswered()
+    earlier = unanswered.filter(account=OuterRef("account"), pk__lt=OuterRef("pk"))
+    due = unanswered.filter(
+        ~Exists(earlier), Q(leased_until=None) | Q(leased_until__lte=at), next_attempt_at__lte=at
     )
     locked = due.select_related("account").select_for_update(skip_locked=True, of=("self",))
     leased = list(locked.order_by("next_attempt_at", "pk")[:limit])
@@ -79,4 +75,4 @@ def record_failure(message: ProviderMessage, error: str, *, now: datetime) -> bo
 
 
 def _held(message: ProviderMessage) -> QuerySet[ProviderMessage]:
-    return ProviderMessage.objects.filter(pk=message.pk, leased_until=message.leased_until, answered_at=None)
+    return ProviderMessage.objects.unanswered().filter(pk=message.pk, leased_until=message.leased_until)
