@@ -1,54 +1,57 @@
 """Operations for migrations that run while the service answers: none holds a lock for as long as a table is large.
 
-They are those that Django has for PostgreSQL. SQLite does not know them, and there each is its plain relative.
+They are Django's operations for PostgreSQL. SQLite lacks them; there, each runs its blocking counterpart.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.postgres import operations
 from django.db.migrations import AddConstraint, AddIndex, RemoveIndex, RunSQL
+from django.db.migrations.operations.base import Operation
 
 
 def _is_postgresql(schema_editor: Any) -> bool:
     return bool(schema_editor.connection.vendor == "postgresql")
 
 
-class AddIndexConcurrently(operations.AddIndexConcurrently):
+class OnPostgreSQL(Operation):
+    """An operation for PostgreSQL, with the one that runs in its place on other databases."""
+
+    elsewhere: ClassVar[type[Operation] | None] = None  # None: nothing
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if _is_postgresql(schema_editor):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+        elif self.elsewhere is not None:
+            self.elsewhere.database_forwards(self, app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if _is_postgresql(schema_editor):
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+        elif self.elsewhere is not None:
+            self.elsewhere.database_backwards(self, app_label, schema_editor, from_state, to_state)
+
+
+class AddIndexConcurrently(OnPostgreSQL, operations.AddIndexConcurrently):
     """Build an index while rows are written. Its migration has `atomic = False`."""
 
+    elsewhere = AddIndex
+
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if _is_postgresql(schema_editor):
-            # A build that was interrupted leaves an index of this name that serves nobody.
+            # An interrupted build leaves an invalid index of this name.
             leftover = schema_editor.quote_name(self.index.name)
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {leftover}", params=None)
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-        else:
-            AddIndex.database_forwards(self, app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
-        else:
-            AddIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
+        super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
-class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
+class RemoveIndexConcurrently(OnPostgreSQL, operations.RemoveIndexConcurrently):
     """Drop an index without blocking queries of its table. Its migration has `atomic = False`."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-        else:
-            RemoveIndex.database_forwards(self, app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
-        else:
-            RemoveIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
+    elsewhere = RemoveIndex
 
 
-class AddPostgreSQLIndexConcurrently(RunSQL):
+class AddPostgreSQLIndexConcurrently(OnPostgreSQL, RunSQL):
     """Build an index of a kind that SQLite doesn't have. Its migration has `atomic = False`.
 
     The model doesn't name it, because a model's indexes are built on both databases.
@@ -57,7 +60,7 @@ class AddPostgreSQLIndexConcurrently(RunSQL):
     def __init__(self, *, name: str, table: str, definition: str) -> None:
         self._arguments = {"name": name, "table": table, "definition": definition}
         super().__init__(
-            # A build that was interrupted leaves an index of this name that serves no query.
+            # An interrupted build leaves an invalid index of this name.
             sql=[
                 f"DROP INDEX CONCURRENTLY IF EXISTS {name}",
                 f"CREATE INDEX CONCURRENTLY {name} ON {table} {definition}",
@@ -68,28 +71,12 @@ class AddPostgreSQLIndexConcurrently(RunSQL):
     def deconstruct(self) -> Any:
         return self.__class__.__name__, [], self._arguments
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
+class AddConstraintNotValid(OnPostgreSQL, operations.AddConstraintNotValid):
+    """Enforce a constraint on new rows. `ValidateConstraint` in the next migration checks the existing ones."""
+
+    elsewhere = AddConstraint
 
 
-class AddConstraintNotValid(operations.AddConstraintNotValid):
-    """Hold new rows to a rule; `ValidateConstraint` in the next migration looks at those that are there."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-        else:
-            AddConstraint.database_forwards(self, app_label, schema_editor, from_state, to_state)
-
-
-class ValidateConstraint(operations.ValidateConstraint):
-    """Look at the rows that were there before a rule, without keeping anybody from writing."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
+class ValidateConstraint(OnPostgreSQL, operations.ValidateConstraint):
+    """Check the rows that were there before a constraint, without blocking writes."""
