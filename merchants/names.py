@@ -28,6 +28,15 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROL_CHARACTER.sub(" ", text).split())
 
 
+def printable_line(text: str) -> str:
+    r"""Return text that another system has sent as one line of printable characters.
+
+    >>> printable_line("  Ada\x00 \u202eObi\n")
+    'Ada Obi'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def validate_name(text: str) -> None:
     """Refuse control characters in the name that a form has.
 

@@ -18,6 +18,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from merchants.masking import mask_card_numbers
+from merchants.names import printable_line
 from merchants.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
 from merchants.strict_json import MalformedJSON
 from payments import banks
@@ -39,8 +40,7 @@ def one_line(value: Any, *, length: int = VALUE_KEPT) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else _json_text(value)
-    printable = "".join(c if c.isprintable() else " " for c in text)
-    return mask_card_numbers(" ".join(printable.split()))[:length]
+    return mask_card_numbers(printable_line(text))[:length]
 
 
 def _json_text(value: Any) -> str:

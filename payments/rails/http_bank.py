@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from merchants import clock
+from merchants.names import printable_line
 from payments import outcomes
 from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
@@ -88,10 +89,10 @@ class HttpBank:
             self._enquiries.release()
         if answer["response_code"] in NO_SUCH_ACCOUNT:
             return None
-        name = _one_line(answer.get("account_name"))
-        if answer["response_code"] != DONE or not name:
+        name = answer.get("account_name")
+        if answer["response_code"] != DONE or not isinstance(name, str) or not printable_line(name):
             raise AnswerLost
-        return name
+        return printable_line(name)[:LONGEST_NAME]
 
     def _find(self, order: PayoutOrder) -> dict[str, Any]:
         return self._transfer("GET", f"/transfers/{order.id.hex}", order)
@@ -115,12 +116,6 @@ class HttpBank:
         if not (isinstance(code, str) and len(code) == 2 and code.isascii() and code.isalnum()):  # noqa: PLR2004
             raise AnswerLost
         return answer
-
-
-def _one_line(name: Any) -> str:
-    """Return a name from the bank as one line of printable text; an empty one if it isn't text."""
-    text = name if isinstance(name, str) else ""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LONGEST_NAME]
 
 
 def _answer(answer: dict[str, Any]) -> RailAnswer:
