@@ -6,7 +6,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from merchants.strict_fields import Text
 from payments.bank_authentication import SignedByBank
 from payments.bank_fields import (
     AnyAccept,
@@ -16,6 +15,7 @@ from payments.bank_fields import (
     NotificationParser,
     NotificationSerializer,
 )
+from payments.serializers import AccountNumber
 from payments.services import payout_returns, transfers
 from payments.services.payout_returns import ReturnNotice
 from payments.services.transfers import Notice
@@ -23,7 +23,7 @@ from virtual_accounts.models import UNKNOWN_SENDER
 
 
 class BankTransferSerializer(NotificationSerializer):
-    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    account_number = AccountNumber()
     sender_name = LenientText(length=100)
     sender_account_number = LenientText()
     sender_bank_code = LenientBankCode()

@@ -336,7 +336,7 @@ class ReturnUnappliedSerializer(RequestSerializer):
 class ResolveBeneficiarySerializer(RequestSerializer):
     """The account of a name enquiry."""
 
-    account_number = Text(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.")
+    account_number = AccountNumber()
     bank_code = BankCode()
 
 
