@@ -13,6 +13,9 @@ from rest_framework import status
 
 from merchants.errors import Problem
 
+# The header of an answer that repeats an earlier one. The contract names it.
+REPLAYED = {"Idempotent-Replayed": "true"}
+
 
 class Fingerprinted(Protocol):
     """A resource that keeps the hash of the request that created it."""

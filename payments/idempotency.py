@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from merchants.idempotency import DuplicateReference, IdempotentResult, keyed_hash, replay_of
+from merchants.idempotency import REPLAYED, DuplicateReference, IdempotentResult, keyed_hash, replay_of
 from payments.cards import Card
 from payments.rails.protocol import ThreeDSecure
 
-__all__ = ["DuplicateReference", "IdempotentResult", "fingerprint", "replay_of"]
+__all__ = ["REPLAYED", "DuplicateReference", "IdempotentResult", "fingerprint", "replay_of"]
 
 
 def fingerprint(request: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from merchants import clock
 from merchants.callers import key_acting
-from merchants.idempotency import IdempotentResult
+from merchants.idempotency import REPLAYED, IdempotentResult
 from merchants.models import Business
 from merchants.pagination import page_of
 from merchants.strict_fields import RequestSerializer, read_request
@@ -23,7 +23,6 @@ from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied
 
 CREDIT, RETURN = CreditUnappliedSerializer(), ReturnUnappliedSerializer()
-REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 class UnappliedTransfersView(APIView):

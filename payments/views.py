@@ -18,7 +18,7 @@ from merchants.pagination import page_of
 from merchants.strict_fields import read_request
 from payments import banks, flows
 from payments.filters import filtered
-from payments.idempotency import IdempotentResult
+from payments.idempotency import REPLAYED, IdempotentResult
 from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
 from payments.serializers import (
@@ -41,7 +41,6 @@ M = TypeVar("M", bound=Model)
 
 CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
 CANCEL = CancelSerializer()
-REPLAYED = {"Idempotent-Replayed": "true"}
 DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
 RESOLVE = ResolveBeneficiarySerializer()
 

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from merchants import clock
+from merchants.idempotency import REPLAYED
 from merchants.models import Business
 from merchants.pagination import page_of
 from virtual_accounts.filters import filtered
@@ -27,7 +28,7 @@ class VirtualAccountsView(APIView):
         result = accounts.create(business=business, request=wanted, now=clock.now())
         shown = represent(result.resource)
         if result.is_replay:
-            return Response(shown, headers={"Idempotent-Replayed": "true"})
+            return Response(shown, headers=REPLAYED)
         headers = {"Location": f"/api/virtual-accounts/{result.resource.reference}"}
         return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
 
