@@ -18,7 +18,13 @@ from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
 from payments.models.reversals import Reversal
 from payments.models.states import AlreadyMoved, InvalidState
-from payments.models.transactions import COLLECTED, Transaction, TransactionQuerySet, Transition
+from payments.models.transactions import (
+    COLLECTED,
+    Transaction,
+    TransactionQuerySet,
+    Transition,
+    bank_memory,
+)
 
 __all__ = [
     "COLLECTED",
@@ -45,5 +51,6 @@ __all__ = [
     "Transaction",
     "TransactionQuerySet",
     "Transition",
+    "bank_memory",
     "new_challenge_token",
 ]

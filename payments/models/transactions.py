@@ -30,6 +30,11 @@ COLLECTED = Case(
 )
 
 
+def bank_memory() -> timedelta:
+    """Return for how long a bank keeps the reference of an order. An older order is never sent again."""
+    return timedelta(hours=settings.BANK_MEMORY)
+
+
 class TransactionQuerySet(models.QuerySet["Transaction"]):
     def of(self, business: Business) -> TransactionQuerySet:
         """A business's own: another's look as if they did not exist."""
@@ -45,8 +50,7 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
 
     def beyond_bank_memory(self, *, at: datetime) -> TransactionQuerySet:
         """Unanswered payouts that are never sent again: their bank may have deleted their references."""
-        memory = timedelta(hours=settings.BANK_MEMORY)
-        return self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - memory)
+        return self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - bank_memory())
 
     def unsettled(self) -> TransactionQuerySet:
         """Payments that succeeded and are in no live batch."""

@@ -12,12 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 
 from merchants.clock import database_now
-from payments.models import AlreadyMoved, CardOperation, Transaction
+from payments.models import AlreadyMoved, CardOperation, Transaction, bank_memory
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
 from payments.services import (
@@ -269,7 +268,7 @@ def _question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
 
 
 def _bank_question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
-    bank, may_repeat = bank_finder(subject), now - subject.created_at < _bank_memory()
+    bank, may_repeat = bank_finder(subject), now - subject.created_at < bank_memory()
     if isinstance(subject, CardOperation):
         transfer = refund_order(subject, may_be_repeated=may_repeat)
     else:
@@ -337,10 +336,6 @@ def _ask_later(subject: Unanswered, *, now: datetime) -> None:
     if is_ours and locked.next_query_at is not None:  # it is still unanswered
         wait = INTERVALS[min(locked.queries_made, len(INTERVALS) - 1)]
         locked.ask_later(query_at=now + wait)
-
-
-def _bank_memory() -> timedelta:
-    return timedelta(hours=settings.BANK_MEMORY)
 
 
 def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:
