@@ -104,8 +104,8 @@ def payout_reversal(payout: Transaction, *, reason: str) -> StaffAction:
     """
     if not payout_returns.can_be_reversed(payout):
         raise InvalidState("Only a successful payout can be reversed.")
-    left = payout.amount - payout.amount_returned
-    return _about(payout, Action.REVERSE_PAYOUT, target=payout.pk, amount=left, reason=reason)
+    amount = payout_returns.amount_left(payout)
+    return _about(payout, Action.REVERSE_PAYOUT, target=payout.pk, amount=amount, reason=reason)
 
 
 def resolution(
