@@ -1,7 +1,7 @@
 """The database's clock: one for all processes, whichever machine they run on.
 
 Moments that decide about money (expiry, re-query, reversal) are set and compared by this clock. Two hosts whose
-own clocks differ then agree on what is due. Decision 0049.
+own clocks differ then agree on what is due.
 """
 
 import time
@@ -50,14 +50,14 @@ class Estimate:
 
     def now(self) -> datetime:
         offset, measured_at = self._measurement
-        if time.clock_gettime(_STEADY) - measured_at > MEASURED_FOR:
+        if steady() - measured_at > MEASURED_FOR:
             offset = self._measure()
-        return datetime.fromtimestamp(offset + time.clock_gettime(_STEADY), tz=UTC)
+        return datetime.fromtimestamp(offset + steady(), tz=UTC)
 
     def _measure(self) -> float:
-        before = time.clock_gettime(_STEADY)
+        before = steady()
         answered = _ask_database().timestamp()
-        after = time.clock_gettime(_STEADY)
+        after = steady()
         offset = answered - (before + after) / 2
         self._measurement = (offset, after)
         return offset
@@ -78,13 +78,13 @@ class FollowedClock:
 
     def __init__(self, read: Callable[[], datetime] = now) -> None:
         self._read = read
-        self._setting = (timezone.now(), time.clock_gettime(_STEADY))
+        self._setting = (timezone.now(), steady())
 
     def synchronize(self) -> datetime:
         """Read the clock that this one follows, and return its time."""
-        self._setting = (self._read(), time.clock_gettime(_STEADY))
+        self._setting = (self._read(), steady())
         return self._setting[0]
 
     def now(self) -> datetime:
         moment, set_at = self._setting
-        return moment + timedelta(seconds=time.clock_gettime(_STEADY) - set_at)
+        return moment + timedelta(seconds=steady() - set_at)
