@@ -341,9 +341,8 @@ BANK_URL = env.text("BANK_URL").rstrip("/")
 BANK_CLIENT_ID = env.text("BANK_CLIENT_ID")
 BANK_SECRET_KEY = env.text("BANK_SECRET_KEY")
 BANK_CA_FILE = env.text("BANK_CA_FILE")
-BANK_TIMEOUT = env.number(
-    "BANK_TIMEOUT", default=8, minimum=1, maximum=9
-)  # seconds for one call, whatever happens
+# Seconds for a whole call: connecting, sending and reading its answer.
+BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1, maximum=9)
 # Hours after a payout's creation in which the bank still knows its reference, and an order may be sent again.
 BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 

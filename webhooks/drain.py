@@ -181,9 +181,7 @@ class Drain:
     async def _deliver(self, sender: Sender, delivery: Claimed) -> None:
         try:
             started_at = self._clock.now()
-            if (
-                started_at >= delivery.leased_until
-            ):  # this process stood still: another one may have the lease
+            if started_at >= delivery.leased_until:  # another process may have leased it
                 log.warning("a lease ended before its request", delivery=str(delivery.id))
                 return
             exchange = await self._post(sender, delivery)

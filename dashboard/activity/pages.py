@@ -129,7 +129,7 @@ def _people(business: Business, asked_for: str) -> list[tuple[str, str]]:
     """Return the members, and whoever else is asked for: people leave, what they did stays."""
     members = Member.objects.filter(business=business).select_related("user").order_by("user__email")
     people = [(each.user.email, each.user.name or each.user.email) for each in members[:200]]
-    # PostgreSQL stores no text with U+0000: nobody has such a name.
+    # PostgreSQL stores no text with U+0000, and no name contains it.
     if asked_for and "\x00" not in asked_for and asked_for not in dict(people):
         people.append((asked_for, asked_for))
     return people

@@ -21,18 +21,21 @@ from payments.services import proposals
 from payments.services.staff_actions import StaffAction
 
 
-def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> bool:
-    """Submit an action and show its result as a message; return False if it was refused."""
+def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> None:
+    """Submit an action and show its result or its refusal as a message."""
     try:
         proposal = _submit(request, make())
     except Problem as refused:
         messages.error(request, str(refused.detail))
-        return False
+    else:
+        _show(request, proposal, done=done)
+
+
+def _show(request: HttpRequest, proposal: Proposal | None, *, done: str) -> None:
     if proposal is None:
         messages.success(request, done)
     else:
         _report(request, proposal)
-    return True
 
 
 def _submit(request: HttpRequest, action: StaffAction) -> Proposal | None:
