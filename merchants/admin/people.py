@@ -13,7 +13,7 @@ from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
 from merchants.models import ApiKey, AuditEntry, User
 
-RIGHTS = ("is_staff", "is_superuser", "groups")  # given by those who have all of them
+RIGHTS = ("is_staff", "is_superuser", "groups")  # which only superusers give and take
 
 
 @admin.register(User)
@@ -29,6 +29,11 @@ class UserAdmin(ReasonedAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         return False
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Let a superuser change everybody, and other staff only people who have no rights here."""
+        has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
+        return super().has_change_permission(request, obj) and (request.user.is_superuser or not has_rights)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:  # noqa: ARG002
         told = ("email", "name", "last_login", "date_joined")

@@ -381,6 +381,51 @@ class TestUserPage:
         person.refresh_from_db()
         assert not person.is_superuser
 
+    @pytest.fixture
+    def clerk(self, db):
+        """One of our staff who may change people, and has every other right but that of superusers."""
+        person = UserFactory(email="clerk@example.com", is_staff=True)
+        person.user_permissions.set(Permission.objects.all())
+        return signed_in(person)
+
+    @pytest.mark.parametrize(
+        "rights", [{"is_staff": True}, {"is_superuser": True}, {"is_staff": True, "is_superuser": True}]
+    )
+    def test_of_staff_is_changed_by_superusers_only(self, clerk, staff, rights):
+        person = UserFactory(email="colleague@example.com", password="a password of theirs", **rights)
+        before = User.objects.filter(pk=person.pk).values().get()
+
+        answers = [
+            clerk.post(page(User, "change", person.pk), {"reason": "x"}),
+            clerk.post(page(User, "delete", person.pk), {"post": "yes"}),
+            clerk.post(f"/admin/merchants/user/{person.pk}/password/", {"password1": "x", "password2": "x"}),
+            clerk.post(page(User), {"action": "delete_selected", "_selected_action": [person.pk], "post": "yes"}),
+        ]  # fmt: skip
+
+        assert answers[0].status_code == 403
+        assert answers[1].status_code == 403
+        assert User.objects.filter(pk=person.pk).values().get() == before
+        assert staff.post(page(User, "change", person.pk), {"reason": "Left us."}).status_code == 302
+        person.refresh_from_db()
+        assert not person.is_active
+
+    def test_of_others_is_closed_by_whoever_may_change_people(self, clerk):
+        person = UserFactory(is_active=True)
+        rights = {"is_staff": "on", "is_superuser": "on", "groups": [Group.objects.create(name="All").pk]}
+
+        answer = clerk.post(page(User, "change", person.pk), {"reason": "Asked for it."} | rights)
+
+        person.refresh_from_db()
+        assert answer.status_code == 302
+        assert (person.is_active, person.is_staff, person.is_superuser) == (False, False, False)
+        assert not person.groups.exists()
+
+    def test_and_groups_are_added_by_superusers_only(self, clerk):
+        assert clerk.post(page(User, "add"), {"email": "new@example.com"}).status_code == 403
+        group = Group.objects.create(name="Rights")
+        assert clerk.post(page(Group, "add"), {"name": "Mine", "reason": "x"}).status_code == 403
+        assert clerk.post(page(Group, "change", group.pk), {"name": "Mine", "reason": "x"}).status_code == 403
+
 
 class TestUnappliedMoney:
     def decide(self, browser, money, what, **form):
