@@ -1,0 +1,233 @@
+"""The query strings of the administration: they filter by what the lists offer, and by no other column."""
+
+import re
+import uuid
+from collections import deque
+from functools import cache
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Field
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from merchants.admin import HouseAdmin
+from merchants.fields import EncryptedTextField
+from merchants.models import ApiKey, User
+from payments.models import Transaction
+from tests import orders
+from tests.dashboard.people import signed_in
+from tests.factories import UserFactory
+from virtual_accounts.models import VirtualAccount
+
+pytestmark = pytest.mark.django_db
+
+OUR_PACKAGES = {"config", "dashboard", "payments", "virtual_accounts", "webhooks", "ledger", "merchants"}
+PAGES = sorted(admin.site._registry.items(), key=lambda item: item[0]._meta.label)
+IDS = [model._meta.label for model, _ in PAGES]
+LOOKUPS = [
+    "",
+    "exact",
+    "iexact",
+    "contains",
+    "startswith",
+    "regex",
+    "gt",
+    "lte",
+    "in",
+    "range",
+    "isnull",
+    "pk",
+]
+# What a secret column is called; the encrypted ones are found by their type.
+SECRET = re.compile(
+    r"password|secret|hash|fingerprint|token|nonce|session_key|session_data|^data$|^bvn|^code$|^key$"
+)
+RELATIONS_DEEP = 2
+
+
+def is_secret(field):
+    return isinstance(field, EncryptedTextField) or bool(SECRET.search(field.name))
+
+
+@cache
+def columns(model):
+    """Return all columns that a lookup of the model can name, with those across relations, by their paths."""
+    found = []
+    waiting = deque([("", model, 0)])
+    while waiting:
+        prefix, current, depth = waiting.popleft()
+        for field in current._meta.get_fields(include_hidden=True):
+            name = field.name
+            if name.endswith("+"):
+                continue
+            path = f"{prefix}{name}"
+            if isinstance(field, Field):
+                found.append((path, field))
+            if field.is_relation and field.related_model and depth < RELATIONS_DEEP:
+                waiting.append((f"{path}__", field.related_model, depth + 1))
+    return found
+
+
+def offered(page):
+    """Return the parameters that the list's own filters send."""
+    named = {each for each in page.list_filter if isinstance(each, str)}
+    custom = {each.parameter_name for each in page.list_filter if not isinstance(each, str)}
+    return {f"{name}{end}" for name in named for end in ("", "__exact", "__isnull")} | custom
+
+
+@pytest.fixture
+def viewer():
+    """Return a client of one who may view all models and change nothing."""
+    person = UserFactory(email="views@example.com", is_staff=True)
+    person.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    return signed_in(person, client=Client())
+
+
+def address(model):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+
+
+def subclasses(of):
+    for each in of.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+class TestEveryPage:
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_derives_from_the_base_class(self, model, page):
+        assert isinstance(page, HouseAdmin)
+
+    def test_of_ours_derives_from_the_base_class_and_is_registered(self):
+        ours = {
+            each for each in subclasses(admin.ModelAdmin) if each.__module__.partition(".")[0] in OUR_PACKAGES
+        }
+
+        assert ours
+        assert [each for each in ours if not issubclass(each, HouseAdmin)] == []
+        for each in ours:
+            assert "lookup_allowed" not in vars(each) or each is HouseAdmin, each
+
+    def test_is_left_out_without_the_base_class(self):
+        class Forgetful(admin.ModelAdmin):
+            pass
+
+        session = apps.get_model("sessions.Session")
+        for page in (Forgetful, None):
+            admin.site.register(session, page)
+            assert session not in admin.site._registry
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_allows_no_lookup_but_those_of_its_filters(self, model, page):
+        request = RequestFactory().get("/")
+        paths = [path for path, _ in columns(model)]
+        lookups = {f"{path}__{end}".removesuffix("__") for path in paths for end in LOOKUPS}
+        assert len(lookups) > len(LOOKUPS)
+
+        allowed = {lookup for lookup in lookups if page.lookup_allowed(lookup, "x", request)}
+
+        assert allowed <= offered(page) | page.allowed_lookups
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_offers_no_secret_column(self, model, page):
+        secrets = {path for path, field in columns(model) if is_secret(field)}
+        named = [
+            each
+            for each in (*page.list_filter, *page.list_display, *page.search_fields)
+            if isinstance(each, str)
+        ]
+        shown = {*named, *page.ordering, *page.sortable_by, *page.allowed_lookups, page.date_hierarchy or ""}
+
+        assert not {each.removeprefix("-").partition("__exact")[0] for each in shown} & secrets
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_searches_in_no_secret_column(self, model, page):
+        terms = [
+            str(uuid.uuid4()), "1234", "123456", "1234567890", "123456789012", "ada@example.com", "f" * 64, "12345678901",
+        ]  # fmt: skip
+        secrets = {field.column for _, field in columns(model) if is_secret(field)}
+
+        for term in terms:
+            for look in page.looks:
+                for found in look(model, term):
+                    condition = str(found.order_by().values("pk").query).partition(" WHERE ")[2]
+                    assert not [name for name in secrets if f'"{name}"' in condition], (term, condition)
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_refuses_lookups_of_secret_columns(self, viewer, model, page):
+        secrets = [path for path, field in columns(model) if is_secret(field)]
+        own = [path for path, _ in columns(model) if "__" not in path]
+
+        for path in [*own, *secrets[:40]]:
+            answer = viewer.get(address(model), {f"{path}__regex": "^x"})
+            assert answer.status_code == 400, path
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_sorts_by_no_column_on_request(self, viewer, model, page):
+        usual = viewer.get(address(model)).context["cl"].queryset.query.order_by
+
+        for wanted in ("1", "-1", "0", "2.-1", "99", "x"):
+            listed = viewer.get(address(model), {"o": wanted})
+            assert listed.status_code == 200
+            assert listed.context["cl"].queryset.query.order_by == usual
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_refers_to_rows_by_their_ids_only(self, viewer, model, page):
+        for field in model._meta.fields:
+            if not field.primary_key:
+                answer = viewer.get(address(model), {"_to_field": field.name, "_popup": "1"})
+                assert answer.status_code == 400, field
+
+    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
+    def test_still_filters_by_what_it_offers(self, viewer, model, page):
+        listed = viewer.get(address(model)).context["cl"]
+
+        for spec in listed.filter_specs:
+            for choice in spec.choices(listed):
+                assert viewer.get(address(model) + choice["query_string"]).status_code == 200
+
+
+class TestSecrets:
+    def guesses(self, viewer, model, lookup, right, wrong):
+        """Return the answers to a right and a wrong guess about a value."""
+        return [viewer.get(address(model), {lookup: guess}).status_code for guess in (right, wrong)]
+
+    def test_of_users_cannot_be_guessed(self, viewer, ada):
+        UserFactory(email="target@example.com")
+        start = re.escape(User.objects.get(email="target@example.com").password[:25])
+
+        assert self.guesses(viewer, User, "password__regex", f"^{start}", "^no") == [400, 400]
+        assert self.guesses(viewer, Group, "user__password__regex", f"^{start}", "^no") == [400, 400]
+        assert self.guesses(viewer, ApiKey, "business__members__user__password__regex", "^p", "^no") == [
+            400,
+            400,
+        ]
+        assert self.guesses(viewer, User, "authenticator__data__contains", "a", "b") == [400, 400]
+
+    def test_of_accounts_and_payments_cannot_be_guessed(self, viewer, api):
+        api.post("/api/virtual-accounts", orders.static_account())
+        api.post("/api/payments", orders.card_payment())
+        account, payment = VirtualAccount.objects.get(), Transaction.objects.get()
+
+        for model, lookup, value in (
+            (VirtualAccount, "bvn_hash__startswith", account.bvn_hash[:1]),
+            (VirtualAccount, "fingerprint__startswith", account.fingerprint[:1]),
+            (Transaction, "fingerprint__startswith", payment.fingerprint[:1]),
+        ):
+            assert self.guesses(viewer, model, lookup, value, "z") == [400, 400]
+
+    def test_are_not_found_by_searching(self, viewer, ada, api):
+        api.post("/api/virtual-accounts", orders.static_account())
+        api.post("/api/payments", orders.card_payment())
+        person = UserFactory()
+        for model, _ in PAGES:
+            for row in model.objects.all():
+                for field in model._meta.fields:
+                    value = getattr(row, field.name) if is_secret(field) and not field.primary_key else None
+                    if isinstance(value, str) and value:
+                        found = viewer.get(address(model), {"q": value}).context["cl"]
+                        assert found.result_count == 0, (model, field)
+        assert person.password
