@@ -16,6 +16,7 @@ from payments.admin.submitting import submit
 from payments.banks import all_banks
 from payments.models import Proposal
 from payments.services import staff_actions
+from payments.services.destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 
 Action = Proposal.Action
@@ -29,14 +30,14 @@ class CreditForm(forms.Form):
 
 
 class ReturnForm(CreditForm):
-    """Back by a payout, and why. The account is needed only where the bank did not tell it."""
+    """Back by a payout, and why. Where the bank named the sender's account there is nothing to choose."""
 
     account_number = forms.RegexField(r"^[0-9]{10}$", required=False, label="Sender's account number")
     bank_code = forms.ChoiceField(
         required=False,
         label="Sender's bank",
         choices=[
-            ("", "as the bank told"),
+            ("", "Choose a bank"),
             *((bank.code, f"{bank.name} ({bank.code})") for bank in all_banks()),
         ],
     )
@@ -81,7 +82,12 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         money = kwargs.get("obj")
         if isinstance(money, UnappliedMoney) and money.is_open and request.user.has_perm(MAY_DECIDE):
-            context |= {"credit_form": CreditForm(auto_id="credit_%s"), "return_form": ReturnForm()}
+            is_sender_known = sender_of(money.transfer) is not None
+            context |= {
+                "credit_form": CreditForm(auto_id="credit_%s"),
+                "return_form": CreditForm() if is_sender_known else ReturnForm(),
+                "is_sender_known": is_sender_known,
+            }
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
     @moves_money

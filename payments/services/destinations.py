@@ -42,6 +42,12 @@ def sender_of(transfer: Transfer) -> Destination | None:
     return Destination(transfer.sender_name, transfer.sender_account_number, bank.code)
 
 
+def is_payable(named: Mapping[str, str]) -> bool:
+    """Return whether payouts can reach the account that is named."""
+    is_number = ACCOUNT_NUMBER.fullmatch(named["account_number"]) is not None
+    return is_number and banks.find(named["bank_code"]) is not None
+
+
 def choose(transfer: Transfer, named: Mapping[str, str] | None) -> Destination:
     """Return where a transfer's money goes back to; `named` is the `destination` of the request, if it has one.
 

@@ -89,7 +89,7 @@ def give_back(
         _require_open(money)
         opened = unapplied.return_locked(
             money,
-            destination=destinations.choose(money.transfer, destination),
+            named=destination,
             bank=bank,
             reason=reason,
             actor=actor,

@@ -82,9 +82,13 @@ def unapplied_decision(
     """Return the credit or return of unapplied money.
 
     :raises NotOpen: it was already decided.
+    :raises SenderKnown: a return names an account, and the bank named the sender's
+    :raises SenderUnknown: a return names no account, and the bank named none
     """
     if not money.is_open:
         raise unapplied.NotOpen
+    if kind == Action.RETURN_UNAPPLIED:
+        unapplied.require_destination(money.transfer, account_number=account_number, bank_code=bank_code)
     named = {"account_number": account_number, "bank_code": bank_code}
     return StaffAction(
         kind=kind,

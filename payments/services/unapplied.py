@@ -4,6 +4,7 @@ Either way it goes to the owner's wallet first. A return takes it out again at o
 If the bank refuses that payout, the money is in the wallet, as after any failed payout.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -45,6 +46,14 @@ class SenderUnknown(Problem):
     default_detail = "Enter the sender's account number and bank: the bank did not name them."
 
 
+class SenderKnown(Problem):
+    """An account is named although the bank named the sender's."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "invalid_request"
+    default_detail = "The bank named the sender's account, and the money goes back there. Leave account number and bank empty."
+
+
 @database.atomic
 def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> UnappliedMoney:
     """Credit the money to the wallet of the business whose account it arrived at.
@@ -72,9 +81,12 @@ def return_to_sender(
     account_number: str = "",
     bank_code: str = "",
 ) -> UnappliedMoney:
-    """Return the money by a payout to the account that it came from, or to the one that is named.
+    """Return the money by a payout to the account that it came from.
+
+    An account is named only where the bank did not name the sender's.
 
     :raises NotOpen: it was returned or credited before
+    :raises SenderKnown: an account is named, and the bank named the sender's
     :raises SenderUnknown: no account is named, and the bank named none
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
@@ -117,6 +129,7 @@ def open_return(
     """Book the return of money to its sender, and write the payout that carries it.
 
     :raises NotOpen: it was returned or credited before
+    :raises SenderKnown: an account is named, and the bank named the sender's
     :raises SenderUnknown: no account is named, and the bank named none
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
@@ -124,24 +137,27 @@ def open_return(
     owner = unapplied.owner(unapplied_id)
     bank = connectors.attempt(lambda: connectors.bank_for(owner))
     money = lock_open(unapplied_id)
-    destination = _destination(money.transfer, account_number=account_number, bank_code=bank_code)
-    return return_locked(money, destination=destination, bank=bank, reason=reason, actor=actor, now=now)
+    require_destination(money.transfer, account_number=account_number, bank_code=bank_code)
+    named = _named(money.transfer, account_number=account_number, bank_code=bank_code)
+    return return_locked(money, named=named, bank=bank, reason=reason, actor=actor, now=now)
 
 
 def return_locked(
     money: UnappliedMoney,
     *,
-    destination: Destination,
+    named: Mapping[str, str] | None,
     bank: PayoutBank | RailUnavailable,
     reason: str,
     actor: Actor,
     now: datetime,
 ) -> OpenedReturn:
-    """Book the return of open money that the caller has locked.
+    """Book the return of open money that the caller has locked. Every return is made here.
 
+    :raises ValidationError: a destination is missing, or is named although the sender is known
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
+    destination = destinations.choose(money.transfer, named)
     destinations.require_currency(destination, money.currency, advice="Credit it instead.")
     bank = connectors.require(bank)
     intent = _order_return(money, bank.name, destination=destination, reason=reason, now=now)
@@ -169,16 +185,30 @@ def lock_open(unapplied_id: UUID) -> UnappliedMoney:
     return money
 
 
-def _destination(transfer: Transfer, *, account_number: str, bank_code: str) -> Destination:
-    """Return the account that staff or members have named, or else the sender's."""
-    sender = destinations.sender_of(transfer)
-    if not account_number and not bank_code and sender is not None:
-        return sender
-    bank = banks.find(bank_code or transfer.sender_bank_code)
-    account_number = account_number or transfer.sender_account_number
-    if bank is None or not destinations.ACCOUNT_NUMBER.fullmatch(account_number):
+def require_destination(transfer: Transfer, *, account_number: str, bank_code: str) -> None:
+    """Check what people enter as the account of a return: nothing where the bank named the sender's.
+
+    :raises SenderKnown: an account is named, and the bank named the sender's
+    :raises SenderUnknown: no account is named, and the bank named none
+    """
+    named = _named(transfer, account_number=account_number, bank_code=bank_code)
+    if destinations.sender_of(transfer) is not None:
+        if named is not None:
+            raise SenderKnown
+    elif named is None or not destinations.is_payable(named):
         raise SenderUnknown
-    return Destination(transfer.sender_name, account_number, bank.code)
+
+
+def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[str, str] | None:
+    """Return the destination that people have named; what they left out is what the bank named of it."""
+    if not account_number and not bank_code:
+        return None
+    bank = banks.find(bank_code or transfer.sender_bank_code)
+    return {
+        "name": transfer.sender_name,
+        "account_number": account_number or transfer.sender_account_number,
+        "bank_code": bank.code if bank else "",
+    }
 
 
 def _order_return(
