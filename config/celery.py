@@ -32,6 +32,7 @@ app.conf.beat_schedule = {
     },
     "count days that are over": {"task": "payments.roll_up_days", "schedule": 300.0},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
+    "erase hashes of card numbers": {"task": "payments.erase_card_number_hashes", "schedule": 60.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},
     "purge what is past its days": {"task": "config.purge", "schedule": 3600.0},
 }

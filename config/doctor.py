@@ -27,6 +27,7 @@ from config.models import LATE_AFTER, last_beat
 from merchants import guards
 from merchants.fields import UnreadableSecret
 from payments.models import CardOperation, Transaction
+from payments.services import comparison
 from virtual_accounts.models import ProviderMessage
 from webhooks.models import Delivery
 
@@ -317,6 +318,21 @@ def _ledger(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
         )
 
 
+def _card_numbers(now: datetime) -> Iterator[Finding]:
+    stopped = comparison.guesses_stopped(since=now - timedelta(days=1))
+    if stopped:
+        references = "1 reference was" if stopped == 1 else f"{stopped:,} references were"
+        yield Finding(
+            "card numbers",
+            Severity.WARNING,
+            f"In the last 24 hours {references} used with 5 cards other than the stored one.",
+            f"Search the audit trail for {comparison.GUESSES_STOPPED}. Ask the business; if it didn't send these "
+            "requests, revoke its API keys.",
+        )
+    else:
+        yield Finding("card numbers", Severity.FINE, "No reference was used to guess a card number.")
+
+
 def _duration(length: timedelta) -> str:
     """Return a length of time in words.
 
@@ -330,4 +346,14 @@ def _duration(length: timedelta) -> str:
     return f"{seconds} s"
 
 
-_NEED_THE_DATABASE = (_migrations, _guards, _field_keys, _clock, _worker, _deliveries, _pending, _ledger)
+_NEED_THE_DATABASE = (
+    _migrations,
+    _guards,
+    _field_keys,
+    _clock,
+    _worker,
+    _deliveries,
+    _pending,
+    _ledger,
+    _card_numbers,
+)

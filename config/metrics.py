@@ -6,6 +6,7 @@ each start, and any of them can answer for all.
 
 import os
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 from django.db import DatabaseError, connection
 from django.db.models import Min, Sum
@@ -28,6 +29,7 @@ from prometheus_client.registry import Collector
 from config.models import last_beat
 from ledger.models import Account
 from payments.models import CardOperation, Transaction
+from payments.services import comparison
 from webhooks.models import Delivery
 
 disable_created_metrics()  # twice the lines, and nobody reads them
@@ -81,7 +83,14 @@ class DatabaseCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         try:
-            found = [*_deliveries(), *_transactions(), *_workers(), *_ledger(), *_connections()]
+            found = [
+                *_deliveries(),
+                *_transactions(),
+                *_workers(),
+                *_ledger(),
+                *_card_numbers(),
+                *_connections(),
+            ]
         except DatabaseError:
             found = []
         yield GaugeMetricFamily("sluice_database_up", "Whether the database answers.", value=bool(found))
@@ -152,6 +161,14 @@ def drift() -> int:
     """Return for how many businesses and currencies the ledger's accounts do not sum to zero."""
     sums = Account.objects.order_by().values("business", "currency").annotate(sum=Sum("balance"))
     return int(sums.exclude(sum=0).count())
+
+
+def _card_numbers() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_card_number_guesses_stopped",
+        "References used with so many different cards within a day that none is compared any more.",
+        value=comparison.guesses_stopped(since=timezone.now() - timedelta(days=1)),
+    )
 
 
 def _connections() -> Iterator[Metric]:

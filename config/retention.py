@@ -1,7 +1,8 @@
 """Everything that has its days, in one list: what it is, which rows are past them, and how they go.
 
 `manage.py purge` and the schedule walk the list. Only what is finished goes, in pieces of some thousand rows.
-Transactions, the ledger, settlement and the audit trail are not in it: they stay.
+Transactions, the ledger, settlement and the audit trail are not in it: they stay, and of a transaction only the
+hashes that cover a card number are erased.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from merchants import authentication, request_log
 from merchants.models import Invitation
+from payments.services import comparison
 from webhooks import retention as deliveries
 
 PIECE = 1_000  # rows
@@ -58,6 +60,12 @@ def _by_keys(old: Callable[[datetime], QuerySet]) -> Callable[[datetime], Iterat
 
 
 EVERYTHING = (
+    Kept(
+        "card_number_hashes",
+        "hashes of card numbers",
+        lambda now: comparison.old_card_number_hashes(now=now),
+        lambda now: comparison.erase_card_number_hashes(now=now),
+    ),
     Kept(
         "nonces",
         "nonces",

@@ -1,17 +1,23 @@
-"""The merchant's reference is the idempotency key: the same request again gets the same resource."""
+"""The merchant's reference is the idempotency key: the same request again gets the same resource.
+
+A `Fingerprint` separates a request's card numbers from everything else, so that a comparison can be made without
+them: what answers differently for the right card number is an oracle for it (PCI DSS 3.5.1.1, decision 0067).
+"""
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from rest_framework import status
 
 from merchants.errors import Problem
+from merchants.masking import split_card_numbers
 
 # The header of an answer that repeats an earlier one. The contract names it.
 REPLAYED = {"Idempotent-Replayed": "true"}
@@ -65,11 +71,56 @@ def replay_of(existing: F | None, *, fingerprint: str) -> IdempotentResult[F] | 
     return IdempotentResult(existing, is_replay=True)
 
 
-def keyed_hash(request: dict[str, Any], *, plain: Callable[[Any], Any] = str) -> str:
-    """Return a hash over a validated request; `plain` says what of a value that JSON cannot hold counts.
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Keyed hashes of a validated request."""
+
+    request: str  # all of it, with card numbers masked
+    card_numbers: str = ""  # the card numbers; empty if it has none
+
+    def card_numbers_of(self, resource: UUID) -> str:
+        """Return the hash of the card numbers that is stored with a resource. It differs from that of any other."""
+        if not self.card_numbers:
+            return ""
+        text = f"{resource} {self.card_numbers}"
+        return hmac.digest(settings.FINGERPRINT_KEY.encode(), text.encode(), "sha256").hex()
+
+
+# What is stored as it was sent: identifiers, addresses and the merchant's own data. Card numbers in it aren't masked,
+# so they aren't separated from it either.
+KEPT_AS_SENT = frozenset({"reference", "email", "metadata", "redirect_url"})
+
+
+def fingerprint_of(request: Mapping[str, Any], *, plain: Callable[[Any], Any] = str) -> Fingerprint:
+    """Return the fingerprint of a validated request; `plain` converts values that JSON can't represent."""
+    numbers: list[str] = []
+    masked = _separated(request, numbers, plain)
+    return Fingerprint(keyed_hash(masked), keyed_hash({"card_numbers": numbers}) if numbers else "")
+
+
+def _separated(value: Any, numbers: list[str], plain: Callable[[Any], Any]) -> Any:
+    """Return a value as JSON has it, with its card numbers moved to a list."""
+    if isinstance(value, str):
+        masked, found = split_card_numbers(value)
+        numbers += found
+        return masked
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {
+            name: each if name in KEPT_AS_SENT else _separated(each, numbers, plain)
+            for name, each in sorted(value.items())
+        }
+    if isinstance(value, list | tuple):
+        return [_separated(each, numbers, plain) for each in value]
+    return _separated(plain(value), numbers, plain)
+
+
+def keyed_hash(request: dict[str, Any]) -> str:
+    """Return a hash over plain values.
 
     Keyed, so that a stored hash cannot be tried against all card numbers (PCI DSS 3.5.1.1), nor against
     all eleven-digit ones.
     """
-    text = json.dumps(request, sort_keys=True, ensure_ascii=False, default=plain)
+    text = json.dumps(request, sort_keys=True, ensure_ascii=False)
     return hmac.digest(settings.FINGERPRINT_KEY.encode(), text.encode(), "sha256").hex()

@@ -40,7 +40,17 @@ def mask_card_numbers(text: str) -> str:
     return _RUN.sub(_mask_run, text)
 
 
-def _mask_run(run: re.Match[str]) -> str:
+def split_card_numbers(text: str) -> tuple[str, list[str]]:
+    """Return a text with its card numbers masked, and the digits of those numbers.
+
+    >>> split_card_numbers("paid 4084 0800 0000 5408")
+    ('paid 408408******5408', ['4084080000005408'])
+    """
+    numbers: list[str] = []
+    return _RUN.sub(lambda run: _mask_run(run, numbers), text), numbers
+
+
+def _mask_run(run: re.Match[str], found: list[str] | None = None) -> str:
     groups = _SEPARATOR.split(run.group())
     separators = [*_SEPARATOR.findall(run.group()), ""]
     shown = []
@@ -49,6 +59,8 @@ def _mask_run(run: re.Match[str]) -> str:
         taken = _card_length(groups[place : place + LENGTHS[-1]])
         number = "".join(groups[place : place + taken])
         shown.append(_masked(number) if taken else groups[place])
+        if taken and found is not None:
+            found.append(number)
         place += max(taken, 1)
         shown.append(separators[place - 1])
     return "".join(shown)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from merchants.models import Business
 from merchants.strict_fields import RequestSerializer, read_request
-from payments.idempotency import IdempotentResult, fingerprint, replay_of
+from payments.idempotency import IdempotentResult, fingerprint
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.serializers import (
@@ -18,7 +18,7 @@ from payments.serializers import (
     UnknownMethodSerializer,
     VirtualAccountPaymentSerializer,
 )
-from payments.services import card_checks, card_payments, payouts, virtual_account_payments
+from payments.services import card_checks, card_payments, comparison, payouts, virtual_account_payments
 from payments.services.intents import find_of
 
 StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]
@@ -36,30 +36,22 @@ class Flow:
     ) -> IdempotentResult[Transaction]:
         """Read the request, do what it asks, and return the transaction as it is then.
 
-        :raises ValidationError: the request is wrong; nothing was stored
+        :raises ValidationError: the request is invalid; nothing was stored
         :raises DuplicateReference: its reference belongs to a different request
         :raises RailUnavailable: it is a new request and no connector is available; nothing was stored
         """
         request = read_request(self.serializer, data, business=business)
         mark = fingerprint(request)
         try:
-            return self.begin(business=business, request=request, fingerprint=mark, now=now)
+            result = self.begin(business=business, request=request, fingerprint=mark, now=now)
         except RailUnavailable:
             # Services check their connector before they store anything: that costs no statement. Only where it
             # is unavailable, a lookup tells a repeated request, which needs no connector, from a new one.
-            replay = _replay(business, request.get("reference"), mark)
-            if replay is None:
+            existing = find_of(business, request["reference"]) if "reference" in request else None
+            if existing is None:
                 raise
-            return replay
-
-
-def _replay(business: Business, reference: str | None, mark: str) -> IdempotentResult[Transaction] | None:
-    """Return the transaction of an equal request, if there is one.
-
-    :raises DuplicateReference: the reference belongs to a different request
-    """
-    existing = find_of(business, reference) if reference else None
-    return replay_of(existing, fingerprint=mark)
+            result = IdempotentResult(existing, is_replay=True)
+        return comparison.judge(result.resource, fingerprint=mark, now=now) if result.is_replay else result
 
 
 FLOWS: dict[tuple[str, str | None], Flow] = {

@@ -2,16 +2,37 @@
 
 from typing import Any
 
-from merchants.idempotency import REPLAYED, DuplicateReference, IdempotentResult, keyed_hash, replay_of
+from merchants.idempotency import (
+    REPLAYED,
+    DuplicateReference,
+    Fingerprint,
+    IdempotentResult,
+    fingerprint_of,
+    keyed_hash,
+    replay_of,
+)
 from payments.cards import Card
 from payments.rails.protocol import ThreeDSecure
 
-__all__ = ["REPLAYED", "DuplicateReference", "IdempotentResult", "fingerprint", "replay_of"]
+__all__ = [
+    "REPLAYED",
+    "DuplicateReference",
+    "Fingerprint",
+    "IdempotentResult",
+    "fingerprint",
+    "generated_fingerprint",
+    "replay_of",
+]
 
 
-def fingerprint(request: dict[str, Any]) -> str:
-    """Return a keyed hash over a validated request: card number included, CVV left out."""
-    return keyed_hash(request, plain=_plain)
+def fingerprint(request: dict[str, Any]) -> Fingerprint:
+    """Return the keyed hashes of a validated request: card numbers apart, CVV left out."""
+    return fingerprint_of(request, plain=_plain)
+
+
+def generated_fingerprint(**cause: str) -> Fingerprint:
+    """Return the fingerprint of a transaction that no request asked for, only something else of ours."""
+    return Fingerprint(keyed_hash(cause))
 
 
 def _plain(value: Any) -> Any:

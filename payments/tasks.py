@@ -5,7 +5,7 @@ import threading
 from celery import shared_task
 
 from merchants import clock
-from payments.services import account_messages, days, expiry, requery
+from payments.services import account_messages, comparison, days, expiry, requery
 
 
 @shared_task(name="payments.expire_due")
@@ -47,4 +47,10 @@ def notify_account_provider() -> None:
 @shared_task(name="payments.roll_up_days")
 def roll_up_days() -> None:
     for _ in days.roll_up(now=clock.now()):
+        pass
+
+
+@shared_task(name="payments.erase_card_number_hashes")
+def erase_card_number_hashes() -> None:
+    for _ in comparison.erase_card_number_hashes(now=clock.now()):
         pass

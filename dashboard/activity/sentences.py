@@ -20,6 +20,7 @@ FACTOR_NAMES = {
 
 # What each action is called; {target} and the names of `after` (or else `before`) stand for themselves.
 SENTENCES = {
+    "card_number.guesses_stopped": "used the reference {target} with 5 different cards: it is no longer compared with any",
     "business.created": "opened the business “{name}”",
     "business.changed": "changed the business {target}",
     "api_key.created": "created the API key “{name}” ({target})",
@@ -73,7 +74,16 @@ SENTENCES = {
 }
 
 # Changes that the sentence says already.
-SAID = frozenset({"api_key.created", "business.created", "member.invited", "member.joined", "member.removed"})
+SAID = frozenset(
+    {
+        "api_key.created",
+        "business.created",
+        "card_number.guesses_stopped",
+        "member.invited",
+        "member.joined",
+        "member.removed",
+    }
+)
 
 
 class _Names(dict[str, str]):

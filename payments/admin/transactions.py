@@ -109,7 +109,7 @@ class TransactionAdmin(ResolvableAdmin):
         "Whole reference (of a refund too), id, RRN, STAN, last four digits, e-mail address, account number, or "
         "name of the business."
     )
-    exclude = ("fingerprint",)
+    exclude = ("fingerprint", "card_number_hash")
     inlines = (TransitionInline, OperationInline)
 
 

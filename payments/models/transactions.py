@@ -30,6 +30,11 @@ COLLECTED = Case(
 )
 
 
+# The fingerprint of a card payment covers the cardholder's name, and that of the first release covers the number too.
+HAS_CARD_NUMBER_HASH = Q(method="card") & ~Q(fingerprint="") | ~Q(card_number_hash="")
+MOST_CARD_NUMBER_MISMATCHES = 5
+
+
 def bank_memory() -> timedelta:
     """Return for how long a bank keeps the reference of an order. An older order is never sent again."""
     return timedelta(hours=settings.BANK_MEMORY)
@@ -59,6 +64,10 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
             request_type=Transaction.RequestType.PAYMENT,
             settle_status__in=["", Transaction.SettleStatus.REJECTED],
         )
+
+    def with_card_number_hash(self) -> TransactionQuerySet:
+        """Those with a hash that covers a card number. Has an index."""
+        return self.filter(HAS_CARD_NUMBER_HASH)
 
     def overdue(self, *, at: datetime) -> TransactionQuerySet:
         """Challenges and authorisations whose time is over."""
@@ -129,7 +138,10 @@ class Transaction(models.Model):
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     reference = models.CharField(max_length=100)
-    fingerprint = models.CharField(max_length=64)  # keyed hash of the request, for idempotency
+    # Keyed hashes of the request, for idempotency: without its card numbers, and of those. Decision 0067.
+    fingerprint = models.CharField(max_length=64, blank=True)
+    card_number_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
+    card_number_mismatches = models.PositiveSmallIntegerField(default=0, db_default=0)
     request_type = models.CharField(max_length=10, choices=RequestType.choices)
     method = models.CharField(max_length=16, choices=Method.choices)
 
@@ -254,6 +266,11 @@ class Transaction(models.Model):
                 name="only_successful_payments_settle",
             ),
             models.CheckConstraint(
+                condition=Q(card_number_mismatches__lt=MOST_CARD_NUMBER_MISMATCHES)
+                | Q(card_number_mismatches=MOST_CARD_NUMBER_MISMATCHES, card_number_hash=""),
+                name="card_number_hash_is_erased_at_the_bound",
+            ),
+            models.CheckConstraint(
                 condition=Q(method="virtual_account", session__isnull=False)
                 | ~Q(method="virtual_account") & Q(session__isnull=True),
                 name="virtual_account_payments_have_sessions",
@@ -296,6 +313,9 @@ class Transaction(models.Model):
                 fields=["expires_at"],
                 condition=Q(awaiting__in=["payer", "capture"]),
                 name="transactions_overdue",
+            ),
+            models.Index(
+                fields=["created_at"], condition=HAS_CARD_NUMBER_HASH, name="transactions_card_number_hash"
             ),
             models.Index(
                 fields=["business", "currency", "finished_at"],
@@ -420,6 +440,25 @@ class Transaction(models.Model):
             self.refund_status = self.RefundStatus.REFUND_FAILED
         self.save(update_fields=["amount_being_refunded", "amount_refunded", "refund_status"])
         insert(self._transition("refund_status", before, self.refund_status, cause=cause, now=now))
+
+    def count_card_number_mismatch(self) -> bool:
+        """Count a request with another card number; return whether this was the last that is compared."""
+        self.card_number_mismatches += 1
+        is_last = self.card_number_mismatches >= MOST_CARD_NUMBER_MISMATCHES
+        if is_last:
+            self._forget_card_number()
+        self.save(update_fields=["card_number_mismatches", "card_number_hash", "fingerprint"])
+        return is_last
+
+    def erase_card_number_hash(self) -> None:
+        """Erase what covers the card number. Requests with the reference are no longer compared with it."""
+        self._forget_card_number()
+        self.save(update_fields=["card_number_hash", "fingerprint"])
+
+    def _forget_card_number(self) -> None:
+        self.card_number_hash = ""
+        if self.method == self.Method.CARD:
+            self.fingerprint = ""
 
     def add_return(self, amount: int) -> None:
         """Add to what the bank has returned of a successful payout. The caller holds its lock."""

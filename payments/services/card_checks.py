@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
-from payments.idempotency import IdempotentResult
+from payments.idempotency import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.services.connectors import acquirer_for
 from payments.services.finishing import ask_if_new
@@ -14,11 +14,10 @@ from payments.services.orders import card_order
 
 
 def start(
-    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
     """Ask the issuer about a card. Without a reference of the merchant's, one is made.
 
-    :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: no acquirer is configured
     """
     acquirer = acquirer_for(business)

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
-from payments.idempotency import IdempotentResult
+from payments.idempotency import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure
@@ -15,11 +15,10 @@ from payments.services.orders import card_order
 
 
 def start(
-    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
     """Start a card payment: intent, acquirer, answer. A lost answer leaves it pending.
 
-    :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: no acquirer is configured or in reach, or 3-D Secure is wanted that it has not
     """
     acquirer = acquirer_for(business)

@@ -14,7 +14,7 @@ from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
 from payments.cards import Card
 from payments.fees import Snapshot, flow_of
-from payments.idempotency import IdempotentResult, replay_of
+from payments.idempotency import Fingerprint, IdempotentResult
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.services.tariffs import NoPrice, price_list
@@ -25,11 +25,12 @@ FIRST_QUERY_AFTER = timedelta(seconds=10)
 
 
 def open_intent(
-    *, business: Business, reference: str, fingerprint: str, now: datetime, **fields: Any
+    *, business: Business, reference: str, fingerprint: Fingerprint, now: datetime, **fields: Any
 ) -> IdempotentResult[Transaction]:
-    """Write a pending transaction, or find the one that an equal request wrote before.
+    """Write a pending transaction, or find the one that has the reference.
 
-    :raises DuplicateReference: the reference was already used for a different request
+    Whether that one's request was equal is for `comparison` to say, outside of the caller's transaction.
+
     :raises NoPrice: no fee rule prices it in this currency
     """
     if "fee_rule" not in fields:
@@ -37,16 +38,18 @@ def open_intent(
             fields["fee_rule"] = _fee_rule(business, fields)
         except NoPrice:
             # An equal request may have been accepted while there was a price.
-            replay = replay_of(find_of(business, reference), fingerprint=fingerprint)
-            if replay is None:
+            existing = find_of(business, reference)
+            if existing is None:
                 raise
-            return replay
+            return IdempotentResult(existing, is_replay=True)
     query_at = fields.pop("next_query_at", now + FIRST_QUERY_AFTER)
+    transaction_id = new_id(now)
     new = Transaction(
-        id=new_id(now),
+        id=transaction_id,
         business=business,
         reference=reference,
-        fingerprint=fingerprint,
+        fingerprint=fingerprint.request,
+        card_number_hash=fingerprint.card_numbers_of(transaction_id),
         created_at=now,
         # This request asks the rail until then. Should its process die, another one asks.
         next_query_at=query_at,
@@ -55,10 +58,7 @@ def open_intent(
     )
     if insert_if_absent(new):
         return IdempotentResult(new, is_replay=False)
-    replay = replay_of(find_of(business, reference), fingerprint=fingerprint)
-    if replay is None:
-        raise Transaction.DoesNotExist
-    return replay
+    return IdempotentResult(_existing(find_of(business, reference)), is_replay=True)
 
 
 def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:

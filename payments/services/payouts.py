@@ -8,7 +8,7 @@ from django.db import transaction as database
 
 from ledger import services as ledger
 from merchants.models import Business
-from payments.idempotency import IdempotentResult
+from payments.idempotency import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.outcomes import WALLET_TOO_LOW
 from payments.services import bookings, finishing
@@ -19,13 +19,12 @@ from payments.services.orders import payout_order
 
 
 def start(
-    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
     """Start a payout: intent and money set aside, bank, answer. A lost answer leaves it pending.
 
     Where the wallet must cover payouts and does not, it fails with 20051 and the bank is not asked.
 
-    :raises DuplicateReference: the reference belongs to a different request
     :raises RailUnavailable: no bank is configured, or it is out of reach
     """
     bank = bank_for(business)
@@ -39,7 +38,7 @@ def start(
 
 @database.atomic
 def _accept(
-    *, business: Business, request: dict[str, Any], fingerprint: str, connector: str, now: datetime
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, connector: str, now: datetime
 ) -> IdempotentResult[Transaction]:
     customer = request["customer"]
     intent = open_intent(

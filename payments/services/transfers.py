@@ -13,9 +13,10 @@ from django.db import transaction as database
 from ledger import services as ledger
 from ledger.services import Booking
 from merchants.clock import database_now
-from merchants.idempotency import DuplicateReference, keyed_hash
+from merchants.idempotency import DuplicateReference
 from merchants.models import Business
 from payments.fees import Flow
+from payments.idempotency import generated_fingerprint
 from payments.models import Transaction
 from payments.outcomes import Outcome, amount_mismatch, transfer_received
 from payments.services import bookings, finishing, opt_in_events
@@ -153,7 +154,7 @@ def _new_payment(transfer: Transfer, session: Session) -> Transaction:
     intent = open_intent(
         business=account.business,
         reference=f"va_{transfer.pk.hex}",
-        fingerprint=keyed_hash({"transfer": str(transfer.pk)}),
+        fingerprint=generated_fingerprint(transfer=str(transfer.pk)),
         now=transfer.received_at,
         request_type=Transaction.RequestType.PAYMENT,
         method=Transaction.Method.VIRTUAL_ACCOUNT,

@@ -17,9 +17,8 @@ from ledger.services import Booking, Kind
 from merchants import audit
 from merchants.audit import Actor
 from merchants.errors import Problem
-from merchants.idempotency import keyed_hash
 from payments import banks, fees
-from payments.idempotency import IdempotentResult
+from payments.idempotency import IdempotentResult, generated_fingerprint
 from payments.models import InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank
@@ -218,7 +217,7 @@ def _order_return(
     return open_intent(
         business=money.business,
         reference=f"return_{money.pk.hex}",
-        fingerprint=keyed_hash({"unapplied": str(money.pk)}),
+        fingerprint=generated_fingerprint(unapplied=str(money.pk)),
         connector=connector,
         now=now,
         request_type=Transaction.RequestType.PAYOUT,

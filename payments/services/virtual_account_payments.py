@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from merchants.field_errors import error
 from merchants.identifiers import new_id
 from merchants.models import Business
-from payments.idempotency import IdempotentResult, replay_of
+from payments.idempotency import Fingerprint, IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
 from payments.services.intents import find_of, open_intent, order_fields
@@ -26,11 +26,10 @@ class SessionOpen(InvalidState):
 
 
 def start(
-    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
     """Start a payment into a virtual account: it is pending until money arrives or its time is over.
 
-    :raises DuplicateReference: the reference belongs to a different request
     :raises ValidationError: the account is not the business's, or takes no such payment
     :raises SessionOpen: the account is static, and expects another payment
     :raises RailUnavailable: no hosting bank is configured
@@ -47,12 +46,12 @@ def start(
 
 @database.atomic
 def _open(
-    *, business: Business, request: dict[str, Any], fingerprint: str, now: datetime
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
     """Write payment and session. The account is held: whoever deactivates it finds the session, or was first."""
     account = _usable_account(business, request)
     if account is None:
-        return _replayed(business, request["reference"], fingerprint)
+        return _replayed(business, request["reference"])
     session_id = new_id(now)
     intent = open_intent(
         business=business,
@@ -88,10 +87,10 @@ def _usable_account(business: Business, request: dict[str, Any]) -> VirtualAccou
     return account if account.currency == request["currency"] else None
 
 
-def _replayed(business: Business, reference: str, fingerprint: str) -> IdempotentResult[Transaction]:
-    """Return the payment of an equal request: it outlives its account. A new one needs a usable account."""
-    replay = replay_of(find_of(business, reference), fingerprint=fingerprint)
-    if replay is None:
+def _replayed(business: Business, reference: str) -> IdempotentResult[Transaction]:
+    """Return the payment that has the reference: it outlives its account. A new one needs a usable account."""
+    existing = find_of(business, reference)
+    if existing is None:
         message = "This is none of your active virtual accounts, or it takes another currency."
         raise ValidationError({"payment_method_id": error(message, "invalid_payment_method")})
-    return replay
+    return IdempotentResult(existing, is_replay=True)

@@ -9,7 +9,7 @@ from django.db import transaction as database
 
 from merchants import audit
 from merchants.audit import Actor
-from merchants.idempotency import IdempotentResult, keyed_hash, replay_of
+from merchants.idempotency import IdempotentResult, fingerprint_of, keyed_hash, replay_of
 from merchants.identifiers import new_id
 from merchants.models import Business
 from merchants.rows import Lookup, insert_if_absent
@@ -28,7 +28,7 @@ def create(
     new = VirtualAccount(
         id=new_id(now),
         business=business,
-        fingerprint=keyed_hash(request),
+        fingerprint=fingerprint_of(request).request,  # card numbers in names aren't compared
         bank_code=settings.VIRTUAL_ACCOUNT_BANK_CODE,
         bank_name=settings.VIRTUAL_ACCOUNT_BANK_NAME,
         created_at=now,
