@@ -33,7 +33,7 @@ class EmbeddedServer(BaseApplication):
         for name, value in {
             "bind": f"127.0.0.1:{self._port}",
             "workers": 1,
-            "worker_class": "gthread",
+            "worker_class": "config.web_worker.WebWorker",
             "threads": WEB_THREADS,
             "keepalive": 30,
             "graceful_timeout": 5,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from gunicorn.workers.gthread import ThreadWorker
+from config.request_buffering import BufferingWorker
 
 
-class WebWorker(ThreadWorker):
+class WebWorker(BufferingWorker):
     """When it is stopped it takes what waits at the listener, and closes that at once.
 
     gunicorn's own takes nothing more and keeps the listener until its last request is finished: for seconds
