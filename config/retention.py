@@ -15,7 +15,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from merchants import authentication, request_log
-from merchants.models import Invitation
+from merchants.models import Invitation, LimitSlot
 from payments.services import comparison
 from webhooks import retention as deliveries
 
@@ -46,6 +46,10 @@ def _places_signed_in(now: datetime) -> QuerySet[UserSession]:  # noqa: ARG001
 def _invitations(now: datetime) -> QuerySet[Invitation]:
     before = now - timedelta(days=settings.INVITATION_RETENTION)
     return Invitation.objects.filter(Q(ended_at__lt=before) | Q(expires_at__lt=before))
+
+
+def _limit_slots(now: datetime) -> QuerySet[LimitSlot]:
+    return LimitSlot.objects.filter(expires_at__lt=now)
 
 
 def _by_keys(old: Callable[[datetime], QuerySet]) -> Callable[[datetime], Iterator[int]]:
@@ -92,5 +96,6 @@ EVERYTHING = (
     ),
     Kept("sessions", "expired sessions", _sessions, _by_keys(_sessions)),
     Kept("signed_in", "entries of ended sessions", _places_signed_in, _by_keys(_places_signed_in)),
+    Kept("limit_slots", "expired slots of limits", _limit_slots, _by_keys(_limit_slots)),
     Kept("invitations", "old invitations", _invitations, _by_keys(_invitations)),
 )

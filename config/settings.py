@@ -142,9 +142,13 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation has proved the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_RATE_LIMITS = {"login_failed": "20/15m/ip,5/15m/key", "reset_password": "20/15m/ip,3/15m/key"}
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False  # ours are in dashboard/attempts.py: they do not need the cache
+ACCOUNT_FORMS = {"change_password": "dashboard.code_forms.PasswordChange"}
 MFA_ADAPTER = "dashboard.adapters.MFAAdapter"
 MFA_FORMS = {
+    "activate_totp": "dashboard.code_forms.SetUpCode",
+    "authenticate": "dashboard.code_forms.SecondStepCode",
+    "reauthenticate": "dashboard.code_forms.ConfirmationCode",
     "add_webauthn": "dashboard.passkey_forms.MakesPasskey",
     "authenticate_webauthn": "dashboard.passkey_forms.SecondStep",
     "login_webauthn": "dashboard.passkey_forms.SignIn",
@@ -161,9 +165,11 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
 INVITATION_RETENTION = env.number("INVITATION_RETENTION", default=90, minimum=1)  # days after its end
 SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
+DEVICE_COOKIE_NAME = "device"
 if not SANDBOX:
     # Browsers take such a cookie over https only, for this host alone, and from no neighbouring subdomain.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
+    DEVICE_COOKIE_NAME = "__Host-device"
 HSTS_SECONDS = env.number("HSTS_SECONDS", default=0 if SANDBOX else 365 * 24 * 3600)
 # What Django's own deploy check looks for by name; ours do the same, and leave the API's calls alone.
 SILENCED_SYSTEM_CHECKS = [

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from allauth.account import views as account
+from allauth.core.ratelimit import respond_429
 from allauth.mfa.base import views as factors
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes import views as codes
@@ -22,12 +23,14 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import people_audit
+from dashboard import attempts, known_devices, people_audit, totp_codes
 from dashboard.access import for_people
 from dashboard.browsers import browser_named
+from dashboard.code_forms import SetUpCode
 from dashboard.second_factor import must_set_up
 from merchants.models import User
 from merchants.names import one_line
+from merchants.throttle import LimitReached
 
 View = Callable[..., HttpResponseBase]
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
@@ -46,9 +49,7 @@ def at_the_door(view: View) -> View:
 # On the way in
 second_step = at_the_door(factors.authenticate)
 use_passkey = at_the_door(passkeys.login_webauthn)
-forgotten_password = at_the_door(account.password_reset)
 forgotten_password_sent = at_the_door(account.password_reset_done)
-new_password = at_the_door(account.password_reset_from_key)
 new_password_set = at_the_door(account.password_reset_from_key_done)
 
 # Is it still you?
@@ -64,6 +65,31 @@ add_passkey = in_our_frame(passkeys.add_webauthn)
 remove_passkey = in_our_frame(passkeys.remove_webauthn)
 
 
+@at_the_door
+def forgotten_password(request: HttpRequest) -> HttpResponse:
+    """Mail a link to a new password, to one account no more than a few times."""
+    if request.method == "POST":
+        now = timezone.now()
+        try:
+            attempts.take_reset_mail(request, email=request.POST.get("email", "").strip(), now=now)
+        except LimitReached as limit:
+            response: HttpResponse = respond_429(request)
+            response.headers["Retry-After"] = str(max(int((limit.retry_at - now).total_seconds()) + 1, 1))
+            return response
+    page: HttpResponse = account.password_reset(request)
+    return page
+
+
+@at_the_door
+def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
+    """Set a new password. The link came by mail: the browser is known from now on."""
+    response: HttpResponse = account.password_reset_from_key(request, uidb36=uidb36, key=key)
+    user = getattr(request, "password_reset_of", None)
+    if user is not None:
+        known_devices.remember(request, response, user)
+    return response
+
+
 @in_our_frame
 def change_password(request: HttpRequest) -> HttpResponse:
     if not _person(request).has_usable_password():
@@ -72,12 +98,23 @@ def change_password(request: HttpRequest) -> HttpResponse:
     return response
 
 
+class SetUpView(totp.ActivateTOTPView):
+    """Set an authenticator app up; the code that does it is used then."""
+
+    @transaction.atomic
+    def form_valid(self, form: SetUpCode) -> HttpResponse:
+        response: HttpResponse = super().form_valid(form)
+        app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
+        totp_codes.mark_used(app, form.step)
+        return response
+
+
 @in_our_frame
 def set_app_up(request: HttpRequest) -> HttpResponse:
     user = request.user
     role = request.seat.member.role if request.seat else None  # type: ignore[attr-defined]
     is_obliged = isinstance(user, User) and must_set_up(request, user, role=role)
-    view = totp.ActivateTOTPView.as_view(extra_context={"must_set_up": is_obliged})
+    view = SetUpView.as_view(extra_context={"must_set_up": is_obliged})
     response: HttpResponse = view(request)
     return response
 

@@ -15,12 +15,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard import people_audit
+from dashboard import attempts, known_devices, people_audit
 from dashboard.fresh import is_fresh
 from dashboard.own_path import is_own_path
-from merchants import fields
+from merchants import fields, throttle
 from merchants.callers import client_address
 from merchants.models import User
+from merchants.throttle import LimitReached
 
 # What allauth says after an act, in our words; what is not here is not worth a sentence.
 SENTENCES = {
@@ -70,10 +71,21 @@ class AccountAdapter(DefaultAccountAdapter):
         super().login(request, user)
         people_audit.record(request, "session.signed_in", user=user, now=timezone.now())
 
+    def post_login(self, request: HttpRequest, user: User, **details: Any) -> HttpResponse:
+        """Remember the browser: signing in is complete."""
+        response: HttpResponse = super().post_login(request, user, **details)
+        known_devices.remember(request, response, user)
+        return response
+
     def reauthenticate(self, user: User, password: str) -> bool:
-        if user.check_password(password):
-            return True
         request = context.request
+        try:
+            slots = attempts.take_confirmation(request, user=user, now=timezone.now())
+        except LimitReached:
+            raise self.validation_error("rate_limited") from None
+        if user.check_password(password):
+            throttle.give_back(slots)
+            return True
         people_audit.record(request, "session.confirmation_failed", user=user, now=timezone.now())
         return False
 

@@ -21,8 +21,8 @@ from dashboard.forms import SignInForm
 from dashboard.overview import RANGES, overview_of
 from dashboard.own_path import own_path
 from dashboard.sign_in import SignInRefused, sign_in
-from dashboard.throttle import TooManyFailures
 from merchants.models import User
+from merchants.throttle import LimitReached
 
 
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
@@ -48,8 +48,8 @@ class SignInPage(View):
             )
         except SignInRefused:
             return _sign_in_page(request, is_refused=True)
-        except TooManyFailures as failures:
-            return _try_later(request, failures.retry_at, now=now)
+        except LimitReached as limit:
+            return _try_later(request, limit.retry_at, now=now)
 
 
 def _sign_in_page(

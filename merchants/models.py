@@ -229,6 +229,18 @@ class Nonce(models.Model):
         return self.nonce
 
 
+class LimitSlot(models.Model):
+    """One attempt that counts against a limit, such as of sign-ins per address, until it expires."""
+
+    pk = models.CompositePrimaryKey("subject", "number")
+    subject = models.CharField(max_length=64, help_text="SHA-256 of the limit's name and what it counts by.")
+    number = models.PositiveSmallIntegerField()
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.subject[:8]} {self.number}"
+
+
 class ApiRequest(models.Model):
     """One call to the API, as its business's developers look it up. No body, no header, no secret.
 

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from config import tasks
-from merchants.models import AuditEntry, Invitation, Nonce
+from merchants.models import AuditEntry, Invitation, LimitSlot, Nonce
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.webhooks.rows import ADA as ADA_LONG_AGO
 from tests.webhooks.rows import claim, make_deliveries, make_endpoint, replay
@@ -178,6 +178,14 @@ class TestOtherRows:
         purge()
 
         assert {one.token_hash for one in Invitation.objects.all()} == {"young", "open"}
+
+    def test_slots_of_limits_go_when_they_expire(self):
+        for number, hours in enumerate([3, 2, 1, -1]):
+            LimitSlot.objects.create(subject="address", number=number, expires_at=ago(hours=hours))
+
+        purge()
+
+        assert [slot.number for slot in LimitSlot.objects.all()] == [3]
 
     def test_the_audit_trail_stays(self, endpoint):
         services.rotate_hash_key(business=endpoint.business, actor=ADA_LONG_AGO, now=ago(days=4000))

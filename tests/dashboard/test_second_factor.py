@@ -1,7 +1,9 @@
 """The second step of signing in: codes of an app, recovery codes, and who must have one."""
 
 import re
+import socket
 import time
+from datetime import timedelta
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -9,6 +11,8 @@ from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.contrib.admin import site
 from django.core.cache import cache
 from django.test import Client
+from django.utils import timezone
+from freezegun import freeze_time
 
 from merchants import fields
 from merchants.models import AuditEntry, Member
@@ -142,14 +146,39 @@ class TestSignIn:
         assert actions()[-1] == ("session.signed_in", "")
 
     def test_never_takes_a_code_twice(self, secret):
-        cache.clear()
-        code = code_of(secret)
+        code = code_of(secret, steps=1)
         locations = []
         for client in (Client(), Client()):
             sign_in(client)
             locations.append(client.post(SECOND_STEP, {"code": code}).status_code)
 
         assert locations == [302, 200]
+
+    def test_never_takes_the_code_that_set_the_app_up(
+        self, fresh, visitor, django_capture_on_commit_callbacks
+    ):
+        secret = secret_on(fresh.get(APP))
+        code = code_of(secret)
+        with django_capture_on_commit_callbacks(execute=True):
+            fresh.post(APP, {"code": code})
+        sign_in(visitor)
+
+        page = visitor.post(SECOND_STEP, {"code": code})
+
+        assert "That code is not right, or it was used already" in page.content.decode()
+        assert visitor.get("/dashboard/").status_code == 302
+
+    def test_never_takes_a_used_code_again_while_it_is_valid(self, secret, visitor):
+        now = timezone.now()
+        code = code_of(secret, steps=1)
+        sign_in(visitor)
+        visitor.post(SECOND_STEP, {"code": code})
+        cache.clear()
+        with freeze_time(now + timedelta(seconds=45)):
+            other = Client()
+            sign_in(other)
+
+            assert other.post(SECOND_STEP, {"code": code}).status_code == 200
 
     @pytest.mark.parametrize("code", ["000000", "", "x" * 500, "١٢٣٤٥٦"])
     def test_refuses_a_wrong_code_in_a_sentence(self, secret, visitor, code):
@@ -170,6 +199,53 @@ class TestSignIn:
 
         assert "Too many attempts have failed" in page.content.decode()
         assert ("second_factor.failed", "totp") in actions()
+
+    def test_does_not_lock_the_right_person_out_of_the_second_step(self, secret, visitor):
+        """Whoever knows the password guesses codes: that stops nobody elsewhere, or with a known browser."""
+        sign_in(visitor)
+        for _ in range(6):
+            visitor.post(SECOND_STEP, {"code": "000000"})
+        elsewhere = Client(REMOTE_ADDR="198.51.100.7")
+        sign_in(elsewhere)
+
+        answer = elsewhere.post(SECOND_STEP, {"code": code_of(secret, steps=1)})
+
+        assert answer.status_code == 302
+
+    def test_stops_after_thirty_wrong_codes_from_many_addresses(self, secret):
+        pages = []
+        for number in range(31):
+            client = Client(REMOTE_ADDR=f"198.51.100.{number}")
+            sign_in(client)
+            pages.append(client.post(SECOND_STEP, {"code": "000000"}).content.decode())
+
+        assert ["Too many attempts have failed" in page for page in pages] == [False] * 30 + [True]
+
+    def test_counts_recovery_codes_with_the_codes_of_the_app(self, secret, visitor, fresh):
+        code = codes_on(fresh.get(CODES))[0]
+        sign_in(visitor)
+        for _ in range(5):
+            visitor.post(SECOND_STEP, {"code": "00000000"})
+
+        assert visitor.post(SECOND_STEP, {"code": code}).status_code == 200
+
+    def test_works_and_is_limited_while_redis_is_frozen(self, secret, visitor, settings):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            settings.CACHES = {
+                "default": {
+                    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                    "LOCATION": f"redis://127.0.0.1:{listening.getsockname()[1]}/0",
+                    "OPTIONS": {"socket_timeout": 0.2, "socket_connect_timeout": 0.2},
+                }
+            }
+            sign_in(visitor)
+            right = visitor.post(SECOND_STEP, {"code": code_of(secret, steps=1)})
+            guesser = Client(REMOTE_ADDR="198.51.100.7")
+            sign_in(guesser)
+            pages = [guesser.post(SECOND_STEP, {"code": "000000"}).content.decode() for _ in range(6)]
+
+        assert right.status_code == 302
+        assert ["Too many attempts have failed" in page for page in pages] == [False] * 5 + [True]
 
     @pytest.mark.parametrize(
         "junk",

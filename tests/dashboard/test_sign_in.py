@@ -1,9 +1,12 @@
 """The door: who comes in, who does not, and what is told about it."""
 
+import re
+import socket
 from datetime import timedelta
 
 import pytest
 from django.conf import settings as configured
+from django.core import mail
 from django.test import Client
 from freezegun import freeze_time
 
@@ -41,6 +44,10 @@ def sign_in(client, email="ada@example.com", password=PASSWORD, **extra):
 
 def fail(client, times, **extra):
     return [sign_in(client, password="wrong", **extra).status_code for _ in range(times)]
+
+
+def forgotten(client, *, email="ada@example.com", address="192.0.2.1"):
+    return client.post("/dashboard/login/forgotten/", {"email": email}, REMOTE_ADDR=address).status_code
 
 
 def entries():
@@ -116,11 +123,33 @@ class TestRefusal:
 
 
 class TestThrottling:
-    def test_stops_at_five_failures_of_an_email_from_anywhere(self, visitor, ada_member):
-        statuses = [
-            fail(visitor, 1, email=email, address=f"192.0.2.{number}")[0]
-            for number, email in enumerate(["ada@example.com", "ADA@example.com"] * 3, start=1)
-        ]
+    def test_stops_at_five_failures_of_an_account_from_one_address(self, visitor, ada_member):
+        statuses = [fail(visitor, 1, email=email)[0] for email in ["ada@example.com", "ADA@example.com"] * 3]
+
+        assert statuses == [200] * 5 + [429]
+
+    def test_does_not_lock_the_account_at_other_addresses(self, visitor, ada_member):
+        fail(visitor, 6)
+
+        assert sign_in(Client(), address="198.51.100.7").status_code == 302
+
+    def test_stops_at_thirty_failures_of_an_account_from_many_addresses(self, visitor, ada_member):
+        statuses = [fail(visitor, 1, address=f"192.0.2.{number}")[0] for number in range(1, 32)]
+
+        assert statuses == [200] * 30 + [429]
+        assert sign_in(Client(), address="198.51.100.7").status_code == 429
+
+    def test_stops_at_a_hundred_failures_of_an_account_in_a_day(self, visitor, ada_member):
+        statuses = []
+        with freeze_time("2026-01-01T12:00:00Z") as clock:
+            for number in range(102):
+                statuses += fail(visitor, 1, address=f"192.0.2.{number}")
+                clock.tick(timedelta(minutes=1))
+
+        assert statuses.index(429) == 100
+
+    def test_counts_a_network_of_ipv6_as_one_address(self, visitor, ada_member):
+        statuses = [fail(visitor, 1, address=f"2001:db8::{number}")[0] for number in range(1, 7)]
 
         assert statuses == [200] * 5 + [429]
 
@@ -142,7 +171,6 @@ class TestThrottling:
         assert "12:15:00 UTC" in answer.content.decode()
         assert REFUSAL not in answer.content.decode()
 
-    @pytest.mark.skipif(bool(configured.REDIS_URL), reason="Redis keeps its own time")
     def test_ends_after_a_quarter_of_an_hour(self, visitor, ada_member):
         with freeze_time("2026-01-01T12:00:00Z") as clock:
             fail(visitor, 5)
@@ -170,6 +198,135 @@ class TestThrottling:
         fail(visitor, 5)
 
         assert sign_in(visitor, "bisi@example.com").status_code == 302
+
+
+class TestKnownDevice:
+    @pytest.fixture
+    def device(self, ada_member):
+        """A browser that has signed in before, and is signed out."""
+        client = Client()
+        sign_in(client)
+        client.post("/dashboard/logout/")
+        return client
+
+    def test_is_not_locked_out_by_strangers_at_the_same_address_or_many_others(self, device):
+        fail(Client(), 6)
+        for number in range(1, 32):
+            fail(Client(), 1, address=f"198.51.100.{number}")
+        assert sign_in(Client(), address="203.0.113.9").status_code == 429
+
+        assert sign_in(device).status_code == 302
+
+    def test_has_an_allowance_of_its_own_that_ends_too(self, device):
+        assert fail(device, 11) == [200] * 10 + [429]
+        assert sign_in(Client()).status_code == 302  # its failures are no others'
+
+    def test_is_known_for_the_account_that_signed_in_only(self, device, bisi_member):
+        assert fail(device, 6, email="bisi@example.com") == [200] * 5 + [429]
+
+    def test_may_be_shared_by_two_people(self, device, bisi_member):
+        sign_in(device, "bisi@example.com")
+        device.post("/dashboard/logout/")
+        fail(Client(), 6)
+        fail(Client(), 6, email="bisi@example.com")
+
+        assert sign_in(device).status_code == 302
+
+    def test_is_forgotten_when_the_password_changes(self, device, ada_member):
+        ada_member.user.set_password("another long password")
+        ada_member.user.save()
+
+        assert fail(device, 6) == [200] * 5 + [429]
+
+    @pytest.mark.parametrize("change", [lambda value: value[:-1], lambda value: "", lambda value: "x:y:z"])
+    def test_is_not_believed_with_another_signature(self, device, change):
+        name = configured.DEVICE_COOKIE_NAME
+        device.cookies[name] = change(device.cookies[name].value)
+
+        assert fail(device, 6) == [200] * 5 + [429]
+
+    def test_is_a_cookie_that_scripts_cannot_read(self, ada_member):
+        cookie = sign_in(Client()).cookies[configured.DEVICE_COOKIE_NAME]
+
+        assert (cookie["httponly"], cookie["samesite"], cookie["max-age"]) == (True, "Lax", 180 * 24 * 3600)
+        assert PASSWORD not in cookie.value
+
+    def test_is_not_known_by_a_wrong_password(self, ada_member):
+        client = Client()
+        fail(client, 1)
+
+        assert configured.DEVICE_COOKIE_NAME not in client.cookies
+
+
+class TestFrozenRedis:
+    """Redis accepts connections and never answers."""
+
+    @pytest.fixture(autouse=True)
+    def _frozen(self, settings):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            settings.CACHES = {
+                "default": {
+                    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                    "LOCATION": f"redis://127.0.0.1:{listening.getsockname()[1]}/0",
+                    "OPTIONS": {"socket_timeout": 0.2, "socket_connect_timeout": 0.2},
+                }
+            }
+            yield
+
+    def test_leaves_the_limits_in_force(self, visitor, ada_member):
+        assert fail(visitor, 6) == [200] * 5 + [429]
+
+    def test_lets_people_in(self, visitor, ada_member):
+        assert sign_in(visitor).status_code == 302
+        assert visitor.get("/dashboard/").status_code == 200
+
+    def test_leaves_the_limit_of_reset_mails_in_force(self, visitor, ada_member):
+        assert [forgotten(visitor) for _ in range(4)] == [302] * 3 + [429]
+
+    def test_leaves_the_administration_throttled(self, visitor):
+        UserFactory(email="staff@example.com", password=PASSWORD, is_staff=True, is_superuser=True)
+
+        statuses = fail(visitor, 6, email="staff@example.com", next="/admin/")
+
+        assert statuses == [200] * 5 + [429]
+
+
+class TestForgottenPassword:
+    def test_is_mailed_three_times_to_one_asker(self, visitor, ada_member):
+        assert [forgotten(visitor) for _ in range(4)] == [302] * 3 + [429]
+        assert len(mail.outbox) == 3
+
+    def test_is_not_kept_from_the_account_by_a_stranger(self, visitor, ada_member):
+        for _ in range(5):
+            forgotten(visitor)
+
+        assert forgotten(Client(), address="198.51.100.7") == 302
+
+    def test_is_mailed_to_an_account_ten_times_in_an_hour_but_to_a_known_device(self, visitor, ada_member):
+        device = Client()
+        sign_in(device)
+        device.post("/dashboard/logout/")
+        statuses = [forgotten(visitor, address=f"192.0.2.{number}") for number in range(1, 12)]
+
+        assert statuses == [302] * 10 + [429]
+        assert forgotten(device) == 302
+
+    def test_answers_alike_for_unknown_addresses(self, visitor, ada_member):
+        assert [forgotten(visitor, email="nobody@example.com") for _ in range(4)] == [302] * 3 + [429]
+        assert mail.outbox == []
+
+    def test_lets_the_browser_in_that_sets_the_new_password(self, visitor, ada_member):
+        for number in range(1, 32):
+            fail(Client(), 1, address=f"198.51.100.{number}")
+        forgotten(visitor)
+        link = re.search(r"http://127.0.0.1:8000(\S+)", mail.outbox[0].body).group(1)
+        form = visitor.get(link)["Location"]
+        chosen = "correct horse battery staple"
+        visitor.post(form, {"password1": chosen, "password2": chosen})
+        for number in range(1, 32):
+            fail(Client(), 1, address=f"198.51.100.{number}")
+
+        assert sign_in(visitor, password=chosen).status_code == 302
 
 
 class TestAddress:

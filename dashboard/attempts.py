@@ -1,0 +1,103 @@
+"""How often a password or code may be guessed, and a reset mail be requested.
+
+A failure counts for the account together with the network address it came from. Wider limits per address and per
+account stop guessing from many addresses or at many accounts. A browser that has signed in to the account before is
+counted by itself and by nothing else, so strangers cannot use up its allowance.
+"""
+
+from datetime import datetime, timedelta
+from ipaddress import IPv6Network, ip_address
+
+from django.http import HttpRequest
+
+from dashboard.known_devices import device_of
+from merchants import throttle
+from merchants.callers import client_address
+from merchants.models import User
+from merchants.throttle import Claim, Limit, Slot
+
+QUARTER_HOUR, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
+
+# Guesses: of a password at sign-in, and of a code in the second step
+PER_PAIR = Limit("pair", 5, QUARTER_HOUR)
+PER_ADDRESS = Limit("address", 20, QUARTER_HOUR)
+PER_ACCOUNT = Limit("account", 30, QUARTER_HOUR)
+PER_ACCOUNT_AND_DAY = Limit("account-day", 100, DAY)
+PER_DEVICE = Limit("device", 10, QUARTER_HOUR)
+PER_DEVICE_AND_DAY = Limit("device-day", 50, DAY)
+# Guesses in an open session: who the person is, is known
+PER_SESSION = Limit("session", 10, QUARTER_HOUR)
+# Mails with a link to a new password
+MAILS_PER_PAIR = Limit("mail-pair", 3, QUARTER_HOUR)
+MAILS_PER_ADDRESS = Limit("mail-address", 20, QUARTER_HOUR)
+MAILS_PER_ACCOUNT = Limit("mail-account", 10, HOUR)
+MAILS_PER_DEVICE = Limit("mail-device", 3, QUARTER_HOUR)
+
+
+def take_sign_in(request: HttpRequest, *, email: str, user: User | None, now: datetime) -> list[Slot]:
+    """Count one guess of a password.
+
+    :raises LimitReached: no further guess is allowed yet
+    """
+    return throttle.take(*_guess(request, "password", _account(email), user), now=now)
+
+
+def take_code(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
+    """Count one guess of a code or recovery code in the second step.
+
+    :raises LimitReached: no further guess is allowed yet
+    """
+    return throttle.take(*_guess(request, "code", str(user.pk), user), now=now)
+
+
+def take_confirmation(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
+    """Count one guess of the password or a code by a person who is signed in.
+
+    :raises LimitReached: no further guess is allowed yet
+    """
+    return throttle.take(PER_SESSION.of(user.pk, request.session.session_key), now=now)
+
+
+def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
+    """Count one mail with a link to a new password.
+
+    :raises LimitReached: no further mail is sent yet
+    """
+    user = User.objects.filter(email__iexact=email).first() if email else None
+    device = device_of(request, user) if user else None
+    if user and device:
+        throttle.take(MAILS_PER_DEVICE.of(user.pk, device), now=now)
+        return
+    account, network = _account(email), _network(request)
+    throttle.take(
+        MAILS_PER_PAIR.of(network, account),
+        MAILS_PER_ADDRESS.of(network),
+        MAILS_PER_ACCOUNT.of(account),
+        now=now,
+    )
+
+
+def _guess(request: HttpRequest, purpose: str, account: str, user: User | None) -> list[Claim]:
+    device = device_of(request, user) if user else None
+    if user and device:
+        return [each.of(purpose, user.pk, device) for each in (PER_DEVICE, PER_DEVICE_AND_DAY)]
+    network = _network(request)
+    return [
+        PER_PAIR.of(purpose, network, account),
+        PER_ADDRESS.of(purpose, network),
+        PER_ACCOUNT.of(purpose, account),
+        PER_ACCOUNT_AND_DAY.of(purpose, account),
+    ]
+
+
+def _account(email: str) -> str:
+    # Upper case first: some letters are the same to a database only when they are capitals.
+    return email.upper().lower()
+
+
+def _network(request: HttpRequest) -> str:
+    """Return the network that a caller can choose addresses from: a whole /64 of IPv6."""
+    address = ip_address(client_address(request))
+    if address.version == 6 and address.ipv4_mapped is None:  # noqa: PLR2004
+        return str(IPv6Network((address, 64), strict=False))
+    return str(address)

@@ -1,0 +1,108 @@
+"""Limits on attempts: at most so many of one subject in so much time, counted in the database.
+
+An attempt takes one of a limited number of slots, as a row, and holds it until its time is over. One statement
+takes a free or expired slot, so no more of many parallel attempts succeed than there are slots. The time slides:
+there is no seam between two windows at which twice as many would be allowed.
+
+The database counts, not the cache: without it nobody can sign in anyway, and Redis may be frozen or away.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from merchants.models import LimitSlot
+
+
+class LimitReached(Exception):
+    """Every slot of a limit is taken until `retry_at`."""
+
+    def __init__(self, limit: "Limit", *, retry_at: datetime) -> None:
+        super().__init__(limit.name)
+        self.limit = limit
+        self.retry_at = retry_at
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many attempts one subject, such as a network address, is allowed within a window."""
+
+    name: str
+    slots: int
+    window: timedelta
+
+    def of(self, *subject: object) -> "Claim":
+        """Return the claim to one slot of a subject."""
+        text = "\n".join([self.name, *map(str, subject)])
+        return Claim(limit=self, subject=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One subject's claim to a slot of a limit."""
+
+    limit: Limit
+    subject: str  # SHA-256: an e-mail address or a password typed in its place is not stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """A slot that was taken; `give_back` frees it."""
+
+    subject: str
+    number: int
+    expires_at: datetime
+
+
+@transaction.atomic
+def take(*claims: Claim, now: datetime) -> list[Slot]:
+    """Take one slot of each claim, or none at all.
+
+    Pass the claims in the same order everywhere: their rows are locked in that order.
+
+    :raises LimitReached: a limit has no free slot
+    """
+    return [_take(claim, now=now) for claim in claims]
+
+
+def give_back(slots: Sequence[Slot]) -> None:
+    """Free slots whose attempts turned out not to count."""
+    taken = Q()
+    for slot in slots:
+        taken |= Q(subject=slot.subject, number=slot.number, expires_at=slot.expires_at)
+    if slots:
+        LimitSlot.objects.filter(taken).delete()
+
+
+def _take(claim: Claim, *, now: datetime) -> Slot:
+    expires_at = now + claim.limit.window
+    live = _live_slots(claim, now=now)
+    for number in range(claim.limit.slots):
+        if number not in live and _acquire(claim.subject, number, expires_at=expires_at, now=now):
+            return Slot(subject=claim.subject, number=number, expires_at=expires_at)
+    retry_at = min(_live_slots(claim, now=now).values(), default=now)
+    raise LimitReached(claim.limit, retry_at=retry_at)
+
+
+def _live_slots(claim: Claim, *, now: datetime) -> dict[int, datetime]:
+    live = LimitSlot.objects.filter(subject=claim.subject, expires_at__gt=now)
+    return dict(live.values_list("number", "expires_at"))
+
+
+_ACQUIRE = """
+    INSERT INTO merchants_limitslot (subject, number, expires_at) VALUES (%s, %s, %s)
+    ON CONFLICT (subject, number) DO UPDATE SET expires_at = excluded.expires_at
+    WHERE merchants_limitslot.expires_at <= %s
+"""
+
+
+def _acquire(subject: str, number: int, *, expires_at: datetime, now: datetime) -> bool:
+    """Take a slot that is free or expired; false if a parallel attempt took it first."""
+    adapt = connection.ops.adapt_datetimefield_value
+    with connection.cursor() as cursor:
+        cursor.execute(_ACQUIRE, [subject, number, adapt(expires_at), adapt(now)])
+        return int(cursor.rowcount) == 1
