@@ -51,7 +51,7 @@ def mails_are_sent(app_configs: Any, **options: Any) -> list[checks.CheckMessage
         return []
     return [
         checks.Warning(
-            "MAIL_URL is not set: invitations are not mailed, and nobody can reset a password.",
+            "MAIL_URL is not set: invitations are not mailed, people without an account cannot join, and nobody can reset a password.",
             hint="Set MAIL_URL, such as smtp+tls://user:password@host:587.",
             id="sluice.MAIL_URL",
         )

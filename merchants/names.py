@@ -37,6 +37,38 @@ def printable_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
+_SEPARATOR_OF_LINK = re.compile(
+    r"[./:\\@\u2024\u2044\u2215\u3002\ufe52\ufe55\ufe6b\uff0e\uff0f\uff1a\uff20\uff3c\uff61]+(?=\S)"
+)
+_FORMAT_CHARACTER = re.compile(
+    r"[\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u3164\ufeff\uffa0]"
+)
+_PLAIN_ADDRESS = re.compile(r"[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+\Z")
+MAILED_LENGTH = 60
+
+
+def mailed(name: str) -> str:
+    """Return a name for a mail: one short line in which mail programs find no link.
+
+    Whoever chose the name could otherwise have our mail say and link to anything.
+
+    >>> mailed("Ada Books Ltd."), mailed("Visit https://evil.example/login now")
+    ('Ada Books Ltd.', 'Visit https evil example login now')
+    """
+    return one_line(_SEPARATOR_OF_LINK.sub(" ", _FORMAT_CHARACTER.sub("", one_line(name))))[
+        :MAILED_LENGTH
+    ].strip()
+
+
+def mailed_address(email: str) -> str:
+    """Return an e-mail address for a mail's text; one with unusual characters as a name.
+
+    >>> mailed_address("ada@example.com"), mailed_address('"see evil.example/x"@example.com')
+    ('ada@example.com', '"see evil example x" example com')
+    """
+    return email if _PLAIN_ADDRESS.match(email) else mailed(email)
+
+
 def validate_name(text: str) -> None:
     """Refuse control characters in the name that a form has.
 

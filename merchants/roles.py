@@ -69,6 +69,11 @@ def may(role: str, permission: Permission) -> bool:
     return role in GRANTS[permission]
 
 
+def may_invite(inviter: str, *, to: str) -> bool:
+    """Tell whether a member of one role may invite a person to another."""
+    return may(inviter, Permission.MANAGE_TEAM) and to in set(Role)
+
+
 def why_not(permission: Permission) -> str:
     """Return the sentence for those who may not."""
     people = [name for role, name in _PEOPLE.items() if role in GRANTS[permission]]

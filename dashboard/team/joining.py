@@ -1,5 +1,6 @@
 """The page that an invitation's link opens: for people who are not members yet, and may have no account."""
 
+from http import HTTPStatus
 from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
@@ -16,10 +17,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from dashboard.access import sit_at
 from dashboard.team.forms import JoinForm
+from dashboard.team.mail import is_configured, send_invitation
 from merchants import roles, team
 from merchants.callers import client_address
 from merchants.models import Invitation, Member, User
 from merchants.roles import Role
+from merchants.throttle import LimitReached
 
 
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
@@ -31,14 +34,14 @@ class JoinPage(View):
             invitation = team.find_invitation(token, now=timezone.now())
         except team.InvitationHasEnded:
             return _page(request, None)
-        return _page(request, invitation)
+        return _page(request, invitation, token)
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         try:
-            return self._join(request, token)
+            return self._mail(request, token) if "mail" in request.POST else self._join(request, token)
         except team.InvitationHasEnded:
             return _page(request, None)
-        except team.OtherPerson:  # the page says which
+        except (team.OtherPerson, team.AddressNotProven):  # the page says what to do
             return self.get(request, token)
 
     def _join(self, request: HttpRequest, token: str) -> HttpResponse:
@@ -46,20 +49,36 @@ class JoinPage(View):
         invitation = team.find_invitation(token, now=now)
         person = request.user if isinstance(request.user, User) else None
         address = client_address(request)
-        if person is not None or _has_account(invitation):
+        if person is not None or (team.proves_address(invitation, token) and _has_account(invitation)):
             if person is None or person.email.lower() != invitation.email.lower():
                 raise team.OtherPerson
             member = team.join(token=token, person=person, address=address, now=now)
             return _welcome(request, member)
+        if not team.proves_address(invitation, token):
+            raise team.AddressNotProven
         form = JoinForm(request.POST, email=invitation.email)
         if not form.is_valid():
-            return _page(request, invitation, form=form)
+            return _page(request, invitation, token, form=form)
         member = team.join(token=token, person=None, address=address, now=now, **form.cleaned_data)
-        # They have just shown that the address is theirs, and chosen the password: no need to ask for it.
+        # The mailed link proved the address, and the person has just chosen the password: no need to ask for it.
         user = authenticate(request, username=member.user.email, password=form.cleaned_data["password"])
         login = Login(user=user, email=member.user.email, redirect_url="/dashboard/")
         response: HttpResponse = perform_password_login(request, {"email": member.user.email}, login)
         return response
+
+    def _mail(self, request: HttpRequest, token: str) -> HttpResponse:
+        """Mail the link that proves the address to a person who opened the one that the inviter was shown."""
+        now = timezone.now()
+        invitation = team.find_invitation(token, now=now)
+        try:
+            team.count_mail(invitation, now=now)
+        except LimitReached as limit:
+            page = _page(request, invitation, token, mail="limited", retry_at=limit.retry_at)
+            page.status_code = HTTPStatus.TOO_MANY_REQUESTS
+            page.headers["Retry-After"] = str(max(int((limit.retry_at - now).total_seconds()) + 1, 1))
+            return page
+        was_mailed = send_invitation(invitation, token=team.mailed_token(invitation, token))
+        return _page(request, invitation, token, mail="sent" if was_mailed else "failed")
 
 
 def _welcome(request: HttpRequest, member: Member) -> HttpResponse:
@@ -69,19 +88,27 @@ def _welcome(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, invitation: Invitation | None, *, form: JoinForm | None = None
+    request: HttpRequest,
+    invitation: Invitation | None,
+    token: str = "",
+    *,
+    form: JoinForm | None = None,
+    **details: Any,
 ) -> HttpResponse:
-    context: dict[str, Any] = {"invitation": invitation}
+    context: dict[str, Any] = {"invitation": invitation, "sends_mail": is_configured(), **details}
     if invitation is not None:
         person = request.user if isinstance(request.user, User) else None
-        has_account = _has_account(invitation)
+        is_proven = team.proves_address(invitation, token)
+        # Asked only for the holder of the mailed link: the inviter must not learn who has an account.
+        has_account = is_proven and _has_account(invitation)
         is_theirs = person is not None and person.email.lower() == invitation.email.lower()
         context |= {
             "acts": roles.acts_of(Role(invitation.role)),
             "is_other_person": person is not None and not is_theirs,
             "has_account": has_account,
             "is_signed_in": is_theirs,
-            "form": None if has_account else form or JoinForm(email=invitation.email),
+            "is_proven": is_proven,
+            "form": None if has_account or is_theirs else form or JoinForm(email=invitation.email),
         }
     return render(request, "dashboard/team/join.html", context)
 

@@ -1,4 +1,4 @@
-"""The mail that invites somebody."""
+"""The mail that invites somebody. Its link proves the address: nobody else is shown it."""
 
 from smtplib import SMTPException
 
@@ -6,27 +6,39 @@ import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
+from django.urls import reverse
 
 from merchants.models import Invitation
+from merchants.names import mailed, mailed_address
 
 log = structlog.get_logger("sluice.dashboard")
 
 
-def send_invitation(invitation: Invitation, *, link: str, inviter: str) -> bool:
-    """Mail the link; False where no mail could be sent: then it has to be handed on."""
-    if settings.EMAIL_BACKEND == "django.core.mail.backends.dummy.EmailBackend":
+def is_configured() -> bool:
+    return settings.EMAIL_BACKEND != "django.core.mail.backends.dummy.EmailBackend"
+
+
+def send_invitation(invitation: Invitation, *, token: str) -> bool:
+    """Mail the link that proves the address; False where no mail could be sent.
+
+    The inviter is named by e-mail address: people choose their names themselves.
+    """
+    if not is_configured():
         return False
+    inviter = invitation.invited_by
     context = {
-        "inviter": inviter,
-        "business": invitation.business.name,
+        "inviter": mailed_address(inviter.email) if inviter else "An owner",
+        "business": mailed(invitation.business.name),
         "role": invitation.get_role_display().lower(),
         "expires_at": invitation.expires_at,
-        "link": link,
+        "link": settings.PUBLIC_URL + reverse("invitation", args=[token]),
     }
-    subject = " ".join(f"Join {invitation.business.name} on Sluice".split())
     try:
         send_mail(
-            subject, render_to_string("dashboard/team/invitation.txt", context), None, [invitation.email]
+            f"Join {context['business']} on Sluice",
+            render_to_string("dashboard/team/invitation.txt", context),
+            None,
+            [invitation.email],
         )
     except (OSError, SMTPException) as error:
         log.warning("invitation not mailed", error=type(error).__name__)

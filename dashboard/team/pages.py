@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import Seat, for_members, members_only
+from dashboard.access import NotInThisRole, Seat, for_members, members_only
 from dashboard.second_factor import FACTORS
 from dashboard.team.forms import InviteForm, RoleForm
 from dashboard.team.mail import send_invitation
@@ -23,6 +23,7 @@ from merchants import roles, team
 from merchants.callers import person_acting
 from merchants.models import Invitation, Member
 from merchants.roles import Permission, Role
+from merchants.throttle import LimitReached
 
 LAST_OWNER = "A business keeps at least one owner. Make somebody else an owner first."
 
@@ -58,6 +59,10 @@ def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
             return _invite(request, seat, form)
         except team.AlreadyMember:
             form.add_error("email", "This person belongs to the business already.")
+        except team.MayNotInvite:
+            raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
+        except LimitReached as limit:
+            form.add_error(None, _limit_error(limit))
     context = {"seat": seat, "form": form, "roles": _roles()}
     return render(request, "dashboard/team/invite.html", context)
 
@@ -78,9 +83,22 @@ def _invite(request: HttpRequest, seat: Seat, form: InviteForm) -> HttpResponse:
         "link": link,
         "email": offer.invitation.email,
         "expires_at": offer.invitation.expires_at,
-        "was_mailed": send_invitation(offer.invitation, link=link, inviter=inviter.name or inviter.email),
+        "was_mailed": send_invitation(offer.invitation, token=offer.mailed_token),
     }
     return render(request, "dashboard/team/invite.html", context)
+
+
+LIMITS = {
+    team.PER_BUSINESS.name: "This business has sent {slots} invitations",
+    team.PER_INVITER.name: "You have sent {slots} invitations",
+    team.PER_BUSINESS_AND_ADDRESS.name: "This address was invited {slots} times",
+    team.PER_ADDRESS.name: "This address was sent {slots} invitations",
+}
+
+
+def _limit_error(limit: LimitReached) -> str:
+    said = LIMITS[limit.limit.name].format(slots=limit.limit.slots)
+    return f"{said} within a day, which is the limit. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
 
 
 @require_POST

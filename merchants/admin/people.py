@@ -7,10 +7,13 @@ from django.contrib.auth.models import Group
 from django.db.models import ManyToManyField
 from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest
+from django.utils import timezone
 
+from merchants import team
 from merchants.admin.base import ReadOnlyAdmin
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
+from merchants.callers import person_acting
 from merchants.models import ApiKey, AuditEntry, User
 
 RIGHTS = ("is_staff", "is_superuser", "groups")  # which only superusers give and take
@@ -34,6 +37,12 @@ class UserAdmin(ReasonedAdmin):
         """Let a superuser change everybody, and other staff only people who have no rights here."""
         has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
         return super().has_change_permission(request, obj) and (request.user.is_superuser or not has_rights)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+        super().save_related(request, form, formsets, change)
+        if not form.instance.is_active:
+            actor = person_acting(request)
+            team.end_invitations_by(inviter=form.instance, actor=actor, now=timezone.now())
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:  # noqa: ARG002
         told = ("email", "name", "last_login", "date_joined")

@@ -135,6 +135,6 @@ def path_of(address: str) -> str:
     return re.sub(r"^https?://[^/]+", "", address)
 
 
-def mailed_link(log: Path) -> str:
-    """Return the path of the last link to a new password that the service has mailed."""
-    return path_of(re.findall(r"https?://\S+/dashboard/login/new-password/\S+", log.read_text())[-1])
+def mailed_link(log: Path, page: str = "login/new-password") -> str:
+    """Return the path of the last link that the service has mailed: to a new password, or to an invitation."""
+    return path_of(re.findall(rf"https?://\S+/dashboard/{page}/\S+", log.read_text())[-1])

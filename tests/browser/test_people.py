@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
 from tests.browser.people import code_of, press
+from tests.browser.stage import mailed_link
 
 pytestmark = pytest.mark.e2e
 
@@ -93,7 +94,7 @@ class TestPasskey:
 
 
 class TestViewer:
-    def test_is_invited_joins_and_changes_nothing(self, owner, seen, browser):
+    def test_is_invited_joins_and_changes_nothing(self, owner, seen, browser, service):
         page = seen.page
         owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/team/")
@@ -101,7 +102,8 @@ class TestViewer:
         page.get_by_label("Email").fill(f"viewer-{secrets.token_hex(4)}@example.com")
         page.get_by_label(re.compile("^Viewer")).check()
         press(page, "Invite")
-        link = page.locator("[data-secret=invitation]").inner_text()
+        expect(page.locator("[data-secret=invitation]")).to_be_visible()
+        link = owner.base_url + mailed_link(service.folder / "service.log", "invitation")
         assert fits(page)
 
         with visit(browser) as guest:

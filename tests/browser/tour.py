@@ -291,10 +291,11 @@ def for_guests(stage: Stage, page: Page) -> list[Stop]:
     page.goto(f"{stage.service.base_url}/dashboard/team/invite/")
     sign_in(page, stage.email, stage.password)
     invite(page)
-    link = page.locator("[data-secret=invitation]").inner_text()
+    shown = page.locator("[data-secret=invitation]").inner_text().removeprefix(stage.service.base_url)
+    path = mailed_link(stage.service.folder / "service.log", "invitation")
     page.context.clear_cookies()
-    path = link.removeprefix(stage.service.base_url)
     return [
+        Stop("invitation-unproven", shown),
         Stop("invitation", path),
         Stop("invitation-refused", path, pressing("Join", Your_name="Chidi", Password="short")),
         Stop("invitation-gone", "/dashboard/invitation/nonsense/"),

@@ -1,6 +1,7 @@
 """The team: invited by mail or by hand, given roles, removed; never without an owner."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,9 @@ from django.test import Client
 from django.utils import timezone
 from freezegun import freeze_time
 
-from merchants.models import AuditEntry, Invitation, Member, User
+from merchants import team
+from merchants.audit import Actor
+from merchants.models import AuditEntry, Business, Invitation, LimitSlot, Member, User
 from tests.config.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
@@ -30,13 +33,24 @@ def owner(ada_member):
 
 @pytest.fixture
 def link(owner):
-    """The path of a link that invites Chidi as a viewer."""
-    return invite(owner)
+    """The path of the link that was mailed to Chidi, who is invited as a viewer."""
+    invite(owner)
+    return mailed_link()
 
 
 def invite(owner, email="chidi@example.com", role="viewer"):
     page = owner.post(INVITE, {"email": email, "role": role}).content.decode()
     return re.search(r'data-secret="invitation">http://127.0.0.1:8000(\S+?)<', page).group(1)
+
+
+def mailed_link():
+    return re.search(r"http://127.0.0.1:8000(/dashboard/invitation/\S+)", mail.outbox[-1].body).group(1)
+
+
+def joins(link):
+    """Whether a stranger who opens a link becomes a member."""
+    Client().post(link, JOIN)
+    return Member.objects.filter(user__email="chidi@example.com").exists()
 
 
 def told():
@@ -45,12 +59,13 @@ def told():
 
 class TestInvitation:
     def test_is_mailed_and_shown_once(self, owner, link, settings):
-        (message,) = mail.outbox
+        shown = invite(owner)
+        page = owner.get(TEAM).content.decode()
 
-        assert message.to == ["chidi@example.com"]
-        assert settings.PUBLIC_URL + link in message.body
-        assert link not in owner.get(TEAM).content.decode()
-        assert "chidi@example.com" in owner.get(TEAM).content.decode()
+        assert [message.to for message in mail.outbox] == [["chidi@example.com"]] * 2
+        assert settings.PUBLIC_URL + mailed_link() in mail.outbox[-1].body
+        assert shown not in page
+        assert "chidi@example.com" in page
 
     def test_is_stored_as_a_hash_only(self, link):
         assert link.split("/")[-2] not in str(
@@ -86,7 +101,8 @@ class TestInvitation:
         assert not User.objects.filter(email="chidi@example.com").exists()
 
     def test_is_replaced_by_a_newer_one(self, owner, link):
-        newer = invite(owner, role="finance")
+        invite(owner, role="finance")
+        newer = mailed_link()
 
         assert "has ended" in Client().get(link).content.decode()
         assert "as finance" in Client().get(newer).content.decode()
@@ -133,6 +149,240 @@ class TestInvitation:
         assert answer.status_code == 200
         assert "field__error" in answer.content.decode()
         assert not Invitation.objects.exists()
+
+
+class TestLinkThatTheInviterSees:
+    def test_makes_no_account(self, owner):
+        shown = invite(owner)
+
+        answer = Client().post(shown, JOIN)
+
+        assert "it proves that the address is yours" in answer.content.decode()
+        assert not User.objects.filter(email="chidi@example.com").exists()
+
+    def test_has_the_link_that_proves_the_address_mailed(self, owner):
+        visitor = Client()
+
+        page = visitor.post(invite(owner), {"mail": "again"}).content.decode()
+
+        assert "The mail is on its way" in page
+        assert mailed_link() not in page
+        assert mail.outbox[-1].to == ["chidi@example.com"]
+        assert joins(mailed_link())
+
+    def test_has_it_mailed_three_times_a_day(self, owner):
+        shown = invite(owner)
+
+        answers = [Client().post(shown, {"mail": "again"}) for _ in range(4)]
+
+        assert [answer.status_code for answer in answers] == [200] * 3 + [429]
+        assert answers[-1]["Retry-After"]
+        assert len(mail.outbox) == 4
+
+    def test_is_enough_for_a_person_who_is_signed_in(self, owner):
+        shown = invite(owner)
+        user = UserFactory(email="chidi@example.com", password=PASSWORD)
+
+        assert signed_in(user).post(shown)["Location"] == "/dashboard/"
+        assert Member.objects.get(user=user).role == "viewer"
+
+    def test_does_not_tell_who_has_an_account(self, owner):
+        UserFactory(email="bisi@example.com")
+        pages = [
+            Client().get(invite(owner, email)).content.decode()
+            for email in ["bisi@example.com", "chidi@example.com"]
+        ]
+
+        assert (
+            len(
+                {
+                    re.sub(r"bisi|chidi|value=\"\S+\"|invitation/\S+|invitation%2F\S+", "", page)
+                    for page in pages
+                }
+            )
+            == 1
+        )
+
+    @pytest.mark.parametrize("end", [".", ".0", "." + "0" * 64, ".é", ".x.y"])
+    def test_is_not_turned_into_the_mailed_one(self, owner, end):
+        shown = invite(owner)
+
+        assert not joins(f"{shown.rstrip('/')}{end}/")
+
+    def test_says_that_a_server_without_mail_makes_no_accounts(self, owner, settings):
+        settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+        shown = invite(owner)
+
+        assert "this server sends no mail" in Client().get(shown).content.decode()
+        assert not joins(shown)
+
+    def test_belongs_to_its_own_invitation(self, owner, link):
+        """The proof of one invitation proves nothing for another."""
+        proof = link.rstrip("/").rpartition(".")[2]
+        shown = invite(owner, "bisi@example.com")
+
+        Client().post(f"{shown.rstrip('/')}.{proof}/", JOIN)
+
+        assert not User.objects.filter(email="bisi@example.com").exists()
+
+
+class TestInviter:
+    @pytest.fixture
+    def other(self, ada):
+        """Another owner, who stays."""
+        member = MemberFactory(business=ada.business, user__email="bola@example.com", role="owner")
+        return signed_in(member.user)
+
+    @pytest.mark.parametrize(("address", "form"), [("remove/", {}), ("", {"role": "developer"})])
+    def test_takes_open_invitations_along_when_removed_or_demoted(
+        self, link, other, ada_member, address, form
+    ):
+        other.post(f"/dashboard/team/{ada_member.pk}/{address}", form)
+
+        assert "has ended" in Client().get(link).content.decode()
+        assert not joins(link)
+        assert Invitation.objects.filter(ended_at__isnull=True).count() == 0
+        assert ("member.invitation_ended", "chidi@example.com") in told()
+
+    def test_leaves_the_invitations_of_others(self, owner, link, other, ada_member):
+        invite(other, "dayo@example.com")
+
+        other.post(f"/dashboard/team/{ada_member.pk}/remove/")
+
+        assert [each.email for each in Invitation.objects.filter(ended_at__isnull=True)] == [
+            "dayo@example.com"
+        ]
+
+    def test_is_told_of_in_activity(self, link, other, ada_member):
+        other.post(f"/dashboard/team/{ada_member.pk}/remove/")
+
+        page = other.get("/dashboard/activity/").content.decode()
+        assert "ended the invitation of chidi@example.com, made by ada@example.com" in page
+
+    def test_must_still_be_allowed_to_invite_when_the_link_is_used(self, link, other, ada_member):
+        """Whatever removed the inviter: here no code of ours did."""
+        Member.objects.filter(pk=ada_member.pk).delete()
+
+        assert not joins(link)
+
+    @pytest.mark.parametrize("change", [{"is_active": False}, None])
+    def test_whose_account_is_closed_or_gone_lets_nobody_in(self, link, other, ada_member, change):
+        if change:
+            User.objects.filter(pk=ada_member.user_id).update(**change)
+        else:
+            ada_member.user.delete()
+
+        assert not joins(link)
+
+    def test_whose_account_staff_close_takes_the_invitations_along(self, link, other, ada_member):
+        staff = signed_in(UserFactory(is_staff=True, is_superuser=True))
+
+        staff.post(f"/admin/merchants/user/{ada_member.user_id}/change/", {"reason": "left"})
+        User.objects.filter(pk=ada_member.user_id).update(is_active=True)
+
+        assert not joins(link)
+        assert ("member.invitation_ended", "chidi@example.com") in told()
+
+    def test_is_asked_under_the_lock_when_inviting(self, ada, ada_member):
+        Member.objects.filter(pk=ada_member.pk).update(role="viewer")
+
+        with pytest.raises(team.MayNotInvite):
+            team.invite(
+                business=ada.business,
+                email="chidi@example.com",
+                role="owner",
+                inviter=ada_member.user,
+                actor=Actor(name="test"),
+                now=timezone.now(),
+            )
+
+
+class TestQuota:
+    def attempts(self, owner, emails):
+        return [owner.post(INVITE, {"email": email, "role": "viewer"}).content.decode() for email in emails]
+
+    def test_allows_five_invitations_of_one_address_in_a_day(self, owner):
+        pages = self.attempts(owner, ["chidi@example.com", "CHIDI@example.com"] * 3)
+
+        assert ["This address was invited 5 times within a day" in page for page in pages] == [False] * 5 + [
+            True
+        ]
+        assert len(mail.outbox) == 5
+
+    def test_is_free_again_the_next_day(self, owner):
+        self.attempts(owner, ["chidi@example.com"] * 6)
+        Invitation.objects.all().delete()
+        LimitSlot.objects.update(expires_at=timezone.now())
+
+        assert "is invited" in self.attempts(owner, ["chidi@example.com"])[0]
+
+    def test_allows_fifty_of_one_person(self, owner, monkeypatch):
+        monkeypatch.setattr(team, "PER_INVITER", replace(team.PER_INVITER, slots=2))
+        pages = self.attempts(owner, [f"a{number}@example.com" for number in range(3)])
+
+        assert ["You have sent 2 invitations" in page for page in pages] == [False, False, True]
+
+    def test_allows_a_hundred_of_one_business(self, owner, ada, monkeypatch):
+        monkeypatch.setattr(team, "PER_BUSINESS", replace(team.PER_BUSINESS, slots=2))
+        self.attempts(owner, ["a1@example.com", "a2@example.com"])
+        other = signed_in(MemberFactory(business=ada.business, role="owner").user)
+
+        (page,) = self.attempts(other, ["a3@example.com"])
+
+        assert "This business has sent 2 invitations" in page
+        assert len(mail.outbox) == 2
+
+    def test_counts_mails_to_one_address_of_all_businesses(self, owner, bisi_member, monkeypatch):
+        monkeypatch.setattr(team, "PER_ADDRESS", replace(team.PER_ADDRESS, slots=1))
+        self.attempts(owner, ["chidi@example.com"])
+
+        (page,) = self.attempts(signed_in(bisi_member.user), ["chidi@example.com"])
+
+        assert "This address was sent 1 invitations within a day" in page
+
+
+HOSTILE = [
+    "Visit https://evil.example/login",
+    "www.evil.example",
+    "evil\u2024example and evil\uff0eexample and evil\u3002example",
+    "Bank\r\nBcc: everyone@example.com\r\n\r\nPay here",
+    "mailto:thief@evil.example",
+    "a\u200bb\u202ec http:\\\\evil.example",
+    "x" * 200,
+]
+
+
+class TestNamesInMails:
+    @pytest.mark.parametrize("name", HOSTILE)
+    def test_make_no_links_and_no_headers(self, owner, ada, ada_member, name):
+        Business.objects.filter(pk=ada.business_id).update(name=name)
+        User.objects.filter(pk=ada_member.user_id).update(name=name)
+
+        invite(owner)
+
+        (message,) = mail.outbox
+        text = message.subject + "\n" + message.body.replace(f"http://127.0.0.1:8000{mailed_link()}", "")
+        headers = [header for header, _ in message.message().items()]
+        assert not re.search(r"evil\S*example|https?:|www\.|mailto:", text)
+        assert not re.search("[\u200b\u202e\u2024\uff0e\u3002\r]", text)
+        assert "Bcc" not in headers
+        assert message.recipients() == ["chidi@example.com"]
+        assert message.body.startswith("ada@example.com invites you to ")
+        assert "x" * 61 not in text
+
+    def test_leave_plain_names_as_they_are(self, owner, ada):
+        Business.objects.filter(pk=ada.business_id).update(name="Ada & Sons (Lagos) Ltd.")
+
+        invite(owner)
+
+        assert mail.outbox[0].subject == "Join Ada & Sons (Lagos) Ltd. on Sluice"
+
+    def test_neutralise_unusual_addresses_of_inviters(self, owner, ada_member):
+        User.objects.filter(pk=ada_member.user_id).update(email='"see http://evil.example/x"@example.com')
+
+        invite(owner)
+
+        assert "evil.example" not in mail.outbox[0].body
 
 
 class TestRole:
