@@ -83,6 +83,12 @@ EVERYTHING = (
         lambda now: request_log.forget_requests(now=now),
     ),
     Kept(
+        "failed_calls",
+        "counts of failed calls",
+        lambda now: request_log.old_counts(now=now),
+        _by_keys(lambda now: request_log.old_counts(now=now)),
+    ),
+    Kept(
         "payloads",
         "bodies of finished deliveries",
         lambda now: deliveries.old_payloads(now=now),

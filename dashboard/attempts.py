@@ -6,7 +6,6 @@ counted by itself and by nothing else, so strangers cannot use up its allowance.
 """
 
 from datetime import datetime, timedelta
-from ipaddress import IPv6Network, ip_address
 
 from django.http import HttpRequest
 
@@ -14,6 +13,7 @@ from dashboard.known_devices import device_of
 from merchants import throttle
 from merchants.callers import client_address
 from merchants.models import User
+from merchants.networks import network_of
 from merchants.throttle import Claim, Limit, Slot
 
 QUARTER_HOUR, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
@@ -96,8 +96,4 @@ def _account(email: str) -> str:
 
 
 def _network(request: HttpRequest) -> str:
-    """Return the network that a caller can choose addresses from: a whole /64 of IPv6."""
-    address = ip_address(client_address(request))
-    if address.version == 6 and address.ipv4_mapped is None:  # noqa: PLR2004
-        return str(IPv6Network((address, 64), strict=False))
-    return str(address)
+    return network_of(client_address(request))

@@ -271,6 +271,23 @@ class ApiRequest(models.Model):
         return f"{self.method} {self.target} {self.status}"
 
 
+class FailedCallCount(models.Model):
+    """How many calls named a key within an hour without proving that they are its owner's, by the reason.
+
+    Anybody can make such calls, so the request log lists a sample of them only; all of them are counted.
+    """
+
+    pk = models.CompositePrimaryKey("business_id", "hour", "key", "code")
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
+    hour = models.DateTimeField(db_index=True, help_text="Its beginning.")
+    key = models.CharField(max_length=64, help_text="The public id of the key pair.")
+    code = models.CharField(max_length=40, help_text="Of the problem.")
+    count = models.PositiveBigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.code} {self.count}"
+
+
 class AuditEntry(models.Model):
     """What a person or a command changed: who, when, from where, before and after. Never a secret.
 

@@ -4,6 +4,10 @@ A call only appends to a bounded list in memory, which costs it microseconds. A 
 writes the list down, some hundred rows in one statement, at most every INTERVAL. When it cannot keep up,
 or the database is away, entries are dropped and counted: no call ever waits for its own log.
 
+Anybody who knows the public id of a key can make calls that fail authentication. They have a queue of their own, so
+they never displace authenticated calls, and only some a minute of each network and of each key enter it. All of
+them are counted, by key, reason and hour.
+
 Bodies and headers are not kept at all. The target is, without card numbers.
 """
 
@@ -11,7 +15,8 @@ import atexit
 import os
 import threading
 import time
-from collections import deque
+import uuid
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,15 +24,19 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 
 from merchants.masking import mask_card_numbers
-from merchants.models import ApiKey, ApiRequest
+from merchants.models import ApiKey, ApiRequest, Business, FailedCallCount
+from merchants.networks import network_of
 from merchants.retention import forget_in_order
 
 log = structlog.get_logger("sluice.request_log")
 
 CAPACITY = 20_000  # entries that wait at most
+FAILURES_CAPACITY = 2_000  # entries of calls that failed authentication
+FAILURES_PER_NETWORK = 10  # samples in a minute, of each process
+FAILURES_PER_KEY = 60
 BATCH = 500  # rows in one statement
 INTERVAL = 1.0  # seconds
 LAST_USED_RESOLUTION = timedelta(minutes=1)
@@ -63,17 +72,72 @@ class Call:
         )
 
 
+CountKey = tuple[uuid.UUID, datetime, str, str]  # business, hour, public id, code
+
+
+class FailedCalls:
+    """Calls of this process that failed authentication: all of them counted, a sample of them kept."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Call] = deque()
+        self._counts: Counter[CountKey] = Counter()
+        self._minute = 0
+        self._sampled: Counter[str] = Counter()  # by network, and by key
+        self._lock = threading.Lock()
+
+    def note(self, call: Call) -> None:
+        hour = call.at.replace(minute=0, second=0, microsecond=0)
+        with self._lock:
+            self._counts[call.key.business_id, hour, call.key.public_id, call.code[:40]] += 1
+            if self._is_sample(call) and len(self.waiting) < FAILURES_CAPACITY:
+                self.waiting.append(call)
+
+    def _is_sample(self, call: Call) -> bool:
+        minute = int(call.at.timestamp()) // 60
+        if minute != self._minute:
+            self._minute = minute
+            self._sampled.clear()
+        key = f"key {call.key.public_id}"
+        network = f"network {network_of(call.address) if call.address else ''}"
+        if self._sampled[key] >= FAILURES_PER_KEY or self._sampled[network] >= FAILURES_PER_NETWORK:
+            return False  # no entry is made: a flood from many networks takes no memory
+        self._sampled.update((key, network))
+        return True
+
+    def take_counts(self) -> Counter[CountKey]:
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+        return counts
+
+    def put_back(self, counts: Counter[CountKey]) -> None:
+        with self._lock:
+            self._counts.update(counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCallSum:
+    """How many calls named a key and failed authentication for one reason."""
+
+    key: str
+    code: str
+    count: int
+
+
 class RequestLog:
     """The calls of this process that are not written down yet."""
 
     def __init__(self) -> None:
         self._waiting: deque[Call] = deque()
+        self._failed = FailedCalls()
         self._dropped = 0
         self._thread: threading.Thread | None = None
         self._flushing = threading.Lock()
 
     def note(self, call: Call) -> None:
-        """Remember a call; forget it where too many wait already."""
+        """Remember a call; drop it where too many wait already."""
+        if not call.is_authentic:
+            self._failed.note(call)
+            return
         if len(self._waiting) >= CAPACITY:
             self._dropped += 1
             return
@@ -90,6 +154,7 @@ class RequestLog:
 
     def _start_in_child(self) -> None:
         self._waiting.clear()  # the parent writes its own
+        self._failed = FailedCalls()
         self._flushing = threading.Lock()  # whoever held it did not come along
         self.start()
 
@@ -99,9 +164,17 @@ class RequestLog:
             return self._flush()
 
     def _flush(self) -> int:
+        written = self._flush_calls(self._waiting) + self._flush_calls(self._failed.waiting)
+        self._flush_counts()
+        if self._dropped:
+            log.warning("requests dropped from the log", count=self._dropped)
+            self._dropped = 0
+        return written
+
+    def _flush_calls(self, waiting: deque[Call]) -> int:
         written = 0
-        while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        while waiting:
+            batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
             try:
                 _write(batch)
             except DatabaseError as error:
@@ -110,10 +183,16 @@ class RequestLog:
                 connection.close()
                 break
             written += len(batch)
-        if self._dropped:
-            log.warning("requests dropped from the log", count=self._dropped)
-            self._dropped = 0
         return written
+
+    def _flush_counts(self) -> None:
+        counts = self._failed.take_counts()
+        try:
+            _add_counts(counts)
+        except DatabaseError as error:
+            self._failed.put_back(counts)
+            log.warning("failed calls not counted yet", error=type(error).__name__)
+            connection.close()
 
     def _run(self) -> None:
         while True:
@@ -126,6 +205,38 @@ def _write(calls: list[Call]) -> None:
         if settings.REQUEST_LOG_DAYS:
             ApiRequest.objects.bulk_create([call.row() for call in calls])
         _touch_keys(calls)
+
+
+_ADD_COUNT = """
+    INSERT INTO merchants_failedcallcount (business_id, hour, key, code, count) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (business_id, hour, key, code)
+    DO UPDATE SET count = merchants_failedcallcount.count + excluded.count
+"""
+
+
+def _add_counts(counts: Counter[CountKey]) -> None:
+    if not counts or not settings.REQUEST_LOG_DAYS:
+        return
+    id_field = FailedCallCount._meta.get_field("business")
+    rows = [
+        [
+            id_field.get_db_prep_value(business_id, connection),
+            connection.ops.adapt_datetimefield_value(hour),
+            key,
+            code,
+            count,
+        ]
+        for (business_id, hour, key, code), count in sorted(counts.items())  # one order: no deadlocks
+    ]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(_ADD_COUNT, rows)
+
+
+def failed_calls(business: Business, *, since: datetime) -> list[FailedCallSum]:
+    """Return how many calls named each key of a business and failed authentication, the most first."""
+    counted = FailedCallCount.objects.filter(business=business, hour__gte=since).values_list("key", "code")
+    sums = counted.annotate(total=Sum("count")).order_by("-total", "key", "code")
+    return [FailedCallSum(key=key, code=code, count=total) for key, code, total in sums]
 
 
 def _touch_keys(calls: list[Call]) -> None:
@@ -142,6 +253,11 @@ def _touch_keys(calls: list[Call]) -> None:
 def old_requests(*, now: datetime) -> QuerySet[ApiRequest]:
     """Return the calls that are past their days."""
     return ApiRequest.objects.filter(at__lt=_days_ago(now))
+
+
+def old_counts(*, now: datetime) -> QuerySet[FailedCallCount]:
+    """Return the counts of failed calls that are past their days."""
+    return FailedCallCount.objects.filter(hour__lt=_days_ago(now))
 
 
 def forget_requests(*, now: datetime) -> Iterator[int]:

@@ -1,17 +1,22 @@
 """The request log, looked through by its address."""
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Seat, members_only
 from dashboard.developers.forms import RequestFilter
 from dashboard.pages import BY_NUMBER, page_of
 from merchants.models import ApiKey, ApiRequest, Business
+from merchants.request_log import failed_calls
 
 CLASS = 100  # statuses
+FAILED_LISTED = 10  # keys and reasons
 
 
 @require_safe
@@ -26,6 +31,7 @@ def requests_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         "page": page_of([narrowed], request.GET, order=BY_NUMBER),
         "is_filtered": any(request.GET.values()),
         "days": settings.REQUEST_LOG_DAYS,
+        "failed_calls": failed_calls(seat.business, since=timezone.now() - timedelta(days=1))[:FAILED_LISTED],
     }
     return render(request, "dashboard/developers/requests.html", context)
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from merchants import signing
-from merchants.models import ApiKey, ApiRequest, AuditEntry
+from merchants.models import ApiKey, ApiRequest, AuditEntry, FailedCallCount
 from tests.clients import Credentials, InProcessClient, signed_headers
 from tests.config.test_pages import Audit
 from tests.dashboard.people import signed_in
@@ -158,6 +158,28 @@ class TestRequests:
 
         assert "<b>x" not in page
         assert Audit(page).findings == []
+
+
+class TestFailedCalls:
+    def test_are_added_up_by_key_and_reason(self, developer, ada, bisi):
+        now = timezone.now()
+        for key, count, hours in ((ada, 5, 0), (ada, 7, 2), (ada, 90, 30), (bisi, 1000, 0)):
+            FailedCallCount.objects.create(
+                business=key.business,
+                key=key.public_id,
+                code="invalid_signature",
+                hour=now - timedelta(hours=hours),
+                count=count,
+            )
+
+        page = developer.get(REQUESTS).content.decode()
+
+        assert re.findall(r"invalid_signature</a>: <span[^>]*>(\d+)<", page) == ["12"]
+        assert bisi.public_id not in page
+        assert Audit(page).findings == []
+
+    def test_are_not_spoken_of_where_there_are_none(self, developer):
+        assert "failed authentication" not in developer.get(REQUESTS).content.decode()
 
 
 class TestChecker:

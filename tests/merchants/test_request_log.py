@@ -6,11 +6,13 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import DatabaseError
+from django.test import Client
 from django.utils import timezone
+from freezegun import freeze_time
 
 from merchants import request_log as module
-from merchants.models import ApiRequest
-from merchants.request_log import RequestLog, request_log
+from merchants.models import ApiRequest, FailedCallCount
+from merchants.request_log import FailedCalls, RequestLog, request_log
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 
@@ -19,9 +21,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _nothing_waits():
-    request_log._waiting.clear()
+    def discard():
+        request_log._waiting.clear()
+        request_log._failed = FailedCalls()
+
+    discard()
     yield
-    request_log._waiting.clear()
+    discard()
 
 
 def logged():
@@ -82,6 +88,113 @@ class TestCall:
 
         ada.refresh_from_db()
         assert ada.last_used_at is None
+
+
+class TestFailedCalls:
+    """Calls with a known key id and a wrong signature, which anybody can send."""
+
+    @pytest.fixture
+    def stranger(self, ada):
+        return InProcessClient(Credentials(ada.public_id, "sk_wrong"))
+
+    def call_from(self, address, ada, target="/api/banks"):
+        client = InProcessClient(Credentials(ada.public_id, "sk_wrong"), Client(REMOTE_ADDR=address))
+        return client.get(target)
+
+    def counts(self):
+        return list(FailedCallCount.objects.order_by("key", "code").values_list("key", "code", "count"))
+
+    def test_never_displace_authenticated_calls(self, api, ada, monkeypatch):
+        monkeypatch.setattr(module, "CAPACITY", 5)
+        for number in range(30):
+            self.call_from(f"198.51.100.{number}", ada, "/api/banks")
+
+        for _ in range(5):
+            assert api.get("/api/banks").status_code == 200
+
+        assert [call.status for call in logged()].count(200) == 5
+
+    def test_are_sampled_by_network_and_all_counted(self, ada):
+        for _ in range(25):
+            assert self.call_from("198.51.100.7", ada, "/api/banks").status_code == 401
+
+        assert len(logged()) == 10
+        assert self.counts() == [(ada.public_id, "invalid_signature", 25)]
+
+    def test_are_sampled_by_key(self, ada):
+        with freeze_time("2026-01-01T12:00:00Z"):
+            for number in range(100):
+                self.call_from(f"198.51.100.{number}", ada, "/api/banks")
+
+        assert len(logged()) == 60
+        assert [count for _, _, count in self.counts()] == [100]
+
+    def test_are_sampled_again_in_the_next_minute(self, stranger):
+        for minute in (0, 1):
+            with freeze_time(f"2026-01-01T12:0{minute}:00Z"):
+                for _ in range(12):
+                    stranger.get("/api/banks")
+
+        assert len(logged()) == 20
+
+    def test_are_one_network_of_ipv6(self, ada):
+        for number in range(1, 25):
+            self.call_from(f"2001:db8::{number}", ada, "/api/banks")
+
+        assert len(logged()) == 10
+
+    def test_wait_in_a_bounded_queue(self, stranger, monkeypatch):
+        monkeypatch.setattr(module, "FAILURES_CAPACITY", 2)
+        for _ in range(5):
+            stranger.get("/api/banks")
+
+        assert len(logged()) == 2
+
+    def test_do_not_lock_the_key_for_its_owner(self, api, stranger):
+        for _ in range(200):
+            stranger.get("/api/banks")
+
+        assert api.get("/api/banks").status_code == 200
+
+    def test_of_a_network_do_not_hide_those_of_another(self, ada):
+        for _ in range(20):
+            self.call_from("198.51.100.7", ada, "/api/banks")
+        self.call_from("203.0.113.9", ada, "/api/payments")
+
+        assert "/api/payments" in [call.target for call in logged()]
+
+    def test_are_added_up_over_flushes_and_reasons(self, stranger, api, ada):
+        for _ in range(2):
+            stranger.get("/api/banks")
+            logged()
+        api.get("/api/banks", **{"X-Timestamp": "1"})
+        logged()
+
+        assert self.counts() == [
+            (ada.public_id, "invalid_signature", 2),
+            (ada.public_id, "timestamp_out_of_range", 1),
+        ]
+
+    def test_are_counted_later_where_the_database_does_not_answer(self, stranger, monkeypatch):
+        def fail(_counts):
+            raise DatabaseError
+
+        stranger.get("/api/banks")
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "_add_counts", fail)
+            patched.setattr(module, "connection", RequestLog())  # nothing to close within a test
+            patched.setattr(RequestLog, "close", lambda _self: None, raising=False)
+            request_log.flush()
+        logged()
+
+        assert [count for _, _, count in self.counts()] == [1]
+
+    def test_are_not_counted_where_no_log_is_kept(self, stranger, settings):
+        settings.REQUEST_LOG_DAYS = 0
+        stranger.get("/api/banks")
+
+        assert logged() == []
+        assert self.counts() == []
 
 
 class TestBuffer:
