@@ -62,6 +62,13 @@ def due_card_payment(business):
     return payment
 
 
+class PlacesOfProcesses(rail_calls.Places):
+    """Places for runs in several processes: a run finds all of them free, whatever the others have taken."""
+
+    def take(self, lane):
+        return rail_calls.PLACES
+
+
 def run():
     """Run re-query as one of several processes does, each of which has one run at a time."""
     for _ in requery.requery_due():
@@ -87,7 +94,8 @@ class TestHangingBank:
     def _short_run(self, _patient_requery, monkeypatch):
         monkeypatch.setattr(requery, "RUN_TIME", 0.3)
 
-    def test_is_asked_about_each_payout_by_one_of_four_runs(self, business, bank):
+    def test_is_asked_about_each_payout_by_one_of_four_runs(self, business, bank, monkeypatch):
+        monkeypatch.setattr(rail_calls, "places", PlacesOfProcesses())
         due_payouts(business, 3)
 
         with racers(4) as threads:
