@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from config.celery import app
 from config.checks import mails_are_sent
 from tests.journeys.service import PROJECT
 
@@ -270,3 +271,17 @@ class TestMail:
         (warning,) = mails_are_sent(None)
 
         assert "nobody can reset a password" in warning.msg
+
+
+class TestQueues:
+    def test_only_tasks_that_call_rails_share_a_queue_with_requery(self):
+        """A rail that hangs must not delay expiry, settlement or daily totals."""
+        scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
+
+        queues = {task: app.amqp.router.route({}, task)["queue"].name for task in scheduled}
+
+        assert {task for task, queue in queues.items() if queue == "requery"} == {
+            "payments.requery_due",
+            "payments.notify_account_provider",
+        }
+        assert set(queues.values()) == {"requery", "sluice"}
