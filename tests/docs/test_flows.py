@@ -95,3 +95,14 @@ class TestWebhookAddresses:
 
         assert addresses
         assert {url: refusal(url, strict=True) for url in addresses} == dict.fromkeys(addresses)
+
+
+class TestSources:
+    def test_in_guides_have_a_type_in_lower_case(self):
+        """The service accepts any case. Guides show one."""
+        guides = "".join(path.read_text() for path in DOCS.glob("*.md"))
+
+        types = re.findall(r'"source": \{\s*"type": "(\w+)"', guides)
+
+        assert "card" in types
+        assert [type_ for type_ in types if type_ != type_.lower()] == []
