@@ -149,7 +149,7 @@ class BankThatMustNotBeAsked(SandboxBank):
 
 
 class HangingBank(SandboxBank):
-    """Answers no question until it is let go on; counts the questions, and how many it has at once."""
+    """Answers no question until `may_answer` is set. Counts the questions, and how many it has at once."""
 
     may_answer = threading.Event()
     questions: ClassVar[list[UUID]] = []
@@ -200,7 +200,7 @@ class BankOfAnotherName(BankThatMustNotBeAsked):
 
 
 class RecordingProvider(SandboxProvider):
-    """An account provider that records its calls; it fails, or hangs, when it is told to."""
+    """An account provider that records its calls. It fails or hangs when a test makes it."""
 
     PATIENCE = 20  # seconds that it hangs at most
     calls: ClassVar[list[tuple[str, str]]] = []

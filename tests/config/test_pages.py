@@ -352,7 +352,7 @@ class TestFailures:
 class TestStaticFile:
     FILE = "/static/css/table.css"
 
-    def test_is_not_sent_again_to_who_has_it(self, client):
+    def test_is_304_if_the_entity_tag_matches(self, client):
         etag = client.get(self.FILE)["ETag"]
 
         for if_none_match in (etag, "*", f'"other", {etag}', f"W/{etag}", f' "a" ,W/"b",{etag} '):
@@ -360,5 +360,5 @@ class TestStaticFile:
             assert answer.status_code == 304, if_none_match
 
     @pytest.mark.parametrize("if_none_match", ['"other"', "bare", 'W/"other", "b"', ""])
-    def test_is_sent_to_who_has_another(self, client, if_none_match):
+    def test_is_sent_if_no_entity_tag_matches(self, client, if_none_match):
         assert client.get(self.FILE, headers={"If-None-Match": if_none_match}).status_code == 200

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def provider(settings):
-    """A provider that records its calls, and answers unless it is told not to."""
+    """A provider that records its calls. It answers unless a test makes it fail."""
     settings.ACCOUNT_PROVIDER = "tests.rails.RecordingProvider"
     connectors._made.cache_clear()
     RecordingProvider.begin()

@@ -194,7 +194,7 @@ class TestList:
         assert ids(back["data"]) == ids(first["data"])
 
     @pytest.mark.parametrize("cursor", ["cD0x", "bm90LWEtY3Vyc29y", "cD0yMDI2LTAxLTAxfng="])
-    def test_refuses_a_cursor_of_nobody(self, api, endpoint, cursor):
+    def test_refuses_a_malformed_cursor(self, api, endpoint, cursor):
         answer = api.get(f"/api/events?cursor={cursor}")
 
         assert answer.status_code == 400

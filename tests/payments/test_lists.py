@@ -238,7 +238,7 @@ class TestIdOfARow:
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
         number = account["customer"]["account_number"]
         api.post("/api/payments", orders.transfer_payment(account["id"]))
-        for _ in range(2):  # one for the open payment, one that nobody announced
+        for _ in range(2):  # one for the open payment, one that matches no payment
             api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000})
 
         assert Transaction.objects.count() == 2

@@ -15,7 +15,7 @@ PATH = "/api/banks/resolve"
 ASKED = {"bank_code": "058", "account_number": "0123456789"}
 
 
-def test_name_is_told_with_the_account(api):
+def test_returns_the_name_with_the_account(api):
     answer = api.post(PATH, ASKED)
 
     assert (answer.status_code, answer.json()) == (

@@ -101,7 +101,7 @@ class TestReturnOfASuccessfulPayout:
         entry = Entry.objects.get(kind="payout_reversed")
         assert (entry.cause, entry.note) == (PayoutReturn.objects.get().pk, "Account closed")
 
-    def test_told_twice_is_booked_once(self, payout, notify):
+    def test_that_is_repeated_is_booked_once(self, payout, notify):
         answers = [notify(payout).json()["replayed"] for _ in range(3)]
 
         assert answers == [False, True, True]

@@ -66,7 +66,7 @@ class TestPayout:
             (beneficiary(), ["USD"]),
         ],
     )
-    def test_with_a_wrong_bank_or_currency_is_told_that_alone(self, api, customer, currency):
+    def test_with_a_wrong_bank_or_currency_gets_that_error_alone(self, api, customer, currency):
         answer = api.post("/api/payments", orders.payout(customer=customer, currency=currency))
 
         assert answer.status_code == 400

@@ -165,13 +165,13 @@ class TestNumberWithoutAnAccount:
 
         assert notify(notification(in_the_pool.pk)).json()["applied"] == "unclaimed"
 
-    def test_told_twice_is_kept_once(self, notify):
+    def test_that_is_repeated_is_kept_once(self, notify):
         answers = [notify(notification("0123456789")).json() for _ in range(2)]
 
         assert [answer["replayed"] for answer in answers] == [False, True]
         assert UnclaimedTransfer.objects.count() == 1
 
-    def test_told_again_after_the_number_was_assigned_stays_as_it_was(self, notify, number):
+    def test_that_is_repeated_after_the_number_was_assigned_stays_as_it_was(self, notify, number):
         in_the_pool = AccountNumber.objects.filter(last_holder=None).first()
         notify(notification(in_the_pool.pk))
         taken = AccountNumber.objects.get(pk=number)
@@ -201,7 +201,7 @@ class TestNumberWithoutAnAccount:
 
 
 def test_money_for_another_business_arrives_there(notify, number, other_api):
-    """The bank knows numbers and no businesses: each number has one owner."""
+    """The bank sends a number and no business: each number has one owner."""
     theirs = other_api.post("/api/virtual-accounts", orders.static_account()).json()
 
     notify(notification(theirs["customer"]["account_number"]))

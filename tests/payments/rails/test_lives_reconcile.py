@@ -130,7 +130,7 @@ def test_life_of_transfers(api, bank, reconcile):
         receive(bank, static["customer"]["account_number"], 30_000, sender_name="Chidi Eze"),
         receive(bank, number, 70_000, **sender),  # a second transfer
         receive(bank, number, 80_000, **sender),
-        receive(bank, "9999999999", 90_000),  # nobody's account
+        receive(bank, "9999999999", 90_000),  # a number without an account
     ]
     assert applied == ["session", "new_payment", "unapplied", "unapplied", "unclaimed"]
     assert refund(api, paid, 20_000)["status"] == "success"
