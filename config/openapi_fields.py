@@ -21,9 +21,9 @@ from merchants.strict_fields import (
     IPAddress,
     Metadata,
     Moment,
+    Name,
     NotBlank,
     PastDate,
-    PlainName,
     RequestSerializer,
     StrictField,
     Text,
@@ -117,7 +117,7 @@ def _not_blank(field: NotBlank) -> Schema:
 
 
 @field_schema.register
-def _name(field: PlainName) -> Schema:
+def _name(field: Name) -> Schema:
     printable = f"[^{CONTROL_CHARACTERS}]*"
     return _text(field) | {"pattern": rf"^{printable}[^\s{CONTROL_CHARACTERS}]{printable}$"}
 

@@ -146,6 +146,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
             *OF_WRITES,
             "not_allowed_here",
             "reserved_reference",
+            "card_number_misplaced",
             "unsupported_currency",
             "no_price",
             "invalid_payment_method",

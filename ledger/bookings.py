@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from ledger import chain
 from ledger.accounts import account_ids
 from ledger.models import Account, Entry, Posting
+from merchants.masking import mask_card_numbers
 from merchants.rows import insert
 
 Kind = Account.Kind
@@ -46,6 +47,8 @@ class Booking:
     is_covered: bool = False
 
     def __post_init__(self) -> None:
+        # The entry is written without its model, and the chain of hashes covers the note.
+        object.__setattr__(self, "note", mask_card_numbers(self.note))
         amounts = [amount for amount in self.legs.values() if amount]
         if sum(amounts) or not amounts:
             raise Unbalanced(f"{self.kind} {self.cause}: {dict(self.legs)}")

@@ -10,6 +10,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.card_numbers import FreeTextField
 from merchants.models import Business
 
 
@@ -75,7 +76,7 @@ class Entry(models.Model):
     cause = models.UUIDField()
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     currency = models.CharField(max_length=3)
-    note = models.CharField(max_length=255, blank=True)  # a person's reason
+    note = FreeTextField(max_length=255, blank=True)  # a person's reason
     # Payouts: accepted only because the wallet, less what the business owed, held enough.
     is_covered = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()

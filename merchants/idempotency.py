@@ -16,6 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from rest_framework import status
 
+from merchants.card_numbers import KEPT_AS_SENT
 from merchants.errors import Problem
 from merchants.masking import split_card_numbers
 
@@ -84,11 +85,6 @@ class Fingerprint:
             return ""
         text = f"{resource} {self.card_numbers}"
         return hmac.digest(settings.FINGERPRINT_KEY.encode(), text.encode(), "sha256").hex()
-
-
-# What is stored as it was sent: identifiers, addresses and the merchant's own data. Card numbers in it aren't masked,
-# so they aren't separated from it either.
-KEPT_AS_SENT = frozenset({"reference", "email", "metadata", "redirect_url"})
 
 
 def fingerprint_of(request: Mapping[str, Any], *, plain: Callable[[Any], Any] = str) -> Fingerprint:

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.db.models.functions import Lower
 
+from merchants.card_numbers import CheckedEmailField, FreeTextField, FreeTextJSONField
 from merchants.fields import EncryptedTextField
 from merchants.money import has_minor_unit
 
@@ -25,8 +26,8 @@ class Business(models.Model):
     """A merchant: whoever signs requests, is paid and pays."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=200)
-    descriptor = models.CharField(
+    name = FreeTextField(max_length=200)
+    descriptor = FreeTextField(
         max_length=22, blank=True, help_text="Shown on the cardholder's statement; the name where empty."
     )
     currencies = models.JSONField(default=default_currencies, help_text="ISO 4217 codes it may charge in.")
@@ -82,8 +83,8 @@ class UserManager(BaseUserManager):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person who signs in: merchant staff in the dashboard, our own people in the admin."""
 
-    email = models.EmailField(unique=True)
-    name = models.CharField(max_length=200, blank=True)
+    email = CheckedEmailField(unique=True)
+    name = FreeTextField(max_length=200, blank=True)
     is_staff = models.BooleanField(default=False, help_text="May enter the admin.")
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(auto_now_add=True)
@@ -131,7 +132,7 @@ class Invitation(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="invitations")
-    email = models.EmailField()
+    email = CheckedEmailField()
     role = models.CharField(max_length=10, choices=Member.Role.choices)
     token_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of what the link holds.")
     invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -172,7 +173,7 @@ class ApiKey(models.Model):
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="api_keys")
     public_id = models.CharField(max_length=64, unique=True)
     secret = EncryptedTextField()
-    name = models.CharField(max_length=100, blank=True)
+    name = FreeTextField(max_length=100, blank=True)
     access = models.CharField(max_length=10, choices=Access.choices, default=Access.FULL)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -299,8 +300,8 @@ class AuditEntry(models.Model):
     action = models.CharField(max_length=64, help_text="What was done, such as api_key.created.")
     target = models.CharField(max_length=100, blank=True)
     address = models.GenericIPAddressField(null=True)
-    before = models.JSONField(default=dict)
-    after = models.JSONField(default=dict)
+    before = FreeTextJSONField(default=dict)
+    after = FreeTextJSONField(default=dict)
     at = models.DateTimeField(db_index=True)
 
     class Meta:

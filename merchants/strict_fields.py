@@ -104,27 +104,17 @@ class NotBlank(Text):
 
 
 class FreeText(Text):
-    """Words of the merchant's that are kept. A card number typed into them is masked, not stored."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        return mask_card_numbers(super().to_internal_value(data))
+    """Words of the merchant's that are stored. Their column masks card numbers (`merchants.card_numbers`)."""
 
 
-class PlainName(NotBlank):
-    """A name on one line, not masked. A cardholder's name is sent to the acquirer and not stored."""
+class Name(NotBlank):
+    """A name on one line. Its column masks card numbers; a cardholder's name isn't stored."""
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
         if has_control_character(value):
             self.refuse(REFUSAL)
         return value
-
-
-class Name(PlainName):
-    """The name of a person or a business, masked like any free text."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        return mask_card_numbers(super().to_internal_value(data))
 
 
 class Reference(Text):

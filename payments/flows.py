@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from merchants.card_numbers import MISPLACED, misplaced
+from merchants.field_errors import Errors, InvalidFields, error
 from merchants.models import Business
 from merchants.strict_fields import RequestSerializer, read_request
+from payments.cards import Card
 from payments.idempotency import IdempotentResult, fingerprint
 from payments.models import Transaction
 from payments.rails import RailUnavailable
@@ -41,6 +44,7 @@ class Flow:
         :raises RailUnavailable: it is a new request and no connector is available; nothing was stored
         """
         request = read_request(self.serializer, data, business=business)
+        _refuse_misplaced_number(data, request)
         mark = fingerprint(request)
         try:
             result = self.begin(business=business, request=request, fingerprint=mark, now=now)
@@ -52,6 +56,25 @@ class Flow:
                 raise
             result = IdempotentResult(existing, is_replay=True)
         return comparison.judge(result.resource, fingerprint=mark, now=now) if result.is_replay else result
+
+
+def _refuse_misplaced_number(data: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Refuse a request that has its card number in another field than `source.pan`.
+
+    :raises ValidationError: naming each such field
+    """
+    card = request.get("source")
+    if not isinstance(card, Card):
+        return
+    elsewhere = {**data, "source": {name: value for name, value in data["source"].items() if name != "pan"}}
+    errors: Errors = {}
+    for path in misplaced(elsewhere, card.secret.reveal_number()):
+        place = errors
+        for name in path[:-1]:
+            place = place.setdefault(name, {})
+        place[path[-1]] = error("This field may not hold the card's number.", MISPLACED)
+    if errors:
+        raise InvalidFields(errors)
 
 
 FLOWS: dict[tuple[str, str | None], Flow] = {

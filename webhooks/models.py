@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Least
 
+from merchants.card_numbers import CheckedURLField
 from merchants.fields import EncryptedTextField
 from merchants.models import Business
 
@@ -85,7 +86,7 @@ class Endpoint(models.Model):
     """Where a business hears of events. One each."""
 
     business = models.OneToOneField(Business, on_delete=models.CASCADE, related_name="webhook_endpoint")
-    url = models.CharField(max_length=2048)
+    url = CheckedURLField(max_length=2048)
     subscribed_events = models.JSONField(help_text=f"Categories: {', '.join(Category.values)}.")
     enabled = models.BooleanField(default=True)
     hash_key = EncryptedTextField()

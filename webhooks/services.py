@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from rest_framework import status
 
 from merchants import audit
 from merchants.audit import Actor
+from merchants.card_numbers import refuse_card_number
 from merchants.errors import Problem
 from merchants.keys import random_key
 from merchants.models import Business
@@ -231,6 +233,10 @@ def _check(url: str, subscribed_events: Sequence[str]) -> None:
     refusal = destinations.refusal(url, strict=not settings.SANDBOX, own_host=own_host)
     if refusal:
         raise UnusableEndpoint(refusal)
+    try:
+        refuse_card_number(url)
+    except ValidationError:
+        raise UnusableEndpoint("The address may not hold a card number.") from None
     if not subscribed_events or not set(subscribed_events) <= set(Category.values):
         raise UnusableEndpoint(f"Subscribe to one or more of {', '.join(Category.values)}.")
 

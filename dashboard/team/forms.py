@@ -3,12 +3,13 @@
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 
+from merchants.card_numbers import refuse_card_number
 from merchants.models import Member, User
 from merchants.names import validate_name
 
 
 class InviteForm(forms.Form):
-    email = forms.EmailField(max_length=254)
+    email = forms.EmailField(max_length=254, validators=[refuse_card_number])
     role = forms.ChoiceField(choices=Member.Role.choices, error_messages={"required": "Choose a role."})
 
 

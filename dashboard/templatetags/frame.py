@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from dashboard import areas
 from dashboard.amounts import with_sign
 from dashboard.moments import distance
+from merchants.masking import mask_card_numbers
 from merchants.money import written
 
 register = template.Library()
@@ -79,8 +80,14 @@ def _time(at: datetime, text: str, shown: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def query_with(context: Context, **changes: Any) -> str:
-    """Return this page's query with some parameters replaced; empty ones are left out."""
+    """Return this page's query with some parameters replaced; empty ones are left out.
+
+    A card number in a search that found nothing is masked. In one that found something it is an identifier or metadata,
+    which the page shows as it was sent.
+    """
     query = context["request"].GET.copy()
+    if "q" in query and not getattr(context.get("page"), "rows", ()):
+        query["q"] = mask_card_numbers(query["q"])
     for name, value in changes.items():
         query[name] = "" if value is None else str(value)
     for name in [name for name in query if not query[name]]:

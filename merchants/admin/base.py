@@ -19,6 +19,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
+from merchants.masking import mask_card_numbers
 from merchants.models import Business
 from merchants.money import money
 
@@ -119,7 +120,11 @@ class HouseAdmin(admin.ModelAdmin):
         filters = (values for name, values in request.GET.lists() if name != SEARCH_VAR)
         if any("\x00" in value for values in filters for value in values):
             raise IncorrectLookupParameters
-        return super().get_changelist_instance(request)
+        changes = super().get_changelist_instance(request)
+        if SEARCH_VAR in changes.filter_params and not changes.result_list:
+            # The links of filters repeat the search.
+            changes.filter_params[SEARCH_VAR] = [mask_card_numbers(request.GET[SEARCH_VAR])]
+        return changes
 
     def get_search_results(
         self,

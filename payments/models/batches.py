@@ -11,6 +11,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
+from merchants.card_numbers import FreeTextField
 from merchants.models import Business
 from payments.models.operations import CardOperation
 from payments.models.states import AlreadyMoved, InvalidState
@@ -51,7 +52,7 @@ class SettlementBatch(models.Model):
     carried_into = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, related_name="brought", db_index=False
     )
-    reason = models.CharField(max_length=255, blank=True)  # of the last decision
+    reason = FreeTextField(max_length=255, blank=True)  # of the last decision
     created_at = models.DateTimeField()
 
     objects: ClassVar = SettlementBatchQuerySet.as_manager()
@@ -172,7 +173,7 @@ class BatchTransition(models.Model):
     before = models.CharField(max_length=9, blank=True)
     after = models.CharField(max_length=9)
     actor = models.CharField(max_length=254, help_text="An e-mail address, or the command that acted.")
-    reason = models.CharField(max_length=255, blank=True)
+    reason = FreeTextField(max_length=255, blank=True)
     at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.card_numbers import FreeTextField
 from merchants.models import Business
 from payments.models.states import AlreadyMoved
 from payments.models.transactions import Transaction
@@ -50,11 +51,11 @@ class CardOperation(models.Model):
     kind = models.CharField(max_length=7, choices=Kind.choices)
     reference = models.CharField(max_length=100, null=True)  # refunds: the merchant's
     fingerprint = models.CharField(max_length=64, blank=True)
-    reason = models.CharField(max_length=255, blank=True)
+    reason = FreeTextField(max_length=255, blank=True)
     amount = models.BigIntegerField()
     # Refunds of transfer payments; empty otherwise.
     connector = models.CharField(max_length=20, blank=True, default="", db_default="")
-    destination_name = models.CharField(max_length=255, blank=True, default="", db_default="")
+    destination_name = FreeTextField(max_length=255, blank=True, default="", db_default="")
     destination_account_number = models.CharField(max_length=10, blank=True, default="", db_default="")
     destination_bank_code = models.CharField(max_length=10, blank=True, default="", db_default="")
     # Ours, sent to the acquirer; it is repeated with these until it is answered.

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.card_numbers import FreeTextField
 from merchants.money import money
 from payments.models.transactions import Transaction
 
@@ -41,7 +42,7 @@ class PayoutReturn(models.Model):
     payout_reference = models.CharField(max_length=100, blank=True)  # as the bank sent it
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
-    reason = models.CharField(max_length=255, blank=True)
+    reason = FreeTextField(max_length=255, blank=True)
     applied = models.CharField(max_length=9, choices=Applied.choices)
     why = models.CharField(max_length=14, choices=Why.choices, blank=True)
     actor = models.CharField(max_length=254)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
+from merchants.card_numbers import FreeTextField
 from merchants.models import Business, User
 
 
@@ -48,14 +49,14 @@ class Proposal(models.Model):
     currency = models.CharField(max_length=3)
     amount = models.BigIntegerField()
     parameters = models.JSONField(default=dict)  # plain text by name, never a secret
-    reason = models.CharField(max_length=255)
-    evidence = models.CharField(max_length=2000, blank=True)
+    reason = FreeTextField(max_length=255)
+    evidence = FreeTextField(max_length=2000, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
     proposed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     decided_by = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
-    decision_reason = models.CharField(max_length=255, blank=True)
+    decision_reason = FreeTextField(max_length=255, blank=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)

@@ -5,6 +5,8 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.card_numbers import FreeTextField
+
 
 class Reconciliation(models.Model):
     """One statement compared, by whom and when. Append-only."""
@@ -18,7 +20,7 @@ class Reconciliation(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)
     source = models.CharField(max_length=8, choices=Source.choices)
-    file_name = models.CharField(max_length=255)
+    file_name = FreeTextField(max_length=255)
     file_hash = models.CharField(max_length=64)  # SHA-256 of its bytes
     first_day = models.DateField()
     last_day = models.DateField()

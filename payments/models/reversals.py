@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from merchants.card_numbers import FreeTextField
 from payments.models.transactions import Transaction
 
 
@@ -14,7 +15,7 @@ class Reversal(models.Model):
     transaction = models.OneToOneField(
         Transaction, on_delete=models.PROTECT, primary_key=True, related_name="reversal"
     )
-    reason = models.CharField(max_length=255)
+    reason = FreeTextField(max_length=255)
     actor = models.CharField(max_length=254)
     at = models.DateTimeField()
 

@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
+from merchants.card_numbers import FreeTextField
 from merchants.models import Business
 from merchants.rows import Follower, insert, move
 from payments.models.states import AlreadyMoved
@@ -165,11 +166,11 @@ class Transaction(models.Model):
     amount_being_refunded = models.BigIntegerField(default=0)  # asked for, not answered yet
     amount_returned = models.BigIntegerField(default=0, db_default=0)  # payouts: sum of its returns
 
-    narration = models.CharField(max_length=255, blank=True)
+    narration = FreeTextField(max_length=255, blank=True)
     metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
     payment_ip = models.GenericIPAddressField(null=True, blank=True)
     redirect_url = models.CharField(max_length=2048, blank=True)
-    customer_name = models.CharField(max_length=255, blank=True)
+    customer_name = FreeTextField(max_length=255, blank=True)
     customer_email = models.CharField(max_length=254, blank=True)
     customer_reference = models.CharField(max_length=100, blank=True)
     session = models.OneToOneField(  # virtual accounts: where the money is expected

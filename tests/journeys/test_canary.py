@@ -1,19 +1,25 @@
-"""A card number that exists nowhere else goes through everything; afterwards nobody may have it.
+"""Card numbers that exist nowhere else are sent to every door; afterwards no part of the service may hold them.
 
-Looked through are all answers, the service's log, every file of its folder, and on PostgreSQL every text
-of every table and the server's own log. A reference may be any digits, so a card number in that place is
-another one, which the database may hold and the log may not.
+Searched are all answers, the service's log, every file of its folder, the support bundle, on PostgreSQL every text of
+every table and the server's own log, and where REDIS_URL names one, every key of Redis with Celery's messages.
+One number is a card's. Another one is typed into free text only. A reference may be any digits, so a third one in that
+place may be in the database and not in the log.
 """
 
+import base64
+import binascii
+import json
 import re
 import secrets
 import time
+import zipfile
 from pathlib import Path
 
 import psycopg
 import pytest
 import requests
 from psycopg import sql
+from redis import Redis
 
 from merchants.masking import passes_luhn
 from tests import orders
@@ -36,11 +42,11 @@ def blanks(number):
 
 
 class Canary:
-    """The number, the CVV, and everything that was answered while they were about."""
+    """The numbers, the CVV, and every answer that was received meanwhile."""
 
     def __init__(self, service):
         self.service = service
-        self.number, self.reference = new_card_number(), new_card_number()
+        self.number, self.typed, self.reference = new_card_number(), new_card_number(), new_card_number()
         self.answers = []
 
     def send(self, method, target, body=b"", **headers):
@@ -61,7 +67,11 @@ class Canary:
 
     @property
     def spellings(self):
-        return [self.number, blanks(self.number), blanks(self.number).replace(" ", "-")]
+        return [
+            spelling
+            for number in (self.number, self.typed)
+            for spelling in (number, blanks(number), blanks(number).replace(" ", "-"))
+        ]
 
     def hits(self, text):
         """Return where the text has the card, or its CVV named or beside what is left of the card."""
@@ -74,7 +84,7 @@ class Canary:
 
 def go_everywhere(canary):
     """Take the card through every flow."""
-    first = canary.payment(narration=f"card {canary.number} 12/35 {CVV}")
+    first = canary.payment(narration=f"card {canary.typed} 12/35 {CVV}")
     assert canary.post(PAYMENTS, first).status_code == 201
     assert canary.post(PAYMENTS, first).status_code == 200
     assert canary.post(PAYMENTS, first | {"amount": 1}).status_code == 409
@@ -87,7 +97,7 @@ def go_everywhere(canary):
     authorised = canary.payment(capture=False)
     assert canary.post(PAYMENTS, authorised).status_code == 201
     assert canary.post(f"{PAYMENTS}/{authorised['reference']}/capture", {"amount": 100}).status_code == 200
-    reason = {"reference": orders.new_reference(), "amount": 1, "reason": blanks(canary.number)}
+    reason = {"reference": orders.new_reference(), "amount": 1, "reason": blanks(canary.typed)}
     assert canary.post(f"{PAYMENTS}/{authorised['reference']}/refunds", reason).status_code == 201
     pass_the_challenge(canary)
     assert canary.send("GET", PAYMENTS).status_code == 200
@@ -120,11 +130,27 @@ def put_it_in_wrong_places(canary):
         {"request_type": number},
         {"request_type": "payment", "payment_method": number},
         orders.payout(customer={"name": number, "account_number": number, "bank_code": number}),
+        canary.payment(reference=number),
+        canary.payment(narration=f"card {blanks(number)}"),
+        canary.payment(redirect_url=f"https://shop.example/?card={number}"),
+        canary.payment(metadata={"card": blanks(number)}),
+        canary.payment(customer={"reference": number, "email": f"{number}@example.com"}),
+        canary.payment(source=canary.source(name=blanks(number))),
+        canary.payment(source=canary.source(billing_address={"address_line1": number})),
+        orders.card_check(source=canary.source(type="CARD"), metadata={number: "x"}),
     ):
         assert canary.post(PAYMENTS, wrong).status_code == 400
-    named = {"reference": "c", "email": "a@example.com", "name": f"Ada {blanks(number)}"}
+    named = {"reference": "c", "email": "a@example.com", "name": f"Ada {blanks(canary.typed)}"}
     assert canary.post(PAYMENTS, canary.payment(customer=named)).status_code == 201
     assert canary.post(PAYMENTS, orders.payout(narration=f"for {number} 2035")).status_code == 201
+    address = orders.address(address_line1=number, city=blanks(number))
+    account = orders.static_account(first_name=number, last_name=blanks(number), address=address)
+    created = canary.post("/api/virtual-accounts", account)
+    assert created.status_code == 201
+    transfer = {
+        "account_number": created.json()["customer"]["account_number"], "amount": 5, "sender_name": number,
+    }  # fmt: skip
+    assert canary.post("/api/virtual-accounts/simulate", transfer).status_code == 200
     assert canary.send("GET", "/api/banks", **{"X-Request-Id": number}).status_code == 200
     for target in (
         f"{PAYMENTS}/{number}",
@@ -139,6 +165,32 @@ def put_it_in_wrong_places(canary):
     })  # fmt: skip
     canary.answers.append(f"{unsigned.headers}\n{unsigned.text}")
     assert unsigned.status_code == 401
+
+
+def type_it_into_commands(canary):
+    """Type the number where operators do, and call the webhook that a name with it goes into."""
+    service, number = canary.service, canary.typed
+    email = f"{secrets.token_hex(6)}@example.com"
+    created = service.command("create_business", "--name", f"Ada {blanks(number)}", "--email", email)
+    owned = service.command("create_business", "--name", "Ada", "--email", f"{number}@example.com")
+    configured = service.command(
+        "configure_webhook", "--business", service.business, "--events", "payment",
+        "--url", f"http://127.0.0.1:9/{number}",
+    )  # fmt: skip
+    assert [created.returncode, configured.returncode] == [0, 2], configured.stderr
+    assert owned.returncode != 0
+    canary.answers.append(created.stdout)
+
+
+def guess_it(canary):
+    """Reach the bound of guesses, which is logged and audited."""
+    order = canary.payment()
+    assert canary.post(PAYMENTS, order).status_code == 201
+    for _ in range(5):
+        guess = order | {"source": canary.source(pan=new_card_number())}
+        assert canary.post(PAYMENTS, guess).status_code == 409
+    assert canary.post(PAYMENTS, order).status_code == 409
+    assert "card number guesses stopped" in canary.service.log
 
 
 def provoke_every_refusal(canary):
@@ -182,12 +234,53 @@ def text_of_postgresql_log():
     return "\n".join(path.read_text(errors="replace") for path in logs)
 
 
+def text_of_redis(service):
+    """Return every key and value of Redis, and the bodies of Celery's messages as they were before encoding."""
+    url = service.environment.get("REDIS_URL")
+    if not url:
+        return ""
+    readers = {
+        b"string": lambda broker, key: [broker.get(key)],
+        b"list": lambda broker, key: broker.lrange(key, 0, -1),
+        b"hash": lambda broker, key: [part for pair in broker.hgetall(key).items() for part in pair],
+        b"set": lambda broker, key: broker.smembers(key),
+        b"zset": lambda broker, key: broker.zrange(key, 0, -1),
+    }
+    found = []
+    with Redis.from_url(url) as broker:
+        for key in broker.scan_iter():
+            kind = broker.type(key)
+            if kind == b"none":  # it has expired
+                continue
+            found += [key, *(value for value in readers[kind](broker, key) if value is not None)]
+    return "\n".join(f"{part.decode('latin-1')}\n{_message_body(part)}" for part in found)
+
+
+def _message_body(value):
+    try:
+        return base64.b64decode(json.loads(value)["body"]).decode("latin-1")
+    except (ValueError, KeyError, TypeError, binascii.Error):
+        return ""
+
+
+def text_of_support_bundle(service):
+    bundle = service.folder / "bundle.zip"
+    bundle.unlink(missing_ok=True)
+    log = str(service.folder / "service.log")
+    made = service.command("support_bundle", "--output", str(bundle), "--log", log)
+    assert made.returncode == 0, made.stderr
+    with zipfile.ZipFile(bundle) as archive:
+        return "\n".join(archive.read(name).decode("latin-1") for name in archive.namelist())
+
+
 def assert_seen_nowhere(canary):
     service = canary.service
     on_postgresql = bool(service.environment.get("DATABASE_URL"))
     assert canary.hits("\n".join(canary.answers)) == []
     assert canary.hits(service.log) == []
     assert canary.hits(text_of_folder(service)) == []
+    assert canary.hits(text_of_support_bundle(service)) == []
+    assert canary.hits(text_of_redis(service)) == []
     if on_postgresql:
         assert canary.hits(text_of_database(service)) == []
         assert canary.hits(text_of_postgresql_log()) == []
@@ -220,6 +313,8 @@ class TestCanary:
 
         go_everywhere(canary)
         put_it_in_wrong_places(canary)
+        type_it_into_commands(canary)
+        guess_it(canary)
         provoke_every_refusal(canary)
 
         assert len(canary.answers) > 40
@@ -232,7 +327,7 @@ class TestCanary:
             rail = canary.post(PAYMENTS, canary.payment())
             check = canary.post(PAYMENTS, orders.card_check(source=canary.source(type="CARD")))
             break_the_table(service)
-            database = canary.post(PAYMENTS, canary.payment(narration=canary.number))
+            database = canary.post(PAYMENTS, canary.payment(narration=canary.typed))
 
             assert [answer.status_code for answer in (rail, check, database)] == [500, 500, 500]
             assert "No route for pan=… cvv=…" in service.log

@@ -259,6 +259,40 @@ class TestAfterADay:
         assert (again.status_code, again.json()["id"]) == (200, first["id"])
 
 
+class TestCardNumberInFreeText:
+    """The stored text is masked. The comparison includes the number, and is no oracle for it either."""
+
+    ORDER = orders.payout(narration=f"for {orders.GOOD_CARD} 2035")
+
+    def guesses(self):
+        return [self.ORDER | {"narration": f"for {number} 2035"} for number in OTHERS[:6]]
+
+    def test_is_part_of_the_same_request(self, api):
+        first = post(api, self.ORDER)
+
+        assert post(api, self.guesses()[0]).status_code == 409
+        again = post(api, self.ORDER)
+        assert (again.status_code, again.json()) == (200, first.json())
+        assert first.json()["narration"] == f"for {BIN}******{LAST4} 2035"
+
+    def test_is_not_compared_after_five_guesses(self, api):
+        post(api, self.ORDER)
+
+        answers = [post(api, guessed).status_code for guessed in self.guesses()]
+
+        assert answers == [409] * 5 + [200]
+        assert post(api, self.ORDER).status_code == 200
+
+    def test_is_not_compared_after_a_day(self, api):
+        first = post(api, self.ORDER)
+        grow_older(hours=25)
+        erase_card_number_hashes()
+
+        assert [post(api, each).status_code for each in (self.ORDER, self.guesses()[0])] == [200, 200]
+        assert post(api, self.ORDER).json()["id"] == first.json()["id"]
+        assert stored().card_number_hash == ""
+
+
 @pytest.mark.django_db(transaction=True)
 class TestParallelGuesses:
     def test_are_compared_five_times_however_many_there_are(self):

@@ -9,6 +9,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Case, F, OuterRef, Q, Subquery, Value, When
 
+from merchants.card_numbers import FreeTextField, FreeTextJSONField
 from merchants.fields import EncryptedTextField
 from merchants.models import Business
 
@@ -61,15 +62,15 @@ class VirtualAccount(models.Model):
     bank_code = models.CharField(max_length=6)
     bank_name = models.CharField(max_length=100)
 
-    first_name = models.CharField(max_length=100, blank=True)
-    middle_name = models.CharField(max_length=100, blank=True)
-    last_name = models.CharField(max_length=100, blank=True)
-    business_name = models.CharField(max_length=200, blank=True)
+    first_name = FreeTextField(max_length=100, blank=True)
+    middle_name = FreeTextField(max_length=100, blank=True)
+    last_name = FreeTextField(max_length=100, blank=True)
+    business_name = FreeTextField(max_length=200, blank=True)
     email = models.CharField(max_length=254)
     phone_number = models.CharField(max_length=11, blank=True)
     date_of_birth = models.DateField(null=True, blank=True)
     gender = models.CharField(max_length=6, blank=True)
-    address = models.JSONField(default=dict)
+    address = FreeTextJSONField(default=dict)
     metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
     bvn = EncryptedTextField(null=True, blank=True)
     bvn_hash = models.CharField(max_length=64, blank=True)  # keyed: to find who has the same

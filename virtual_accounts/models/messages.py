@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.card_numbers import FreeTextField
 from virtual_accounts.models.accounts import VirtualAccount
 
 
@@ -35,7 +36,7 @@ class ProviderMessage(models.Model):
     next_attempt_at = models.DateTimeField(null=True, blank=True)  # until it is answered
     leased_until = models.DateTimeField(null=True, blank=True)  # a process sends it until then
     attempts_made = models.IntegerField(default=0)
-    last_error = models.CharField(max_length=200, blank=True)  # of the last attempt that failed
+    last_error = FreeTextField(max_length=200, blank=True)  # of the last attempt that failed
     answered_at = models.DateTimeField(null=True, blank=True)
 
     objects = ProviderMessageQuerySet.as_manager()

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from merchants.card_numbers import FreeTextField
 from merchants.money import money
 from merchants.rows import move
 from virtual_accounts.models.accounts import VirtualAccount
@@ -49,7 +50,7 @@ class Session(models.Model):
     account = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, related_name="sessions")
     number = models.ForeignKey(AccountNumber, on_delete=models.PROTECT, related_name="sessions")
     bank_name = models.CharField(max_length=100)
-    account_name = models.CharField(max_length=320)
+    account_name = FreeTextField(max_length=320)
     expected_amount = models.BigIntegerField()
     amount_received = models.BigIntegerField(null=True)
     currency = models.CharField(max_length=3)

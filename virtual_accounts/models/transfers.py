@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
 
+from merchants.card_numbers import FreeTextField
 from merchants.models import Business
 from merchants.money import money
 from virtual_accounts.models.accounts import VirtualAccount
@@ -46,10 +47,10 @@ class Transfer(models.Model):
     account = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, related_name="transfers")
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
-    sender_name = models.CharField(max_length=100)
+    sender_name = FreeTextField(max_length=100)
     sender_account_number = models.CharField(max_length=10, blank=True)
     sender_bank_code = models.CharField(max_length=10, blank=True)
-    narration = models.CharField(max_length=255, blank=True, default="", db_default="")
+    narration = FreeTextField(max_length=255, blank=True, default="", db_default="")
     # What the bank sent and has no column, or is too long for its column: text by name, cut to size.
     extra_members = models.JSONField(default=dict, db_default=Value({}, models.JSONField()), blank=True)
     received_at = models.DateTimeField()
@@ -57,7 +58,7 @@ class Transfer(models.Model):
     session = models.OneToOneField(
         Session, on_delete=models.PROTECT, null=True, related_name="transfer"
     )  # the one that it ended
-    reason = models.CharField(max_length=14, choices=Reason.choices, blank=True)
+    reason = FreeTextField(max_length=14, choices=Reason.choices, blank=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -124,7 +125,7 @@ class UnappliedMoney(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
-    reason = models.CharField(max_length=255, blank=True)  # why it was returned or credited
+    reason = FreeTextField(max_length=255, blank=True)  # why it was returned or credited
     actor = models.CharField(max_length=254, blank=True)
     reference = models.CharField(max_length=100, blank=True)  # of the payout to its sender
     created_at = models.DateTimeField()
