@@ -104,7 +104,25 @@ class TestStatementFile:
 
         assert cell == f"'{text}"
 
-    @pytest.mark.parametrize("text", ["order-1", "a=b", "", "1-1", "'=1"])
+    @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66"])
+    @pytest.mark.parametrize("before", ["", "\u00a0", "\u200b", "\ufeff", "\u3000", " \u2060\u00ad", '"'])
+    def test_sees_signs_behind_invisible_characters_and_in_full_width(self, sign, before):
+        text = f"{before}{sign}HYPERLINK(1)"
+
+        ((cell,),) = csv.reader(io.StringIO(csv_text.line([text])))
+
+        assert cell == f"'{text}"
+
+    @pytest.mark.parametrize("separator", [",", ";", "\t", "|", "\r", "\n", "\u2028", "\uff1b"])
+    @pytest.mark.parametrize("between", ["", " ", "\u00a0", '"'])
+    def test_puts_an_apostrophe_after_a_separator_within_a_cell(self, separator, between):
+        ((cell,),) = csv.reader(io.StringIO(csv_text.line([f"a{separator}{between}=1+1"]), newline=""))
+
+        assert cell == f"a{separator}{between}'=1+1"
+
+    @pytest.mark.parametrize(
+        "text", ["order-1", "a=b", "", "1-1", "'=1", "a; b", "a, b@c.example", "12:00:00+00:00"]
+    )
     def test_leaves_every_other_text_alone(self, text):
         ((cell, _),) = csv.reader(io.StringIO(csv_text.line([text, -1])))
 
