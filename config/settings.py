@@ -63,6 +63,7 @@ ALLOWED_HOSTS = env.words(
 )
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
+FORCE_SCRIPT_NAME = ""  # a request header of this name would change paths and links
 APPEND_SLASH = False  # an unsigned redirect would only break a signed request
 
 INSTALLED_APPS = [

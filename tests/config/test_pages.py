@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.http import Http404
 from django.test import Client, RequestFactory
@@ -142,6 +143,27 @@ class TestPages:
 
         for target in re.findall(r'(?:href|src)="(/static/[^"]*)"', page):
             assert visitor.get(target).status_code == 200, target
+
+
+class TestScriptName:
+    """The header SCRIPT_NAME, which gunicorn makes a variable of from proxies that it trusts."""
+
+    @pytest.mark.parametrize("path", ["/", "/docs/", "/dashboard/", "/dashboard/login/"])
+    @pytest.mark.parametrize("name", ["SCRIPT_NAME", "SCRIPT_URL", "REDIRECT_URL"])
+    def test_changes_no_link(self, rf, db, path, name):
+        environ = rf.get(path).environ | {name: f"/evil{path}"}
+        headers = []
+
+        body = b"".join(WSGIHandler()(environ, lambda _status, sent: headers.extend(sent)))
+
+        assert b"/evil" not in body
+        assert "/evil" not in str(headers)
+
+    def test_leaves_the_rules_of_the_api_in_force(self, rf, visitor):
+        answer = visitor.post("/api/payments", b"{}", content_type="text/plain", SCRIPT_NAME="/evil")
+
+        assert answer["Content-Type"] == "application/problem+json"
+        assert answer["Cache-Control"] == "no-store"
 
 
 class TestFrontPage:
