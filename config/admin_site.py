@@ -13,7 +13,6 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from config.glance import figures
-from dashboard.fresh import require_fresh
 from dashboard.own_path import is_own_path
 from dashboard.second_factor import must_set_up
 from merchants.models import User
@@ -53,13 +52,10 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
         inner = super().admin_view(view, cacheable)
-        needs_fresh = getattr(view, "moves_money", False)
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if isinstance(request.user, User) and must_set_up(request, request.user):
                 return redirect("mfa_activate_totp")
-            if needs_fresh and request.method == "POST" and self.has_permission(request):
-                require_fresh(request)
             return inner(request, *args, **kwargs)
 
         return guarded

@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "config.middleware.Messages",
     "config.middleware.WholePages",
     "allauth.account.middleware.AccountMiddleware",  # allauth insists on this very name
+    "config.reauthentication.RecentReauthentication",
 ]
 
 TEMPLATES = [
@@ -164,6 +165,10 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = SANDBOX  # http://localhost
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
+# Seconds for which a password or second factor counts as given recently, by which people confirm what they do.
+ACCOUNT_REAUTHENTICATION_TIMEOUT = env.number(
+    "REAUTHENTICATION_TIMEOUT", default=600, minimum=60, maximum=3600
+)
 INVITATION_RETENTION = env.number("INVITATION_RETENTION", default=90, minimum=1)  # days after its end
 SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
 DEVICE_COOKIE_NAME = "device"

@@ -213,6 +213,7 @@ urlpatterns = [
     path("dashboard/confirm/", account.confirm_by_password, name="account_reauthenticate"),
     path("dashboard/confirm/code/", account.confirm_by_code, name="mfa_reauthenticate"),
     path("dashboard/confirm/passkey/", account.confirm_by_passkey, name="mfa_reauthenticate_webauthn"),
+    path("dashboard/confirm/form/", account.kept_form_page, name="kept-form"),
     path("dashboard/account/", account.account_page, name="mfa_index"),
     path("dashboard/account/", account.account_page, name="mfa_list_webauthn"),
     path("dashboard/account/name/", account.change_name, name="name"),

@@ -16,13 +16,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from dashboard.fresh import require_fresh
+from dashboard.reauthentication import SAFE_METHODS
 from dashboard.second_factor import must_set_up
 from merchants import roles
 from merchants.models import Business, Member, User
 from merchants.roles import Permission
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 CHOSEN = "dashboard.business"  # in the session
 
 
@@ -60,14 +59,12 @@ def for_members(
     *,
     may: Permission = Permission.LOOK,
     to_change: Permission | None = None,
-    fresh: bool = False,
 ) -> Decorator:
     """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one.
 
     `may` is asked for whatever the method; `to_change` only where the method is not a safe one, for pages
-    that everybody sees and some may change. `fresh` is for what hands out a secret, a key, a role or money:
-    a post to it wants the password or a second factor to have been given a moment ago, and is held until
-    it has been given again.
+    that everybody sees and some may change. Which pages ask for recent reauthentication is declared in
+    `config.addresses`.
 
     :raises NotInThisRole: the member's role does not allow it; answered with our page of 403
     """
@@ -86,11 +83,10 @@ def for_members(
             needed = may if to_change is None or request.method in SAFE_METHODS else to_change
             if not (roles.may(seat.member.role, may) and roles.may(seat.member.role, needed)):
                 raise NotInThisRole(roles.why_not(needed))
-            if fresh and request.method not in SAFE_METHODS:
-                require_fresh(request)
             request.seat = seat  # type: ignore[attr-defined]  # the frame of the page shows it
             return view(request, seat, *args, **kwargs)
 
+        guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.addresses`
         return guarded
 
     return decorate

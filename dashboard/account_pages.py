@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from allauth.account import views as account
 from allauth.core.ratelimit import respond_429
@@ -13,6 +14,7 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as passkeys
 from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -27,6 +29,7 @@ from dashboard import attempts, known_devices, people_audit, totp_codes
 from dashboard.access import for_people
 from dashboard.browsers import browser_named
 from dashboard.code_forms import SetUpCode
+from dashboard.reauthentication import kept_form
 from dashboard.second_factor import must_set_up
 from merchants.models import User
 from merchants.names import one_line
@@ -52,10 +55,35 @@ use_passkey = at_the_door(passkeys.login_webauthn)
 forgotten_password_sent = at_the_door(account.password_reset_done)
 new_password_set = at_the_door(account.password_reset_from_key_done)
 
-# Is it still you?
-confirm_by_password = in_our_frame(account.reauthenticate)
-confirm_by_code = in_our_frame(factors.reauthenticate)
-confirm_by_passkey = in_our_frame(passkeys.reauthenticate_webauthn)
+
+def confirming(view: Any) -> View:
+    """Give one of allauth's pages that confirm who somebody is our frame, and what it is asked for."""
+
+    def shown(request: HttpRequest) -> HttpResponseBase:
+        known = {"kept": kept_form(request), "minutes": settings.ACCOUNT_REAUTHENTICATION_TIMEOUT // 60}
+        response: HttpResponseBase = view.as_view(extra_context=known)(request)
+        return response
+
+    return in_our_frame(shown)
+
+
+# Recent reauthentication
+confirm_by_password = confirming(account.ReauthenticateView)
+confirm_by_code = confirming(factors.ReauthenticateView)
+confirm_by_passkey = confirming(passkeys.ReauthenticateWebAuthnView)
+
+
+@require_safe
+@for_people
+def kept_form_page(request: HttpRequest) -> HttpResponse:
+    """Show a form that was submitted before the confirmation, with a button that sends it."""
+    form = kept_form(request)
+    if form is None:
+        messages.info(request, "You are confirmed. Nothing was waiting to be sent.")
+        is_staff_only = request.seat is None and _person(request).is_staff  # type: ignore[attr-defined]
+        return redirect("admin:index" if is_staff_only else "overview")
+    return render(request, "account/kept_form.html", {"kept": form})
+
 
 # One's own account
 turn_app_off = in_our_frame(totp.deactivate_totp)

@@ -16,8 +16,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard import attempts, known_devices, people_audit
-from dashboard.fresh import is_fresh
 from dashboard.own_path import is_own_path
+from dashboard.reauthentication import is_recent
 from merchants import fields, throttle
 from merchants.callers import client_address
 from merchants.models import User
@@ -102,7 +102,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return ways
 
     def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:  # noqa: ARG002
-        return not is_fresh(context.request)
+        return not is_recent(context.request)
 
     def add_message(  # noqa: PLR0917  (the library's own signature)
         self,

@@ -21,7 +21,7 @@ from merchants.roles import Permission
 LISTED = 200
 ONCE = "dashboard.key_form"  # in the session: a form that was sent twice makes one key
 
-can_manage = for_members(may=Permission.MANAGE_KEYS, fresh=True)
+can_manage = for_members(may=Permission.MANAGE_KEYS)
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 

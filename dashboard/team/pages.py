@@ -51,7 +51,7 @@ def team_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+@for_members(may=Permission.MANAGE_TEAM)
 def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     form = InviteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -102,7 +102,7 @@ def _limit_error(limit: LimitReached) -> str:
 
 
 @require_POST
-@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+@for_members(may=Permission.MANAGE_TEAM)
 def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpResponse:
     invitation = Invitation.objects.filter(business=seat.business, pk=invitation_id).first()
     if invitation is None:
@@ -116,7 +116,7 @@ def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpRespo
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+@for_members(may=Permission.MANAGE_TEAM)
 def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
     """Show one member, and save the role that is chosen."""
     member = _member(seat, member_id)
@@ -137,7 +137,7 @@ def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespons
 
 
 @require_POST
-@for_members(may=Permission.MANAGE_TEAM, fresh=True)
+@for_members(may=Permission.MANAGE_TEAM)
 def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
     member = _member(seat, member_id)
     try:

@@ -89,7 +89,7 @@ def cancel_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
 
 
 @require_http_methods(GET_OR_POST)
-@for_members(may=Permission.REFUND, fresh=False)
+@for_members(may=Permission.REFUND)
 def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
     """Refund a payment, in whole or in part."""
     payment = own(seat, transaction_id)

@@ -29,7 +29,7 @@ from payments.services.tariffs import rule_now
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.PAY_OUT, fresh=True)
+@for_members(may=Permission.PAY_OUT)
 def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     """Ask for a payout, show what it will cost, and start it when it is confirmed."""
     form = PayoutForm(

@@ -58,7 +58,7 @@ def unapplied_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.RESOLVE_UNAPPLIED, fresh=True)
+@for_members(to_change=Permission.RESOLVE_UNAPPLIED)
 def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpResponse:
     """Show what arrived and why it fits nothing; credit it or send it back when asked to."""
     money = _own(seat, unapplied_id)

@@ -25,7 +25,7 @@ RECENT = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.MANAGE_WEBHOOKS, fresh=True)
+@for_members(to_change=Permission.MANAGE_WEBHOOKS)
 def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     """Show the endpoint and its health; take new settings."""
     endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
@@ -70,7 +70,7 @@ def _page(
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_WEBHOOKS, fresh=True)
+@for_members(may=Permission.MANAGE_WEBHOOKS)
 def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     """Say what a new key means, and make one; the same form sent twice makes only one."""
     endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()

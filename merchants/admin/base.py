@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin
@@ -26,16 +26,8 @@ from merchants.money import money
 # What a search term may mean: querysets, each of which one index answers.
 Look = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
 
-V = TypeVar("V", bound=Callable[..., Any])
-
 FOUND = 200  # rows that one meaning of a search finds at most
 REACH = 2_000  # rows that can be paged through; what lies further back is searched for
-
-
-def moves_money(view: V) -> V:
-    """Mark a view whose POST requests need recent reauthentication, which the admin site asks for."""
-    view.moves_money = True  # type: ignore[attr-defined]
-    return view
 
 
 class FirstPages(Paginator):

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from merchants import clock
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
-from merchants.admin.base import CurrencyFilter, moves_money
+from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
 from payments.admin.submitting import submit
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
@@ -81,7 +81,6 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
             context["decisions"] = [state for state in BATCH_MOVES[batch.state] if state != "pending"]
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
-    @moves_money
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
         form = DecisionForm(request.POST)
         if not request.user.has_perm(MAY_DECIDE):

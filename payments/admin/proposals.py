@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST
 
 from merchants import clock
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
-from merchants.admin.base import moves_money
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.models import User
@@ -123,14 +122,12 @@ class ProposalAdmin(ReadOnlyAdmin):
             context |= {"decline_form": DeclineForm(), "may_confirm": not is_own}
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
-    @moves_money
     def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)
         return _decide(
             request, proposal_id, proposals.confirm, done="The proposal was confirmed and performed."
         )
 
-    @moves_money
     def decline(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)
         form = DeclineForm(request.POST)

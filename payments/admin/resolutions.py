@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST
 
 from merchants import clock
 from merchants.admin import ReadOnlyAdmin
-from merchants.admin.base import moves_money
 from payments.admin.submitting import submit
 from payments.models import CardOperation, Transaction
 from payments.services import resolutions, staff_actions
@@ -93,7 +92,6 @@ class ResolvableAdmin(ReadOnlyAdmin):
             }
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
-    @moves_money
     def resolve(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
         if not request.user.has_perm(MAY_RESOLVE):
             raise PermissionDenied

@@ -12,7 +12,6 @@ from django.utils.html import format_html
 
 from merchants import clock
 from merchants.admin import ReadOnlyAdmin
-from merchants.admin.base import moves_money
 from merchants.callers import person_acting
 from merchants.errors import Problem
 from merchants.models import User
@@ -64,7 +63,6 @@ class SubmittedRowAdmin(ReadOnlyAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
         return admin.ModelAdmin.has_add_permission(self, request)
 
-    @moves_money
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> Any:

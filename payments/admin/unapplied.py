@@ -11,7 +11,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
-from merchants.admin.base import CurrencyFilter, moves_money
+from merchants.admin.base import CurrencyFilter
 from payments.admin.submitting import submit
 from payments.banks import all_banks
 from payments.models import Proposal
@@ -90,11 +90,9 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
             }
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
-    @moves_money
     def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, CreditForm(request.POST))
 
-    @moves_money
     def give_back(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, ReturnForm(request.POST))
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
-from tests.browser.tour import press, sign_in
+from tests.browser.tour import AN_HOUR_LATER, press, sign_in
 from tests.receiver import running_receiver
 
 pytestmark = pytest.mark.e2e
@@ -21,7 +21,8 @@ def page(service, browser):
     made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
     with visit(browser, java_script_enabled=False, viewport={"width": 390, "height": 844}) as seen:
         seen.page.goto(f"{service.base_url}/dashboard/")
-        sign_in(seen.page, email, json.loads(made.stdout)["password"])
+        seen.page.password = json.loads(made.stdout)["password"]
+        sign_in(seen.page, email, seen.page.password)
         expect(seen.page).to_have_title("Overview · Ada Books")
         yield seen.page
         assert seen.complaints == []
@@ -39,6 +40,20 @@ def try_out(service, page, preset):
 
 
 class TestWithoutJavaScript:
+    def test_a_form_that_comes_too_late_is_confirmed_and_sent(self, service, page):
+        page.goto(f"{service.base_url}/dashboard/developers/keys/new/")
+        page.get_by_label("Name").fill("Till 7")
+        assert service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
+        page.get_by_role("button", name=re.compile("Create")).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it's you")
+        expect(page.get_by_text("You asked to create an API key. Nothing has been done yet.")).to_be_visible()
+        page.get_by_label("Password").fill(page.password)
+        press(page, "Confirm")
+        expect(page.get_by_text("Till 7")).to_be_visible()
+        press(page, "Continue")
+
+        expect(page.locator("[data-secret]").first).to_be_visible()
+
     def test_an_endpoint_is_set_and_a_delivery_sent_again(self, service, page):
         with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
             page.goto(f"{service.base_url}/dashboard/webhooks/")

@@ -261,7 +261,34 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop("account-app-refused", f"{account}app/", pressing("Turn it on", Code="000000")),
         Stop("account-passkey", f"{account}passkeys/new/"),
         Stop("confirm", "/dashboard/confirm/"),
+        Stop("kept-form", "/dashboard/confirm/form/", inviting_an_hour_later(stage)),
     ]
+
+
+AN_HOUR_LATER = """
+from django.contrib.sessions.models import Session
+for row in Session.objects.all():
+    session = row.get_session_store_class()(row.session_key)
+    for record in session.get("account_authentication_methods", []):
+        record["at"] -= 3600
+        session.modified = True
+    session.save()
+"""
+
+
+def inviting_an_hour_later(stage: Stage) -> Act:
+    """Return the act of inviting somebody long after signing in, up to the page that keeps the form."""
+
+    def act(page: Page) -> None:
+        page.goto(f"{stage.service.base_url}/dashboard/team/invite/")
+        assert stage.service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
+        page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
+        page.get_by_label("Finance").check()
+        press(page, "Invite")
+        page.get_by_label("Password").fill(stage.password)
+        press(page, "Confirm")
+
+    return act
 
 
 def invite(page: Page) -> None:

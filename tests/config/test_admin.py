@@ -373,8 +373,7 @@ class TestUserPage:
     def test_lets_nobody_give_himself_more(self, db):
         person = UserFactory(is_staff=True)
         person.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user"]))
-        client = Client()
-        client.force_login(person)
+        client = signed_in(person, client=Client())
 
         client.post(page(User, "change", person.pk), {"is_active": "on", "is_superuser": "on", "reason": "x"})
 

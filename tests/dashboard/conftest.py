@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 
 PASSWORD = "a password of hers"
@@ -25,14 +26,10 @@ def visitor():
 
 @pytest.fixture
 def browser(ada_member):
-    """Ada's, signed in."""
-    client = Client()
-    client.force_login(ada_member.user)
-    return client
+    """Ada's, just signed in."""
+    return signed_in(ada_member.user, client=Client())
 
 
 @pytest.fixture
 def other_browser(bisi_member):
-    client = Client()
-    client.force_login(bisi_member.user)
-    return client
+    return signed_in(bisi_member.user, client=Client())

@@ -1,17 +1,12 @@
 """One's own account: password, forgotten password, sessions, and proving that it is still oneself."""
 
 import re
-import time
 
 import pytest
 from allauth.usersessions.models import UserSession
 from django.core import mail
-from django.http import HttpResponse
 from django.test import Client
-from django.urls import path
 
-from config import urls
-from dashboard.access import for_members
 from merchants.models import AuditEntry
 from tests.config.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
@@ -24,15 +19,6 @@ ACCOUNT = "/dashboard/account/"
 NEW = "quite another password"
 
 
-@for_members(fresh=True)
-def take_key(request, seat):
-    return HttpResponse(f"{request.method} {request.POST.get('name', '')}")
-
-
-urlpatterns = [*urls.urlpatterns, path("dashboard/take-key/", take_key)]
-handler403 = urls.handler403
-
-
 def sign_in(client, password=PASSWORD):
     return client.post("/dashboard/login/", {"email": "ada@example.com", "password": password})
 
@@ -41,45 +27,22 @@ def actions():
     return list(AuditEntry.objects.order_by("pk").values_list("action", flat=True))
 
 
-@pytest.mark.urls("tests.dashboard.test_account")
-class TestFreshness:
-    def test_lets_through_who_has_just_signed_in(self, visitor, ada_member):
+class TestConfirmation:
+    NEW_KEY = "/dashboard/developers/keys/new/"
+
+    def test_is_not_asked_of_whoever_has_just_signed_in(self, visitor, ada_member):
         sign_in(visitor)
 
-        assert visitor.post("/dashboard/take-key/").content == b"POST "
-
-    def test_asks_who_has_not_and_then_does_what_was_posted(self, ada_member):
-        browser = signed_in(ada_member.user, fresh=False)
-
-        held = browser.post("/dashboard/take-key/", {"name": "till"})
-        page = browser.get(held["Location"])
-        done = browser.post("/dashboard/confirm/", {"password": PASSWORD, "next": "/dashboard/take-key/"})
-
-        assert held["Location"] == "/dashboard/confirm/?next=%2Fdashboard%2Ftake-key%2F"
-        assert "Is it still you?" in page.content.decode()
-        assert done.content == b"POST till"
-
-    def test_ends_after_ten_minutes(self, ada_member):
-        browser = signed_in(ada_member.user)
-        session = browser.session
-        session["account_authentication_methods"] = [{"method": "password", "at": time.time() - 601}]
-        session.save()
-
-        assert browser.post("/dashboard/take-key/").status_code == 302
-
-    def test_is_not_asked_of_who_only_looks(self, ada_member):
-        assert signed_in(ada_member.user, fresh=False).get("/dashboard/take-key/").content == b"GET "
+        assert visitor.post(self.NEW_KEY, {"name": ""}).status_code == 200
 
     def test_is_asked_by_a_page_and_not_in_a_part_of_one(self, ada_member):
         browser = signed_in(ada_member.user, fresh=False)
 
-        held = browser.post("/dashboard/take-key/", {"name": "till"}, headers={"HX-Request": "true"})
-        done = browser.post("/dashboard/confirm/", {"password": PASSWORD, "next": "/dashboard/take-key/"})
+        held = browser.post("/dashboard/webhooks/", {"url": "x"}, headers={"HX-Request": "true"})
 
         assert held.status_code == 200
-        assert held["HX-Redirect"] == "/dashboard/confirm/?next=%2Fdashboard%2Ftake-key%2F"
+        assert held["HX-Redirect"] == "/dashboard/confirm/?next=%2Fdashboard%2Fconfirm%2Fform%2F"
         assert held.content == b""
-        assert done.content == b"POST till"
 
     def test_takes_no_wrong_password(self, ada_member):
         browser = signed_in(ada_member.user, fresh=False)
@@ -87,7 +50,7 @@ class TestFreshness:
         page = browser.post("/dashboard/confirm/", {"password": "wrong"})
 
         assert "That is not your password" in page.content.decode()
-        assert browser.post("/dashboard/take-key/").status_code == 302
+        assert browser.post(self.NEW_KEY).status_code == 302
         assert "session.confirmation_failed" in actions()
 
 

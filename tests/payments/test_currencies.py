@@ -17,6 +17,7 @@ from payments.invariants import INVARIANTS
 from payments.models import Tariff, Transaction
 from payments.services import tariffs
 from tests import orders
+from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.payments.expected_balances import expected_fee
 from tests.settling import STAFF, decide, settle
@@ -59,9 +60,7 @@ def released(day):
 
 @pytest.fixture
 def browser(ada):
-    client = Client()
-    client.force_login(MemberFactory(business=ada.business).user)
-    return client
+    return signed_in(MemberFactory(business=ada.business).user, client=Client())
 
 
 def net(currency):

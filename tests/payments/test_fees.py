@@ -16,6 +16,7 @@ from payments.fees import FeeRule, Flow, WrongRule
 from payments.models import Tariff, Transaction
 from payments.services import tariffs
 from tests import orders
+from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 from virtual_accounts.models import Session
 
@@ -420,9 +421,9 @@ class TestTariffPage:
 
     @pytest.fixture
     def staff(self):
-        browser = Client()
-        browser.force_login(UserFactory(email="staff@example.com", is_staff=True, is_superuser=True))
-        return browser
+        return signed_in(
+            UserFactory(email="staff@example.com", is_staff=True, is_superuser=True), client=Client()
+        )
 
     def test_agrees_a_tariff_from_now_on(self, staff, ada, api):
         answer = staff.post("/admin/payments/tariff/add/", {**self.FORM, "business": ada.business.pk})

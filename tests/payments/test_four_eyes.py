@@ -331,9 +331,11 @@ class TestRights:
         form = {
             "password": "a long enough password",
             "csrfmiddlewaretoken": str(answer.context["csrf_token"]),
-            "next": page(proposal, "confirm"),
+            "next": "/dashboard/confirm/form/",
         }
-        client.post(asked["Location"], form)
+        kept = client.post(asked["Location"], form, follow=True)
+        assert not Entry.objects.exists()
+        client.post(page(proposal, "confirm"), {"csrfmiddlewaretoken": str(kept.context["csrf_token"])})
         assert wallet(ada.business) == 500
 
     @pytest.mark.parametrize("kind", staff_actions.PERMISSIONS)

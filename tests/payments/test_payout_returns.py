@@ -263,8 +263,7 @@ class TestReturnThatMatchesNothing:
 
     def test_is_listed_in_the_administration(self, payout, notify):
         notify(payout, payout_reference="order-1")
-        staff = Client()
-        staff.force_login(User.objects.create_superuser("staff@example.com", "a long enough password"))
+        staff = signed_in(User.objects.create_superuser("staff@example.com", "a long enough password"))
 
         listed = staff.get("/admin/payments/payoutreturn/", {"applied__exact": "unmatched"})
 

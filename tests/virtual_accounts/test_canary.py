@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from tests import orders
+from tests.dashboard.people import signed_in
 from virtual_accounts.models import VirtualAccount
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +41,7 @@ def test_a_bvn_is_in_no_log_no_answer_and_no_row(api, client, caplog, capfd):
         api.post(f"{ACCOUNTS}/{order['reference']}/deactivate"),
     ]
     staff = get_user_model().objects.create_superuser(email="staff@sluice.example", password="x" * 20)
-    client.force_login(staff)
+    signed_in(staff, client=client)
     account = VirtualAccount.objects.get(reference=order["reference"])
     answers.append(client.get(f"/admin/virtual_accounts/virtualaccount/{account.pk}/change/"))
 

@@ -6,6 +6,7 @@ from django.test import Client
 
 from merchants.models import AuditEntry
 from payments.services.transfers import Notice, receive_notification
+from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 from virtual_accounts.models import UnclaimedTransfer
 
@@ -28,9 +29,7 @@ def person():
 
 @pytest.fixture
 def staff(person):
-    client = Client()
-    client.force_login(person)
-    return client
+    return signed_in(person, client=Client())
 
 
 def resolve(client, transfer, resolution="Sent back by the bank"):

@@ -11,6 +11,7 @@ from payments.models import RailChoice, Transaction
 from payments.rails.iso8583 import Iso8583Acquirer
 from payments.services import connectors
 from tests import orders
+from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 from tests.simulators import HTTP_BANK, ISO8583, impatient
 
@@ -166,9 +167,9 @@ class TestUnusableConnector:
 class TestAdmin:
     @pytest.fixture
     def admin(self):
-        client = Client()
-        client.force_login(UserFactory(email="staff@example.com", is_staff=True, is_superuser=True))
-        return client
+        return signed_in(
+            UserFactory(email="staff@example.com", is_staff=True, is_superuser=True), client=Client()
+        )
 
     def test_chooses_and_audits(self, ada, admin, own_acquirer):
         form = {
