@@ -17,7 +17,8 @@ from dashboard.access import Seat, members_only
 from dashboard.activity import sentences
 from dashboard.activity.sentences import Change
 from dashboard.pages import BY_NUMBER, page_of
-from merchants.models import AuditEntry, Business, Member, User
+from merchants.audit_roles import role_of, with_roles
+from merchants.models import AuditEntry, Business, Member
 
 # A kind is the part of an action's name before the dot.
 KINDS = [
@@ -73,7 +74,8 @@ class ActivityFilter(forms.Form):
 class Act:
     """An entry of the trail, as the page tells it."""
 
-    who: str
+    who: str  # an e-mail address, the public id of a key, or a command
+    role: str
     what: str
     changes: list[Change]
     address: str | None
@@ -101,7 +103,7 @@ def activity_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     form = _form(request, seat.business)
     if not form.is_valid():  # the page says what is wrong with the filter
         return redirect(f"{reverse('dashboard-activity')}?{request.GET.urlencode()}")
-    head = ("at", "who", "what", "action", "target", "from", "before", "after")
+    head = ("at", "who", "role", "what", "action", "target", "from", "before", "after")
     return exports.table(name="activity", head=head, rows=_rows(_entries(form, seat.business)))
 
 
@@ -110,6 +112,7 @@ def _rows(entries: QuerySet[AuditEntry]) -> Iterator[list[str]]:
         yield [
             entry.at.isoformat(timespec="milliseconds"),
             entry.actor,
+            role_of(entry),
             _what(entry),
             entry.action,
             entry.target,
@@ -128,7 +131,7 @@ def _form(request: HttpRequest, business: Business) -> ActivityFilter:
 def _people(business: Business, asked_for: str) -> list[tuple[str, str]]:
     """Return the members, and whoever else is asked for: people leave, what they did stays."""
     members = Member.objects.filter(business=business).select_related("user").order_by("user__email")
-    people = [(each.user.email, each.user.name or each.user.email) for each in members[:200]]
+    people = [(each.user.email, f"{each.user.email} ({each.get_role_display()})") for each in members[:200]]
     # PostgreSQL stores no text with U+0000, and no name contains it.
     if asked_for and "\x00" not in asked_for and asked_for not in dict(people):
         people.append((asked_for, asked_for))
@@ -136,17 +139,15 @@ def _people(business: Business, asked_for: str) -> list[tuple[str, str]]:
 
 
 def _entries(form: ActivityFilter, business: Business) -> QuerySet[AuditEntry]:
-    mine = AuditEntry.objects.filter(business=business)
+    mine = with_roles(AuditEntry.objects.filter(business=business))
     return form.narrow(mine) if form.is_valid() else mine.none()
 
 
 def _told(entries: Iterable[AuditEntry]) -> Iterator[Act]:
-    entries = list(entries)
-    emails = {entry.actor for entry in entries}
-    names = dict(User.objects.filter(email__in=emails).exclude(name="").values_list("email", "name"))
     for entry in entries:
         yield Act(
-            who=names.get(entry.actor, entry.actor),
+            who=entry.actor,
+            role=role_of(entry),
             what=_what(entry),
             changes=sentences.changes(entry.action, before=entry.before, after=entry.after),
             address=entry.address,

@@ -4,15 +4,16 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.auth.models import Group
-from django.db.models import ManyToManyField
+from django.db.models import ManyToManyField, QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants import team
-from merchants.admin.base import ReadOnlyAdmin
+from merchants.admin.base import HouseAdmin, ReadOnlyAdmin
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
+from merchants.audit_roles import role_of, with_roles
 from merchants.callers import person_acting
 from merchants.models import ApiKey, AuditEntry, User
 
@@ -28,7 +29,9 @@ class UserAdmin(ReasonedAdmin):
     search_help_text = "E-mail address or name."
     ordering = ("email",)
     fields = ("email", "name", "is_active", *RIGHTS, "last_login", "date_joined")
-    formfield_overrides: ClassVar = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
+    formfield_overrides: ClassVar = HouseAdmin.formfield_overrides | {
+        ManyToManyField: {"widget": CheckboxSelectMultiple}
+    }
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         return False
@@ -84,7 +87,24 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    list_display = ("at", "actor", "action", "target", "business")
+    list_display = ("at", "actor", "role", "action", "target", "business")
     list_select_related = ("business",)
     looks = (exactly("actor", "target"), by_id("business"), by_business_name())
     search_help_text = "Whole e-mail address or command, whole target, or name or id of the business."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        return with_roles(super().get_queryset(request))
+
+    @admin.display(description="role")
+    def role(self, entry: AuditEntry) -> str:
+        return role_of(entry)
+
+    def get_fields(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
+        return [
+            "actor",
+            "role",
+            *(name for name in super().get_fields(request, obj) if name not in {"actor", "role"}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
+        return ["role", *super().get_readonly_fields(request, obj)]

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from dashboard.activity.sentences import SENTENCES
@@ -12,6 +13,8 @@ from merchants import audit
 from merchants.audit import Actor
 from merchants.models import User
 from tests.config.test_pages import Audit
+from tests.dashboard.people import signed_in
+from tests.factories import MemberFactory, UserFactory
 from tests.journeys.service import PROJECT
 
 pytestmark = pytest.mark.django_db
@@ -41,12 +44,12 @@ def lines(client, query=""):
 
 class TestPage:
     def test_tells_who_did_what_and_from_where(self, browser, ada):
-        User.objects.update(name="Ada Obi")
         tell(ada.business)
 
         shown = page(browser)
 
-        assert '<bdi class="rows__name">Ada Obi</bdi> rotated the webhook signing key' in shown
+        assert '<bdi class="rows__name">ada@example.com</bdi>' in shown
+        assert "rotated the webhook signing key" in shown
         assert "192.0.2.9" in shown
         assert Audit(shown).findings == []
 
@@ -125,9 +128,60 @@ class TestExport:
 
         head, *rows = lines(browser, "?kind=webhook")
 
-        assert head.startswith("at,who,what,action,target,from")
+        assert head.startswith("at,who,role,what,action,target,from")
         assert len(rows) == 1
         assert "rotated the webhook signing key" in rows[0]
+
+
+class TestAttribution:
+    ACTORS = {
+        "ada@example.com": "Owner",
+        "vera@example.com": "Viewer",
+        "staff@example.com": "Operator",
+        "left@example.com": "Not a member",
+        "pk_sandbox_1": "API key",
+        "settle": "System",
+    }  # fmt: skip
+
+    @pytest.fixture(autouse=True)
+    def acts(self, ada, ada_member):
+        """One act of each actor, in a business where everybody has taken the name of the owner's address."""
+        MemberFactory(business=ada.business, role="viewer", user__email="vera@example.com")
+        UserFactory(email="staff@example.com", is_staff=True)
+        UserFactory(email="left@example.com")
+        User.objects.update(name="ada@example.com (Owner)")
+        for actor in self.ACTORS:
+            tell(ada.business, actor=actor)
+
+    def test_is_by_address_and_role(self, browser):
+        shown = page(browser)
+
+        for actor, role in self.ACTORS.items():
+            expected = f'<bdi class="rows__name">{actor}</bdi> <span class="muted">({role})</span>'
+            assert shown.count(expected) == 1
+
+    def test_is_the_same_in_the_filter(self, browser):
+        assert '<option value="vera@example.com">vera@example.com (Viewer)</option>' in page(browser)
+
+    def test_is_the_same_in_the_export(self, browser):
+        told = dict(line.split(",")[1:3] for line in lines(browser)[1:])
+
+        assert told == self.ACTORS
+
+    def test_is_the_same_in_the_administration(self, db):
+        staff = signed_in(UserFactory(is_staff=True, is_superuser=True), client=Client())
+
+        shown = staff.get("/admin/merchants/auditentry/").content.decode()
+
+        for actor, role in self.ACTORS.items():
+            assert re.search(rf"{re.escape(actor)}</td><td class=\"field-role\">{role}</td>", shown), actor
+
+    def test_takes_as_many_queries_for_many_as_for_one(self, browser, ada, django_assert_max_num_queries):
+        for number in range(20):
+            tell(ada.business, actor=f"person{number}@example.com")
+
+        with django_assert_max_num_queries(10):
+            page(browser)
 
 
 class TestSentences:

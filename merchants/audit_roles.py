@@ -1,0 +1,31 @@
+"""Roles of those who act, shown beside the e-mail address in the audit trail.
+
+A name isn't shown: each person chooses their own, and could choose another person's. Roles are those of now.
+"""
+
+from typing import TypeVar
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from merchants.models import AuditEntry, Member, User
+
+Entries = TypeVar("Entries", bound=QuerySet[AuditEntry])
+
+
+def with_roles(entries: Entries) -> Entries:
+    """Annotate entries with what `role_of` reads."""
+    member = Member.objects.filter(business=OuterRef("business"), user__email=OuterRef("actor"))
+    staff = User.objects.filter(email=OuterRef("actor"), is_staff=True)
+    return entries.annotate(member_role=Subquery(member.values("role")[:1]), is_by_staff=Exists(staff))
+
+
+def role_of(entry: AuditEntry) -> str:
+    """Return the role of an entry's actor: a member's role, or what else it is."""
+    member_role: str | None = entry.member_role  # type: ignore[attr-defined]  # annotated
+    if member_role:
+        return str(Member.Role(member_role).label)
+    if entry.is_by_staff:  # type: ignore[attr-defined]  # annotated
+        return "Operator"
+    if "@" in entry.actor:
+        return "Not a member"
+    return "API key" if entry.actor.startswith("pk_") else "System"
