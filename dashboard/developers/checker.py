@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from merchants import signing
+from merchants import bounded_json, signing
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey
 from merchants.signed_headers import HEADERS, form_error
@@ -222,8 +222,8 @@ def _other_bodies(body: str) -> Iterator[tuple[str, str]]:
     yield "The body you signed had no white space around it.", body.strip()
     yield "The body you signed had CR LF line ends.", body.replace("\n", "\r\n")
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
+        document = bounded_json.loads(body)
+    except ValueError:
         return
     for separators, indent in (((",", ":"), None), ((", ", ": "), None), ((",", ": "), 2), ((",", ": "), 4)):
         for ascii_only in (True, False):

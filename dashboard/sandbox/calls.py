@@ -10,6 +10,7 @@ from typing import Any
 
 from django.test import Client
 
+from merchants import bounded_json
 from merchants.curl import sign_call
 from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey
@@ -54,7 +55,7 @@ def _harmless(text: str) -> str:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = bounded_json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -14,11 +14,12 @@ from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import JSONField, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
+from merchants.bounded_json import BoundedJSONField
 from merchants.masking import mask_card_numbers
 from merchants.models import Business
 from merchants.money import money
@@ -72,6 +73,7 @@ class HouseAdmin(admin.ModelAdmin):
     """A model's rows: newest first, searched by exact values, never deleted."""
 
     is_ours = True  # the site takes no others
+    formfield_overrides: ClassVar = {JSONField: {"form_class": BoundedJSONField}}
 
     looks: ClassVar[Sequence[Look]] = ()
     search_fields: ClassVar[tuple[str, ...]] = ("pk",)  # that there is a search; `looks` say what it does
