@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from dashboard import payer_links
+from dashboard.access import Seat
 from dashboard.timelines import Moment
 from dashboard.transactions.timeline import timeline_of
 from merchants.models import Business
@@ -25,7 +27,7 @@ class Detail:
     refunds: Sequence[CardOperation]
     delivery: Delivery | None
     bank_name: str
-    raw: str  # the API's answer, as JSON
+    raw: str  # the API's answer, as JSON; without payer links for roles that may not act
     can_capture: bool
     can_cancel: bool
     can_refund: bool
@@ -43,7 +45,7 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
     return found
 
 
-def detail_of(transaction: Transaction) -> Detail:
+def detail_of(transaction: Transaction, *, seat: Seat) -> Detail:
     operations = list(CardOperation.objects.filter(transaction=transaction).order_by("pk"))
     delivery = Delivery.objects.filter(subject=transaction.pk).first()
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number")) if delivery else []
@@ -60,7 +62,7 @@ def detail_of(transaction: Transaction) -> Detail:
         refunds=[each for each in operations if each.kind == CardOperation.Kind.REFUND],
         delivery=delivery,
         bank_name=bank.name if bank else "",
-        raw=pretty(represent(transaction)),
+        raw=pretty(payer_links.shown_to(seat, represent(transaction))),
         can_capture=_is_capturable(transaction, operations),
         can_cancel=is_cancellable(transaction),
         can_refund=is_refundable(transaction),

@@ -44,5 +44,5 @@ def _page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpRespons
     transaction = own(seat, transaction_id)
     if request.path != address_of(transaction):
         return redirect(address_of(transaction))
-    context = {"seat": seat, "detail": detail_of(transaction), "payment": transaction}
+    context = {"seat": seat, "detail": detail_of(transaction, seat=seat), "payment": transaction}
     return render(request, "dashboard/transactions/detail.html", context)

@@ -45,7 +45,7 @@ def delivery_page(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpRe
     delivery = _own(seat, delivery_id)
     context = {
         "seat": seat,
-        "story": story_of(delivery),
+        "story": story_of(delivery, seat=seat),
         "later": later_attempts(delivery),
     }
     is_part = request.headers.get("HX-Request") == "true"

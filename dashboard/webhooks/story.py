@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,7 +9,10 @@ from datetime import timedelta
 from django.conf import settings
 from django.urls import reverse
 
+from dashboard import payer_links
+from dashboard.access import Seat
 from dashboard.timelines import BAD, GOOD, NEW, WAIT, Moment
+from merchants import bounded_json
 from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
@@ -50,6 +52,7 @@ class Story:
     timeline: Sequence[Moment]
     headers: Sequence[tuple[str, str]]  # as the next attempt would carry them
     body: str  # for people: indented
+    exact_body: str  # to be copied; empty where the member may not see all of it
     url: str
     subject: SubjectLink | None  # None for a test event
     last_answer: str  # the beginning of what the endpoint answered last
@@ -57,14 +60,15 @@ class Story:
     is_live: bool  # something is going to happen by itself soon
 
 
-def story_of(delivery: Delivery) -> Story:
+def story_of(delivery: Delivery, *, seat: Seat) -> Story:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
     endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
     return Story(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
         headers=_headers(delivery, endpoint, number=1 if delivery.is_test else len(attempts) + 1),
-        body=_indented(delivery.body),
+        body=_indented(delivery.body, seat),
+        exact_body=delivery.body if payer_links.text_shown_to(seat, delivery.body) == delivery.body else "",
         url=endpoint.url if endpoint else "",
         subject=_subject_link(delivery),
         last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
@@ -187,5 +191,5 @@ def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> l
     return [("User-Agent", USER_AGENT), *changing.items()]
 
 
-def _indented(body: str) -> str:
-    return json.dumps(json.loads(body), indent=2, ensure_ascii=False) if body else ""
+def _indented(body: str, seat: Seat) -> str:
+    return bounded_json.indented(payer_links.text_shown_to(seat, body))

@@ -1,0 +1,45 @@
+"""Links that are a payer's credential, such as `redirect_link`, in documents that pages show.
+
+Whoever opens one can decline the payment. They are shown to roles that may cancel it anyway.
+"""
+
+import json
+from typing import Any
+
+from dashboard.access import Seat
+from merchants import bounded_json, roles
+from merchants.roles import Permission
+
+PAYER_LINKS = frozenset({"redirect_link"})
+HIDDEN = f"Hidden. {roles.why_not(Permission.CAPTURE)}"
+
+
+def shown_to(seat: Seat, document: Any) -> Any:
+    """Return a document as a member may see it: as it is, or with its payer links replaced by a sentence."""
+    return document if roles.may(seat.member.role, Permission.CAPTURE) else without_payer_links(document)
+
+
+def text_shown_to(seat: Seat, text: str) -> str:
+    """Return a JSON text as a member may see it: as it is unless a payer link has to be replaced."""
+    if roles.may(seat.member.role, Permission.CAPTURE) or not any(name in text for name in PAYER_LINKS):
+        return text
+    try:
+        return json.dumps(without_payer_links(bounded_json.loads(text)), ensure_ascii=False)
+    except ValueError:
+        return HIDDEN
+
+
+def without_payer_links(document: Any) -> Any:
+    """Replace the payer links of a document, however deep they are.
+
+    >>> without_payer_links({"data": {"id": "1", "redirect_link": "https://…/3ds/x"}})["data"]["redirect_link"]
+    'Hidden. Only owners and finance may capture, void or cancel a payment.'
+    """
+    if isinstance(document, dict):
+        return {
+            name: HIDDEN if name in PAYER_LINKS and value else without_payer_links(value)
+            for name, value in document.items()
+        }
+    if isinstance(document, list):
+        return [without_payer_links(each) for each in document]
+    return document
