@@ -30,6 +30,11 @@ app.conf.beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 5},
     },
+    "mail links to new passwords": {
+        "task": "dashboard.mail_password_resets",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
     "count days that are over": {"task": "payments.roll_up_days", "schedule": 300.0},
     "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "erase hashes of card numbers": {"task": "payments.erase_card_number_hashes", "schedule": 60.0},

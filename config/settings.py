@@ -145,7 +145,10 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation has proved the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False  # ours are in dashboard/attempts.py: they do not need the cache
-ACCOUNT_FORMS = {"change_password": "dashboard.code_forms.PasswordChange"}
+ACCOUNT_FORMS = {
+    "change_password": "dashboard.code_forms.PasswordChange",
+    "reset_password": "dashboard.password_reset.ResetPasswordForm",
+}
 MFA_ADAPTER = "dashboard.adapters.MFAAdapter"
 MFA_FORMS = {
     "activate_totp": "dashboard.code_forms.SetUpCode",

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,5 +137,12 @@ def path_of(address: str) -> str:
 
 
 def mailed_link(log: Path, page: str = "login/new-password") -> str:
-    """Return the path of the last link that the service has mailed: to a new password, or to an invitation."""
-    return path_of(re.findall(rf"https?://\S+/dashboard/{page}/\S+", log.read_text())[-1])
+    """Return the path of the last link that the service has mailed: to a new password, or to an invitation.
+
+    Links to new passwords are mailed by a worker.
+    """
+    ends_at = time.monotonic() + 20
+    while not (links := re.findall(rf"https?://\S+/dashboard/{page}/\S+", log.read_text())):
+        assert time.monotonic() < ends_at, "no link was mailed"
+        time.sleep(0.1)
+    return path_of(links[-1])

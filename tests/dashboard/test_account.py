@@ -1,13 +1,20 @@
 """One's own account: password, forgotten password, sessions, and proving that it is still oneself."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from allauth.usersessions.models import UserSession
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from merchants.models import AuditEntry
+from dashboard import password_reset
+from dashboard.models import PasswordResetRequest
+from dashboard.tasks import mail_password_resets
+from merchants.models import AuditEntry, User
 from tests.config.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
@@ -111,6 +118,7 @@ class TestPassword:
 
 class TestForgottenPassword:
     def link(self, settings):
+        mail_password_resets()
         (address,) = re.findall(r"https?://\S+", mail.outbox[-1].body)
         assert address.startswith(settings.PUBLIC_URL)
         return address.removeprefix(settings.PUBLIC_URL)
@@ -151,8 +159,57 @@ class TestForgottenPassword:
             for email in ("ada@example.com", "nobody@example.com")
         ]
 
+        mail_password_resets()
         assert {answer["Location"] for answer in answers} == {"/dashboard/login/forgotten/sent/"}
+        assert [message.to for message in mail.outbox] == [["ada@example.com"]]
+
+    def test_is_the_same_work_for_an_address_that_nobody_has(self, visitor, ada_member):
+        work = []
+        for email in ("warms-up@example.com", "ada@example.com", "zoe@example.com"):
+            with CaptureQueriesContext(connection) as queries:
+                visitor.post("/dashboard/login/forgotten/", {"email": email})
+            work.append([re.sub(r"'[^']*'|\d+", "?", query["sql"]) for query in queries])
+
+        assert work[1] == work[2]
+        assert mail.outbox == []
+
+    def test_is_kept_without_a_secret_until_it_is_mailed(self, visitor, ada_member, settings):
+        visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
+        (kept,) = PasswordResetRequest.objects.values()
+        address = self.link(settings)
+
+        assert kept.keys() == {"id", "email", "requested_at", "leased_until"}
+        assert kept["email"] == "ada@example.com"
+        assert not PasswordResetRequest.objects.exists()
+        assert Client().get(address).status_code == 302
+        mail_password_resets()
         assert len(mail.outbox) == 1
+
+    def test_is_tried_again_where_the_mail_server_fails(self, visitor, ada_member, monkeypatch):
+        visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
+        now = timezone.now()
+        with monkeypatch.context() as broken:
+            broken.setattr("dashboard.password_reset.send_mail", _refuse_mail)
+            assert password_reset.mail_due(now=now) == 0
+
+        assert password_reset.mail_due(now=now + timedelta(seconds=59)) == 0  # leased
+        assert mail.outbox == []
+        assert password_reset.mail_due(now=now + timedelta(seconds=61)) == 1
+        assert len(mail.outbox) == 1
+
+    def test_is_dropped_where_the_mail_server_fails_for_an_hour(self, visitor, ada_member):
+        visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
+
+        assert password_reset.mail_due(now=timezone.now() + timedelta(hours=1, seconds=1)) == 0
+        assert mail.outbox == []
+        assert not PasswordResetRequest.objects.exists()
+
+    def test_is_not_mailed_to_a_closed_account(self, visitor, ada_member):
+        User.objects.update(is_active=False)
+        visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
+
+        mail_password_resets()
+        assert mail.outbox == []
 
     def test_is_not_mailed_for_ever(self, visitor, ada_member):
         statuses = [
@@ -196,3 +253,7 @@ class TestSessions:
         assert elsewhere.get("/dashboard/").status_code == 302
         assert here.get("/dashboard/").status_code == 200
         assert "session.others_ended" in actions()
+
+
+def _refuse_mail(*_args, **_kwargs):
+    raise ConnectionRefusedError

@@ -1,0 +1,74 @@
+"""Links to new passwords: asked for on a page, mailed by a worker.
+
+The page does the same for every address: it stores the request. It sends no mail, so the time of its answer tells
+nothing. The worker makes the link, which is stored nowhere.
+"""
+
+from datetime import datetime, timedelta
+from smtplib import SMTPException
+from typing import Any
+
+import structlog
+from allauth.account import forms
+from allauth.account.adapter import get_adapter
+from allauth.account.utils import user_pk_to_url_str
+from django.core.mail import send_mail
+from django.db.models import Q
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from dashboard.models import PasswordResetRequest
+from merchants.models import User
+
+log = structlog.get_logger("sluice.dashboard")
+
+LEASE = timedelta(minutes=1)  # after a failure, also the pause until the next attempt
+LIFETIME = timedelta(hours=1)  # a request that could not be mailed by then is dropped
+AT_ONCE = 50
+
+
+class ResetPasswordForm(forms.ResetPasswordForm):
+    """Ask for a link. Whether anybody has the address is found out by the worker."""
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        return email
+
+    def save(self, request: HttpRequest, **kwargs: Any) -> str:  # noqa: ARG002 (allauth's signature)
+        email: str = self.cleaned_data["email"]
+        PasswordResetRequest.objects.create(email=email, requested_at=timezone.now())
+        return email
+
+
+def mail_due(*, now: datetime) -> int:
+    """Mail the links that were asked for; return how many requests were dealt with."""
+    PasswordResetRequest.objects.filter(requested_at__lte=now - LIFETIME).delete()
+    due = PasswordResetRequest.objects.filter(Q(leased_until=None) | Q(leased_until__lte=now))
+    done = 0
+    for asked in due.order_by("pk")[:AT_ONCE]:
+        # First writer wins: another worker that has read the same row changes nothing.
+        if due.filter(pk=asked.pk).update(leased_until=now + LEASE) and _mail(asked.email):
+            asked.delete()
+            done += 1
+    return done
+
+
+def _mail(email: str) -> bool:
+    """Mail a link to each account with the address; False where that has to be tried again."""
+    for user in forms.filter_users_by_email(email, is_active=True, prefer_verified=True, for_login=True):
+        try:
+            _mail_link(user)
+        except (OSError, SMTPException) as error:
+            log.warning("password reset not mailed", error=type(error).__name__)
+            return False
+    return True
+
+
+def _mail_link(user: User) -> None:
+    key = f"{user_pk_to_url_str(user)}-{forms.default_token_generator.make_token(user)}"
+    context = {"user": user, "password_reset_url": get_adapter().get_reset_password_from_key_url(key)}
+    subject = render_to_string("account/email/password_reset_key_subject.txt").strip()
+    send_mail(
+        subject, render_to_string("account/email/password_reset_key_message.txt", context), None, [user.email]
+    )
