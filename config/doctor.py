@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Min
 from django.utils import timezone
 from redis import Redis
+from redis.connection import parse_url
 from redis.exceptions import RedisError
 
 from config.field_keys import encrypted_columns
@@ -227,6 +229,32 @@ def _broker() -> Iterator[Finding]:
         )
     else:
         yield Finding("broker", Severity.FINE, "Redis answers.")
+        yield from _broker_access()
+
+
+def _broker_access() -> Iterator[Finding]:
+    """Warn about a Redis that other machines may write to without a password."""
+    options: dict[str, Any] = parse_url(settings.REDIS_URL)  # type: ignore[no-untyped-call]
+    if options.get("password") or "path" in options or is_local(options.get("host", "localhost")):
+        return
+    yield Finding(
+        "broker access",
+        Severity.WARNING,
+        "Redis is on another machine and takes commands without a password.",
+        "Set requirepass in Redis and put the password into REDIS_URL: redis://:password@host:6379/0.",
+    )
+
+
+def is_local(host: str) -> bool:
+    """Return whether a host is this machine.
+
+    >>> is_local("127.0.0.2"), is_local("[::1]"), is_local("localhost"), is_local("redis")
+    (True, True, True, False)
+    """
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost" or host.lower().endswith(".localhost")
 
 
 def _redis() -> Redis:

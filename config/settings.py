@@ -249,8 +249,9 @@ if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
 if REDIS_URL:
     CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "config.cache.JSONCache",
             "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "json",  # keys of releases that pickled had none: neither reads the entries of the other
             # Seconds; a Redis that is out of reach costs a call no more than this.
             "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
         }
@@ -267,6 +268,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
+# A message that isn't JSON is refused unread: a pickle would run code of whoever can write to Redis.
+CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # no message can stop or reconfigure a worker
 CELERY_TASK_DEFAULT_QUEUE = "sluice"
 # Calls to rails have a queue of their own. A worker started without `-Q` takes from both.
 CELERY_TASK_QUEUES = [Queue("sluice"), Queue("requery")]

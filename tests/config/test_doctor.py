@@ -164,6 +164,35 @@ class TestDoctor:
         _, printed = self.finds("broker", Severity.BROKEN)
         assert "hidden" not in printed
 
+    @pytest.mark.parametrize(
+        "url", ["redis://redis:6379/0", "redis://10.0.0.7", "rediss://user@cache.example.com/1"]
+    )
+    def test_warns_about_a_remote_redis_without_a_password(self, monkeypatch, settings, url):
+        monkeypatch.setattr(doctor.Redis, "ping", lambda _: True)
+        monkeypatch.setattr(doctor, "_clocks", list)
+        settings.REDIS_URL = url
+
+        self.finds("broker access", Severity.WARNING)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "redis://:secret@redis:6379/0",
+            "redis://127.0.0.1",
+            "redis://[::1]:6379/0",
+            "unix:///run/redis.sock",
+        ],
+    )
+    def test_accepts_a_redis_with_a_password_or_on_this_machine(self, monkeypatch, settings, url):
+        monkeypatch.setattr(doctor.Redis, "ping", lambda _: True)
+        monkeypatch.setattr(doctor, "_clocks", list)
+        settings.REDIS_URL = url
+
+        code, findings, _ = examine()
+
+        assert "broker access" not in findings
+        assert code == Severity.FINE
+
     @pytest.mark.parametrize(("free", "severity"), [(5, Severity.WARNING), (1, Severity.BROKEN)])
     def test_finds_a_disk_that_is_full(self, monkeypatch, free, severity):
         monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(total=100, free=free))

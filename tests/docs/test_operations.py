@@ -150,6 +150,26 @@ class TestImage:
         ours = {"migrate", "web", "worker", "requery", "beat"}
         assert set(COMPOSE["services"]) == {"postgres", "redis", *ours, "proxy"}
 
+    def test_keeps_database_and_redis_in_internal_networks(self):
+        services, networks = COMPOSE["services"], COMPOSE["networks"]
+
+        assert services["redis"]["networks"] == ["redis"]
+        assert services["postgres"]["networks"] == ["database"]
+        assert networks["redis"] == networks["database"] == {"internal": True}
+        assert "networks" not in services["proxy"]
+        assert all(
+            {"redis", "database"} <= set(services[name]["networks"]) for name in ("web", "worker", "beat")
+        )
+
+    def test_gives_redis_a_password(self):
+        redis, web = COMPOSE["services"]["redis"], COMPOSE["services"]["web"]
+
+        assert redis["environment"]["REDISCLI_AUTH"].startswith("${REDIS_PASSWORD:?")
+        assert "requirepass $$REDISCLI_AUTH" in redis["command"][-1]
+        assert web["environment"]["REDIS_URL"].startswith("redis://:${REDIS_PASSWORD:?")
+        assert redis["user"] == "redis"
+        assert redis["cap_drop"] == ["ALL"]
+
     def test_waits_for_what_it_needs(self):
         for service in COMPOSE["services"].values():
             for needed, how in service.get("depends_on", {}).items():
