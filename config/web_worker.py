@@ -3,9 +3,10 @@
 from typing import Any
 
 from config.request_buffering import BufferingWorker
+from config.server_errors import ProblemAnswers
 
 
-class WebWorker(BufferingWorker):
+class WebWorker(ProblemAnswers, BufferingWorker):
     """When it is stopped it takes what waits at the listener, and closes that at once.
 
     gunicorn's own takes nothing more and keeps the listener until its last request is finished: for seconds

@@ -148,7 +148,8 @@ class TestDocument:
         }
 
         # A described operation is never a wrong method.
-        assert set(PROBLEMS) - at_operations == {"method_not_allowed"}
+        of_the_server = {"uri_too_long", "headers_too_large"}  # answered before an operation is known
+        assert set(PROBLEMS) - at_operations == {"method_not_allowed", *of_the_server}
 
     def test_asks_for_all_four_headers_at_once(self, document):
         schemes = document["components"]["securitySchemes"]
