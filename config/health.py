@@ -1,5 +1,8 @@
 """For load balancers and Prometheus: does the process live, can it serve, and how much does it do?"""
 
+import threading
+import time
+from dataclasses import dataclass
 from hmac import compare_digest
 from ipaddress import ip_address, ip_network
 
@@ -33,19 +36,74 @@ def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
     A broker that is away or workers that stand still are told, as `degraded`, and are no reason to take
     requests from this process: payments go on, their events are rows and wait.
     """
-    try:
-        migrated, worker = has_migrated(), worker_state()
-    except DatabaseError:
-        return _unready({"database": "away"})
-    if not migrated:
-        return _unready({"database": "ok", "migrations": "missing"})
-    states = {"database": "ok", "migrations": "ok", "broker": broker_state(), "worker": worker}
+    states = readiness.states()
+    if states.get("migrations") != "ok":
+        return JsonResponse({"status": "unavailable", **states}, status=503, headers={"Retry-After": "5"})
     status = "ok" if set(states.values()) <= {"ok"} else "degraded"
     return JsonResponse({"status": status, **states})
 
 
-def _unready(states: dict[str, str]) -> JsonResponse:
-    return JsonResponse({"status": "unavailable", **states}, status=503, headers={"Retry-After": "5"})
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found, and when, on the steady clock."""
+
+    states: dict[str, str]
+    at: float
+
+    @property
+    def age(self) -> float:
+        return time.monotonic() - self.at
+
+
+class Readiness:
+    """What the process needs, checked at most once a second however often it is asked.
+
+    Anyone may ask `/readyz`, and a check costs statements and a connection to Redis. While one thread checks,
+    others answer with what the last check found. A check that takes longer than `PATIENCE` means that the database
+    does not answer: waiting for it would occupy every thread.
+    """
+
+    LIFETIME = 1.0  # seconds
+    PATIENCE = 5.0  # seconds
+
+    def __init__(self) -> None:
+        self._checking = threading.Lock()
+        self._latest: Checked | None = None
+
+    def states(self) -> dict[str, str]:
+        latest = self._latest
+        if latest is not None and latest.age < self.LIFETIME:
+            return latest.states
+        if self._checking.acquire(timeout=0 if latest is not None else self.PATIENCE):
+            try:
+                return self._check()
+            finally:
+                self._checking.release()
+        latest = self._latest
+        is_recent = latest is not None and latest.age < self.PATIENCE
+        return latest.states if latest is not None and is_recent else {"database": "away"}
+
+    def forget(self) -> None:
+        self._latest = None
+
+    def _check(self) -> dict[str, str]:
+        latest = self._latest  # another thread's, while this one waited
+        if latest is None or latest.age >= self.LIFETIME:
+            latest = self._latest = Checked(_states(), time.monotonic())
+        return latest.states
+
+
+readiness = Readiness()
+
+
+def _states() -> dict[str, str]:
+    try:
+        migrated, worker = has_migrated(), worker_state()
+    except DatabaseError:
+        return {"database": "away"}
+    if not migrated:
+        return {"database": "ok", "migrations": "missing"}
+    return {"database": "ok", "migrations": "ok", "broker": broker_state(), "worker": worker}
 
 
 def has_migrated() -> bool:

@@ -3,20 +3,28 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from django.http import StreamingHttpResponse
+from allauth.core.ratelimit import respond_429
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
 from merchants.csv_text import Cell, line
+from merchants.rate_limits import may_export
 
 TOGETHER = 200  # lines in one piece
 
 
-def table(*, name: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> StreamingHttpResponse:
+def table(
+    request: HttpRequest, *, name: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]
+) -> HttpResponseBase:
     """Answer with a CSV file of that name."""
-    return file(name=name, lines=(line(cells) for cells in chain([head], rows)))
+    return file(request, name=name, lines=(line(cells) for cells in chain([head], rows)))
 
 
-def file(*, name: str, lines: Iterable[str]) -> StreamingHttpResponse:
-    """Answer with a file whose lines are CSV already."""
+def file(request: HttpRequest, *, name: str, lines: Iterable[str]) -> HttpResponseBase:
+    """Answer with a file whose lines are CSV already, or with 429 where the person exports too often."""
+    if not may_export(person=request.user.pk):
+        refusal: HttpResponseBase = respond_429(request)
+        return refusal
     answer = StreamingHttpResponse(_pieces(lines), content_type="text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return answer

@@ -14,6 +14,7 @@ from rest_framework.throttling import BaseThrottle
 log = structlog.get_logger("sluice.rate_limits")
 
 WINDOW = 1  # second
+EXPORTS, EXPORT_WINDOW = 10, 60  # so many exports of a person in so many seconds
 
 
 class PerKeyRateLimit(BaseThrottle):
@@ -41,18 +42,23 @@ class PerKeyRateLimit(BaseThrottle):
         return self._left
 
 
-def _count(key: str) -> int:
+def may_export(*, person: int | None) -> bool:
+    """Count an export of a person, and return whether they may have it: each reads a whole list."""
+    return _count(f"exports:{person}:{int(time.time()) // EXPORT_WINDOW}", seconds=EXPORT_WINDOW) <= EXPORTS
+
+
+def _count(key: str, *, seconds: int = WINDOW) -> int:
     try:
-        return _incremented(key)
+        return _incremented(key, seconds=seconds)
     except RedisError as error:  # the limit protects us from haste; its counter's absence stops nobody
         log.warning("rate limit not counted", error=type(error).__name__)
         return 0
 
 
-def _incremented(key: str) -> int:
+def _incremented(key: str, *, seconds: int) -> int:
     try:
         return cache.incr(key)
     except ValueError:  # the first call of this second, or one of several first ones
-        if cache.add(key, 1, timeout=WINDOW * 10):
+        if cache.add(key, 1, timeout=seconds * 10):
             return 1
         return cache.incr(key)

@@ -11,6 +11,7 @@ from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations
 from django.utils import timezone
 
+from config.health import readiness
 from merchants import clock
 from merchants.models import ApiKey
 from merchants.request_log import RequestLog
@@ -42,6 +43,7 @@ if settings.REDIS_URL:
 def _nothing_remembered() -> None:
     """Clear the counted calls, cached prices and trace numbers of the test before: its reservation was rolled back."""
     cache.clear()
+    readiness.forget()
     price_list.forget()
     trace_numbers.discard()
 

@@ -104,7 +104,7 @@ def activity_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     if not form.is_valid():  # the page says what is wrong with the filter
         return redirect(f"{reverse('dashboard-activity')}?{request.GET.urlencode()}")
     head = ("at", "who", "role", "what", "action", "target", "from", "before", "after")
-    return exports.table(name="activity", head=head, rows=_rows(_entries(form, seat.business)))
+    return exports.table(request, name="activity", head=head, rows=_rows(_entries(form, seat.business)))
 
 
 def _rows(entries: QuerySet[AuditEntry]) -> Iterator[list[str]]:

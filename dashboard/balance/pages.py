@@ -119,7 +119,9 @@ def balance_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     if not form.is_valid():  # the page shows what is wrong with the filter
         return redirect(f"{reverse('dashboard-balance')}?{request.GET.urlencode()}")
     statement = form.statement(seat, currency)
-    return exports.table(name=f"balance-{currency}", head=HEAD, rows=_lines(statement) if statement else [])
+    return exports.table(
+        request, name=f"balance-{currency}", head=HEAD, rows=_lines(statement) if statement else []
+    )
 
 
 def _form(request: HttpRequest, currencies: list[str]) -> tuple[PeriodFilter, str]:

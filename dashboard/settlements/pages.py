@@ -62,10 +62,10 @@ def settlement_page(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpRes
 
 @require_safe
 @members_only
-def settlement_export(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpResponseBase:  # noqa: ARG001
+def settlement_export(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpResponseBase:
     batch = _own(seat, batch_id)
     name = f"settlement-{batch.day}-{batch.currency}-{batch.number}"
-    return exports.file(name=name, lines=csv_lines(batch))
+    return exports.file(request, name=name, lines=csv_lines(batch))
 
 
 def _items(batch: SettlementBatch) -> Any:

@@ -77,7 +77,7 @@ def _export(request: HttpRequest, seat: Seat, kind: Kind) -> HttpResponseBase:
     if not form.is_valid():  # the list says what is wrong with the filter
         address = redirect(kind.page)["Location"]
         return redirect(f"{address}?{request.GET.urlencode()}")
-    return exports.table(name=kind.name, head=HEAD, rows=_rows(form, seat))
+    return exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, seat))
 
 
 # The columns of an export; a name is a transaction's attribute.

@@ -2,10 +2,12 @@
 
 from uuid import UUID
 
+from allauth.core.ratelimit import respond_429
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
@@ -14,6 +16,7 @@ from merchants import clock
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
 from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
+from merchants.rate_limits import may_export
 from payments.admin.submitting import submit
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
 from payments.services import batch_decisions, staff_actions, statements
@@ -105,9 +108,12 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         else:
             messages.success(request, done)
 
-    def statement(self, request: HttpRequest, batch_id: UUID) -> StreamingHttpResponse:
+    def statement(self, request: HttpRequest, batch_id: UUID) -> HttpResponseBase:
         if not self.has_view_permission(request):
             raise PermissionDenied
+        if not may_export(person=request.user.pk):
+            refusal: HttpResponseBase = respond_429(request)
+            return refusal
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
         name = f"settlement-{batch.currency}-{batch.day}-{batch.number}.csv"
         return StreamingHttpResponse(
