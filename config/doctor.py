@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import checks
@@ -67,7 +68,7 @@ BROKER_TIMEOUT = 1.0  # seconds
 
 def examine(*, now: datetime) -> list[Finding]:
     """Look at everything. Where the database is away, what it would have said is left out."""
-    findings = [*_settings(), *_disk()]
+    findings = [*_settings(), *_webhook_networks(), *_disk()]
     database = list(_database())
     findings += database
     if any(finding.severity == Severity.BROKEN for finding in database):
@@ -106,6 +107,36 @@ def _settings() -> Iterator[Finding]:
         )
     if not messages:
         yield Finding("settings", Severity.FINE, f"ENVIRONMENT is {settings.ENVIRONMENT}; nothing to object.")
+
+
+def _webhook_networks() -> Iterator[Finding]:
+    """Warn about a sandbox that strangers can reach and that sends webhooks into its own network."""
+    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    reachable = [network for network in settings.WEBHOOK_ALLOW_CIDRS if not ip_network(network).is_global]
+    if settings.SANDBOX and reachable and is_public(host):
+        yield Finding(
+            "webhook networks",
+            Severity.WARNING,
+            f"PUBLIC_URL is public, and webhooks may call networks that are not: {', '.join(reachable)}.",
+            "Set WEBHOOK_ALLOW_CIDRS=none: whoever has an account here can have requests sent to the services of "
+            "this machine and network.",
+        )
+
+
+def is_public(host: str) -> bool:
+    """Return whether others than this machine and its network can reach a host, as far as its name says.
+
+    >>> [is_public(host) for host in ("sandbox.example.com", "8.8.8.8", "10.0.0.7", "localhost", "sluice.internal", "web")]
+    [True, True, False, False, False, False]
+    """
+    try:
+        return ip_address(host.strip("[]")).is_global
+    except ValueError:
+        name = host.lower().rstrip(".")
+        return "." in name and not name.endswith(PRIVATE_DOMAINS)
+
+
+PRIVATE_DOMAINS = (".localhost", ".local", ".internal", ".test", ".home.arpa", ".lan")
 
 
 def _disk() -> Iterator[Finding]:

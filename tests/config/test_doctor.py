@@ -193,6 +193,32 @@ class TestDoctor:
         assert "broker access" not in findings
         assert code == Severity.FINE
 
+    @pytest.mark.parametrize(
+        "url", ["https://sandbox.example.com", "http://8.8.8.8:8000", "http://[2606:4700::1111]"]
+    )
+    def test_warns_about_a_public_sandbox_that_calls_its_own_machine(self, settings, url):
+        settings.PUBLIC_URL = url
+
+        self.finds("webhook networks", Severity.WARNING)
+
+    @pytest.mark.parametrize(
+        ("url", "networks"),
+        [
+            ("http://127.0.0.1:8000", ["127.0.0.0/8"]),
+            ("http://localhost:8000", ["127.0.0.0/8"]),
+            ("http://10.0.0.7:8000", ["10.0.0.0/8"]),
+            ("https://sandbox.example.com", []),
+            ("https://sandbox.example.com", ["8.8.8.0/24"]),
+        ],
+    )
+    def test_accepts_webhooks_of_a_sandbox(self, settings, url, networks):
+        settings.PUBLIC_URL, settings.WEBHOOK_ALLOW_CIDRS = url, networks
+
+        code, findings, _ = examine()
+
+        assert "webhook networks" not in findings
+        assert code == Severity.FINE
+
     @pytest.mark.parametrize(("free", "severity"), [(5, Severity.WARNING), (1, Severity.BROKEN)])
     def test_finds_a_disk_that_is_full(self, monkeypatch, free, severity):
         monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(total=100, free=free))
