@@ -1,7 +1,10 @@
 # One image for web, worker, beat and every command. It runs as a user without rights, on a read-only root
-# file system with a /tmp in memory.
+# file system with a /tmp in memory. `make pin-images` prints BASE_IMAGE with its digest, for a build of the very
+# same base: docker build --build-arg BASE_IMAGE=…@sha256:… .
 
-FROM python:3.11-slim-bookworm AS build
+ARG BASE_IMAGE=python:3.11-slim-bookworm
+
+FROM ${BASE_IMAGE} AS build
 ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
 RUN pip install --no-cache-dir uv==0.13.8
 WORKDIR /app
@@ -14,7 +17,7 @@ RUN ENVIRONMENT=production SECRET_KEY=0123456789abcdef0123456789abcdef0123456789
     DATABASE_URL=postgres://build@127.0.0.1/build PUBLIC_URL=https://build.example.com \
     .venv/bin/python manage.py collectstatic --no-input --skip-checks -v0
 
-FROM python:3.11-slim-bookworm
+FROM ${BASE_IMAGE}
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin sluice
 WORKDIR /app
 COPY --from=build /app /app

@@ -84,6 +84,13 @@ sbom: $(filter .tools/%,$(UV)) ## write what an installation consists of into bu
 	@mkdir -p build && $(UV) export --locked --quiet --preview-features sbom-export --format cyclonedx1.5 --no-default-groups --all-extras --output-file build/sbom.json >/dev/null
 	@echo "build/sbom.json"
 
+pin-images: ## print the images of docker-compose.yml with their digests, for .env (needs docker and its registry)
+	@set -o pipefail; sed -nE 's/.*\$$\{([A-Z]+_IMAGE):-([^}]+)\}.*/\1 \2/p' docker-compose.yml | while read -r name image; do \
+		digest=$$(docker buildx imagetools inspect "$$image" --format '{{.Manifest.Digest}}' </dev/null) \
+			|| { echo "The digest of $$image can't be looked up: is there a way to the registry?" >&2; exit 2; }; \
+		echo "$$name=$$image@$$digest"; \
+	done
+
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
 

@@ -1,6 +1,7 @@
 """What operators are given: rules, dashboard, units, images and a guide that fit the code and each other."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -117,7 +118,8 @@ class TestGuide:
     def test_names_settings_that_exist(self):
         example = (PROJECT / ".env.example").read_text()
 
-        for name in set(re.findall(r"`([A-Z][A-Z_]{5,})(?:=[^`]*)?`", GUIDE)) - {"POSTGRES_PASSWORD"}:
+        of_compose = set(re.findall(r"\$\{([A-Z_]+)", (PROJECT / "docker-compose.yml").read_text()))
+        for name in set(re.findall(r"`([A-Z][A-Z_]{5,})(?:=[^`]*)?`", GUIDE)) - of_compose:
             assert re.search(rf"^{name}=", example, re.MULTILINE), name
 
 
@@ -133,6 +135,48 @@ class TestImage:
         ignored = (PROJECT / ".dockerignore").read_text().splitlines()
 
         assert {".env", "var", ".git", ".venv"} <= set(ignored)
+
+    def test_is_built_from_an_image_that_the_build_can_name(self):
+        default = re.search(r"^ARG BASE_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)[1]
+
+        assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${BASE_IMAGE}"}
+        assert COMPOSE["x-sluice"]["build"]["args"]["BASE_IMAGE"] == f"${{BASE_IMAGE:-{default}}}"
+
+    def test_can_be_pinned_by_digest(self, tmp_path):
+        """`make pin-images` prints every image of Compose with the digest that docker reports."""
+        program = tmp_path / "docker"
+        program.write_text(
+            '#!/bin/sh\n[ "$3" = inspect ] && echo "sha256:$(printf %s "$4" | sha256sum | cut -c-64)"\n'
+        )
+        program.chmod(0o755)
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        make = ["make", "--no-print-directory", "pin-images"]
+
+        pinned = subprocess.run(
+            make, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+        images = [one["image"] for one in COMPOSE["services"].values() if one["image"] != "sluice"]
+        named = {re.fullmatch(r"\$\{([A-Z]+_IMAGE):-(\S+)\}", image).groups() for image in images}
+        named |= {("BASE_IMAGE", "python:3.11-slim-bookworm")}
+        assert len(named) == 4
+        lines = pinned.splitlines()
+        assert {tuple(line.partition("@")[0].split("=")) for line in lines} == named
+        assert all(re.fullmatch(r"[A-Z]+_IMAGE=\S+@sha256:[0-9a-f]{64}", line) for line in lines)
+
+    def test_is_not_pinned_where_the_registry_does_not_answer(self, tmp_path):
+        program = tmp_path / "docker"
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+
+        ended = subprocess.run(
+            ["make", "--no-print-directory", "pin-images"],
+            cwd=PROJECT, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+        assert ended.returncode == 2
+        assert "can't be looked up" in ended.stderr
+        assert ended.stdout == ""
 
     @pytest.mark.parametrize("name", ["migrate", "web", "worker", "beat"])
     def test_runs_read_only(self, name):
