@@ -51,6 +51,7 @@ GUIDES: dict[str, Guide] = {
         Guide("webhooks", "Webhooks", "What arrives, how to verify it, and retries.", "webhooks.md"),
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes, on one page.", "limits.md"),
         Guide("operations", "Operations", "Deploy, scale, back up, rotate, and what each alarm means.", "operations.md"),
+        Guide("security", "Security", "Threat model, what is stored of a card, PCI DSS scope, and how to report.", "security.md"),
         Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
         Guide("bank-transfers", "Bank notifications", "How the hosting bank tells of them.", "bank-transfers.md"),
         Guide("invariants", "What must always hold", "The rules that check_ledger examines.", "invariants.md"),
