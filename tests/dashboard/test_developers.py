@@ -12,6 +12,7 @@ from tests.clients import Credentials, InProcessClient, signed_headers
 from tests.config.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import ApiKeyFactory
+from tests.merchants.test_names import UNREADABLE
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +61,13 @@ class TestKeys:
 
         assert create_again.status_code == 302
         assert ApiKey.objects.filter(name="Web shop").count() == 1
+
+    @pytest.mark.parametrize("name", UNREADABLE)
+    def test_are_not_made_with_control_characters_in_their_name(self, developer, name):
+        page = create(developer, name=f"{name} x")
+
+        assert "control characters" in page.content.decode()
+        assert ApiKey.objects.count() == 1
 
     def test_are_rotated_with_an_overlap(self, developer, ada):
         address = f"/dashboard/developers/keys/{ada.pk}/rotate/"
