@@ -4,6 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from merchants.models import Business
+from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 
 UNREADABLE = ["Ada\nBooks", "Ada\x1bBooks", "Ada\x7f", "Ada\x85Books", "Ada\u202eskooB", "Ada\u2066Books"]
@@ -21,7 +22,7 @@ class TestControlCharacter:
 
     @pytest.mark.parametrize("field", ["name", "descriptor"])
     def test_in_what_staff_call_a_business_is_refused(self, client, ada, name, field):
-        client.force_login(UserFactory(is_staff=True, is_superuser=True))
+        signed_in(UserFactory(is_staff=True, is_superuser=True), client=client)
         business = ada.business
         form = {"name": "Ada", "descriptor": "ADA", "currencies": '["NGN"]', "is_active": "on", "reason": "x"}
 
@@ -33,7 +34,7 @@ class TestControlCharacter:
 
     def test_in_ones_own_name_becomes_a_blank(self, client, ada, name):
         user = MemberFactory(business=ada.business).user
-        client.force_login(user)
+        signed_in(user, client=client)
 
         client.post("/dashboard/account/name/", {"name": name})
 
