@@ -53,6 +53,7 @@ class Limit(StrEnum):
     CODE = "failed codes of the second step: dashboard.attempts.take_code"
     CONFIRMATION = "failed confirmations: dashboard.attempts.take_confirmation"
     RESET = "mails: dashboard.attempts.take_reset_mail"
+    INVITATION = "invitations and their mails: merchants.team"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +73,16 @@ def _page(who: str = Permission.LOOK) -> Address:
     return Address(look=who)
 
 
-def _form(who: str, act: str, *, look: str | None = None, asks: Asks = Asks.TO_ACT) -> Address:
+def _form(
+    who: str,
+    act: str,
+    *,
+    look: str | None = None,
+    asks: Asks = Asks.TO_ACT,
+    limits: tuple[Limit, ...] = (),
+) -> Address:
     """Return a page with a form. `look` is who sees it, where some may only look."""
-    return Address(look=look or who, by=who, act=act, asks=asks)
+    return Address(look=look or who, by=who, act=act, asks=asks, limits=limits)
 
 
 def _button(who: str, act: str, *, needs_second_person: bool = False) -> Address:
@@ -203,13 +211,13 @@ OF_MEMBERS = {
     "dashboard/developers/requests/": _page(),
     "dashboard/developers/signature/": _unasked(Permission.LOOK, "it only checks a signature"),
     "dashboard/team/": _page(),
-    "dashboard/team/invite/": _form(Permission.MANAGE_TEAM, "invite a person"),
+    "dashboard/team/invite/": _form(Permission.MANAGE_TEAM, "invite a person", limits=(Limit.INVITATION,)),
     "dashboard/team/<int:member_id>/": _form(Permission.MANAGE_TEAM, "change a member's role"),
     "dashboard/team/<int:member_id>/remove/": _button(Permission.MANAGE_TEAM, "remove a member"),
     "dashboard/team/invitations/<uuid:invitation_id>/withdraw/": _button(
         Permission.MANAGE_TEAM, "withdraw an invitation"
     ),
-    "dashboard/invitation/<str:token>/": _form(Who.INVITED, "join a business"),
+    "dashboard/invitation/<str:token>/": _form(Who.INVITED, "join a business", limits=(Limit.INVITATION,)),
     "dashboard/activity/": _page(),
     "dashboard/activity/export.csv": _page(),
     "dashboard/virtual-accounts/": _page(),

@@ -269,13 +269,15 @@ class TestLimits:
         assert (is_stopped[0], is_stopped[-1]) == (False, True)
 
     def test_are_tried_here_but_for_those_of_keys_and_codes(self):
-        """Codes are tried in tests/dashboard/test_second_factor.py."""
+        """Codes are tried in tests/dashboard/test_second_factor.py, and invitations in test_team.py."""
         declared = {(limit, route) for route, each in addresses().items() for limit in each.limits}
 
         untried = {each for each in declared if each[0] != Limit.KEY} - {each[:2] for each in LIMITED}
         assert untried == {
             (Limit.CODE, "dashboard/login/code/"),
             (Limit.CONFIRMATION, "dashboard/confirm/code/"),
+            (Limit.INVITATION, "dashboard/team/invite/"),
+            (Limit.INVITATION, "dashboard/invitation/<str:token>/"),
         }
         assert {limit for limit, _ in declared} == set(Limit)
 
