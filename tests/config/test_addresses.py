@@ -77,6 +77,7 @@ class TestDeclarations:
 
 
 @pytest.mark.django_db
+@pytest.mark.long
 class TestAsking:
     @pytest.fixture
     def somebody(self, ada):

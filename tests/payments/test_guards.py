@@ -165,6 +165,10 @@ TRANSACTION_BREAKERS = {
     "pending_transactions_await_something": ("authorised", {"awaiting": ""}),
     "only_success_captures": ("authorised", {"amount_captured": 100}),
     "only_successful_payments_settle": ("authorised", {"settle_status": "initiated"}),
+    "card_number_hash_is_erased_at_the_bound": (
+        "captured",
+        {"card_number_mismatches": 5, "card_number_hash": "a" * 64},
+    ),
 }
 OPERATION_BREAKERS = {
     "captured_or_voided_once": {"kind": "void"},

@@ -312,6 +312,7 @@ class TestDrain:
         assert max(most.after(number) for number in (9, 10, 11, 12)) == 2
         assert Attempt.objects.filter(error="timeout").count() == 12
 
+    @pytest.mark.long
     def test_counts_what_the_last_one_of_its_process_still_waits_for(self, settings):
         settings.WEBHOOK_TIMEOUT = 2
         most = Gauge()
@@ -328,6 +329,7 @@ class TestDrain:
         assert len(door.requests) == 12
         assert most.highest == 8
 
+    @pytest.mark.long
     def test_waits_for_nothing_that_another_process_has_in_flight(self, monkeypatch, settings):
         """Each process has the places of a business: two drains that share nothing stand for two processes."""
         settings.WEBHOOK_TIMEOUT = 2

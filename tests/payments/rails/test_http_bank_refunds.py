@@ -50,6 +50,7 @@ class TestRefund:
         assert api.get(paid).json()["total_amount_available_to_refund"] == 50_000
         assert bank.books.paid(CardOperation.objects.get().pk.hex) == 0
 
+    @pytest.mark.long
     @pytest.mark.parametrize("act", LOST)
     def test_whose_answer_is_lost_is_paid_once(self, api, bank, paid, act):
         plan(bank, act)
