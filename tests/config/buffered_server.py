@@ -3,6 +3,10 @@
 Run as `gunicorn -c python:tests.config.buffered_server tests.config.buffered_server:echo`.
 """
 
+import os
+
+import django
+
 from config import request_buffering
 
 request_buffering.HEADERS_WITHIN = 3.0
@@ -13,6 +17,12 @@ threads = 2
 keepalive = 30
 loglevel = "error"
 control_socket_disable = True
+
+
+def post_worker_init(_worker):
+    """Load what answers of the server itself are made of."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
 
 
 def echo(environ, start_response):

@@ -156,7 +156,7 @@ class TestBroker:
             )  # fmt: skip
         try:
             wait_until(lambda: (tmp_path / "log").read_text().count("Refusing to deserialize") >= 2)
-            assert Celery(broker=environment["REDIS_URL"]).control.ping(timeout=3) == []
+            assert Celery(broker=environment["REDIS_URL"], set_as_current=False).control.ping(timeout=3) == []
             assert worker.poll() is None
             assert not canary.exists()
         finally:
