@@ -183,6 +183,7 @@ class TestRequests:
 class TestStop:
     def test_serves_the_request_that_is_complete_and_drops_the_half_sent_one(self):
         with server() as (port, process), connect(port) as half, connect(port) as whole:
+            assert call(port) == ("200", "5")  # it has started
             half.sendall(b"POST / HTTP/1.1\r\n")
             whole.sendall(request(b"hello"))
             process.send_signal(signal.SIGTERM)
