@@ -99,7 +99,8 @@ class TestViewer:
         owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/team/")
         press(page, "Invite somebody", "link")
-        page.get_by_label("Email").fill(f"viewer-{secrets.token_hex(4)}@example.com")
+        email = f"viewer-{secrets.token_hex(4)}@example.com"
+        page.get_by_label("Email").fill(email)
         page.get_by_label(re.compile("^Viewer")).check()
         press(page, "Invite")
         expect(page.locator("[data-secret=invitation]")).to_be_visible()
@@ -120,7 +121,7 @@ class TestViewer:
             viewer.goto(f"{owner.base_url}/dashboard/developers/keys/new/")
             expect(viewer.get_by_role("heading", level=1)).to_have_text("This is not open to you")
         page.goto(f"{owner.base_url}/dashboard/activity/")
-        expect(page.get_by_text("Chidi Eze joined as viewer")).to_be_visible()
+        expect(page.get_by_text(f"{email} (Viewer) joined as viewer")).to_be_visible()
         assert fits(page)
 
 
