@@ -28,6 +28,7 @@ QUICK = {  # the options of a small round
     "lists": "--rows 2000 20000 --turns 50",
     "retention": "--rows 20000 --rounds 1",
     "soak": "--minutes 0.2 --measure 3",
+    "slow_clients": "--seconds 2",
     "hanging_bank": "--minutes 0.5 --hanging 0.3 --rate 5",
 }
 

@@ -14,9 +14,11 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -38,6 +40,9 @@ from tests.journeys.service import Service, free_port, start_service, wait_until
 CONNECTIONS = 16
 MERCHANTS = 8
 POST_OF_ALL = f"POST of {MERCHANTS} merchants"
+REPLAY = "repeated POST"
+FORGED_RATE = 200  # calls a second with a known key and a wrong signature, from one address
+BESIDE_FORGED = f"GET beside {FORGED_RATE} forged calls/s"
 SHARES_OF_THE_ECHO = {"POST": 0.3, POST_OF_ALL: 0.3, "GET": 0.5}  # that are aimed at
 TAIL = 4  # a p99, of its p50, at the most
 
@@ -86,7 +91,9 @@ class Bench:
             service.credentials,
             *(service.open_business(f"Shop {number}").credentials for number in range(1, MERCHANTS)),
         ]
-        self.made: list[tuple[Credentials, str]] = []  # by whom, under which reference
+        self.made: list[
+            tuple[Credentials, str, bytes]
+        ] = []  # by whom, under which reference, with which body
 
     def warm_up(self) -> None:
         for requests in (self.creates(400, of=self.merchants), self.lookups(400)):
@@ -95,12 +102,16 @@ class Bench:
 
     def compare(self, rounds: int, rows: int) -> Iterator[Figure]:
         """Take turns with the echo."""
-        measured: dict[str, list[Measured]] = {"echo": [], "POST": [], POST_OF_ALL: [], "GET": []}
+        kinds = ("echo", "POST", POST_OF_ALL, "GET", REPLAY, BESIDE_FORGED)
+        measured: dict[str, list[Measured]] = {kind: [] for kind in kinds}
         for _ in range(rounds):
             measured["echo"].append(drive(self.echo_port, self.echoes(self.requests)))
             measured["POST"].append(drive(self.port, self.creates(self.requests)))
             measured[POST_OF_ALL].append(drive(self.port, self.creates(self.requests, of=self.merchants)))
             measured["GET"].append(drive(self.port, self.lookups(self.requests)))
+            measured[REPLAY].append(drive(self.port, self.replays(self.requests)))
+            with self.forging():
+                measured[BESIDE_FORGED].append(drive(self.port, self.lookups(self.requests)))
         for kind, taken in measured.items():
             unexpected = {status for one in taken for status in one.statuses if status >= 300}
             if unexpected:
@@ -113,19 +124,46 @@ class Bench:
         for kind, target in SHARES_OF_THE_ECHO.items():
             ours, bare = ([one.rate for one in measured[which]] for which in (kind, "echo"))
             yield Figure.of_ratios(f"{kind}, {rows:,} rows, of the echo", ours, bare, target)
+        for kind, usual in ((REPLAY, "POST"), (BESIDE_FORGED, "GET")):
+            ours, others = ([one.rate for one in measured[which]] for which in (kind, usual))
+            yield Figure.of_ratios(f"{kind}, {rows:,} rows, of a {usual}", ours, others)
 
     def creates(self, count: int, *, of: Sequence[Credentials] = ()) -> list[bytes]:
         """Return payments of these merchants in turns, or of one."""
         asked = []
         for merchant in islice(cycle(of or self.merchants[:1]), count):
             order = orders.card_payment()
-            self.made.append((merchant, order["reference"]))
-            asked.append(signed(merchant, "POST", "/api/payments", json.dumps(order).encode()))
+            body = json.dumps(order).encode()
+            self.made.append((merchant, order["reference"], body))
+            asked.append(signed(merchant, "POST", "/api/payments", body))
         return asked
 
     def lookups(self, count: int) -> list[bytes]:
         chosen = [secrets.choice(self.made) for _ in range(count)]
-        return [signed(merchant, "GET", f"/api/payments/{reference}") for merchant, reference in chosen]
+        return [signed(merchant, "GET", f"/api/payments/{reference}") for merchant, reference, _ in chosen]
+
+    def replays(self, count: int) -> list[bytes]:
+        """Return payments that were made before. Their card is compared under a lock (decision 0067)."""
+        chosen = [secrets.choice(self.made) for _ in range(count)]
+        return [signed(merchant, "POST", "/api/payments", body) for merchant, _, body in chosen]
+
+    @contextmanager
+    def forging(self) -> Iterator[None]:
+        """Have a stranger who knows the public id of a key make calls, from a thread of this process."""
+        stranger = replace(self.merchants[0], secret_key="a guess")
+        pieces, is_over = FORGED_RATE // 10, threading.Event()
+
+        def forge() -> None:
+            while not is_over.wait(0.1):
+                drive(self.port, [signed(stranger, "GET", "/api/payments")] * pieces, connections=1)
+
+        thread = threading.Thread(target=forge)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
 
     def echoes(self, count: int) -> list[bytes]:
         return [

@@ -39,6 +39,7 @@ class EmbeddedServer(BaseApplication):
             "graceful_timeout": 5,
             "timeout": 60,
             "loglevel": "warning",
+            "forwarder_headers": "",
             "control_socket_disable": True,
             "when_ready": lambda _server: self._when_ready(),
             "post_worker_init": lambda _worker: start_background(),

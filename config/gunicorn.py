@@ -33,6 +33,7 @@ limit_request_line = 8190
 limit_request_fields = 100
 limit_request_field_size = 8190
 loglevel = "warning"
+forwarder_headers = ""  # no header sets SCRIPT_NAME: it would serve a path under the name of another
 control_socket_disable = True
 
 

@@ -1,8 +1,9 @@
 """Receive a whole request before a thread serves it, so that slow clients occupy no threads.
 
 gunicorn's threaded worker hands a connection to a thread with its first byte; eight half-sent requests then occupy
-eight threads. Here the event loop of the worker does the TLS handshake, receives headers and body, and waits for the
-client to close; a thread only runs the application. Decision 0079.
+eight threads. Here the event loop of the worker does the TLS handshake, receives headers and body, sends what the
+client doesn't take at once of its response, and waits for it to close. A thread only runs the application.
+Decision 0079.
 """
 
 import contextlib
@@ -10,25 +11,27 @@ import re
 import selectors
 import socket
 import ssl
-import struct
 import time
 from concurrent.futures import Future
 from enum import Enum, auto
-from functools import partial
+from functools import cache, partial
+from itertools import chain, islice
+from types import SimpleNamespace
 from typing import Any
 
 from gunicorn.http import get_parser
 from gunicorn.http.errors import LimitRequestHeaders
-from gunicorn.sock import ssl_wrap_socket
+from gunicorn.sock import ssl_context
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
+
+from config.response_buffering import CHUNK, SEND_TIMEOUT, BufferedResponse
 
 HEADERS_WITHIN = 10.0  # seconds for the TLS handshake and the headers
 BODY_WITHIN = 20.0  # more seconds for the body
-LINGER = 2.0  # seconds in which the client reads the rest of its answer, before a reset could destroy it
-SEND_TIMEOUT = 30  # seconds without progress after which an answer is abandoned
+LINGER = 2.0  # seconds for the client to read the rest of its answer, before a reset could discard it
 HEADERS_BUFFERED = 64 * 1024  # bytes, with the request line
-BODY_BUFFERED = 64 * 1024  # bytes: MAX_BODY_BYTES. The application refuses what is longer without reading it.
-CHUNK = 64 * 1024  # bytes for one recv
+BODY_BUFFERED = 64 * 1024  # bytes: MAX_BODY_BYTES. The application refuses a longer body without reading it.
+RESPONSES_BUFFERED = 64 * 1024 * 1024  # bytes of all unread responses of a worker
 
 _CONTENT_LENGTH = re.compile(rb"^content-length:[ \t]*([^\r\n]*?)[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
 _TRANSFER_ENCODING = re.compile(rb"^transfer-encoding:", re.IGNORECASE | re.MULTILINE)
@@ -36,16 +39,16 @@ _EXPECT = re.compile(rb"^expect:[ \t]*100-continue[ \t]*\r\n", re.IGNORECASE | r
 
 
 class Progress(Enum):
-    """What has become of a request that is being received."""
+    """The state of a request that is being received."""
 
     INCOMPLETE = auto()
     READY = auto()  # a thread can serve it without waiting for the client
     GONE = auto()  # the client closed the connection, or broke TLS
-    TOO_LARGE = auto()  # its headers have no end
+    TOO_LARGE = auto()  # the headers exceed HEADERS_BUFFERED
 
 
 class BufferedConnection(TConn):
-    """A connection, and what has been received of its next request."""
+    """A connection, with the received part of its next request."""
 
     sock: Any
     parser: Any
@@ -54,24 +57,29 @@ class BufferedConnection(TConn):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.received = bytearray()
-        self.is_whole = False  # nothing of the request's body is still to come
+        self.is_whole = False  # the whole body was received
         self.data_ready = True  # gunicorn doesn't wait for it in a thread
         self.deadline = 0.0  # monotonic seconds
-        self._size: int | None = None  # of headers and body, once the headers are there
+        self._size: int | None = None  # of headers and body, once the headers are complete
         self._is_secured = not self.cfg.is_ssl
-        send_timeout = struct.pack("ll", SEND_TIMEOUT, 0)
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, send_timeout)
         if self.cfg.is_ssl:
-            self.sock = ssl_wrap_socket(self.sock, self.cfg)
+            self.sock = _tls_context(self.cfg).wrap_socket(
+                self.sock,
+                server_side=True,
+                do_handshake_on_connect=False,
+                suppress_ragged_eofs=self.cfg.suppress_ragged_eofs,
+            )
+        self.response = BufferedResponse(self.sock)
+        self.is_kept = False  # open, after the response
 
     def expect_request(self) -> None:
-        """Begin to receive the next request."""
+        """Start receiving the next request."""
         self.sock.setblocking(False)
         self.is_whole, self._size = False, None
         self.deadline = time.monotonic() + HEADERS_WITHIN
 
     def receive(self) -> Progress:
-        """Receive what the client has sent so far. Never blocks."""
+        """Receive the data that the client has sent so far. Never blocks."""
         try:
             return self._receive()
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -105,29 +113,37 @@ class BufferedConnection(TConn):
             self.deadline += BODY_WITHIN
             if len(self.received) < self._size and (expect := _EXPECT.search(headers)):
                 self.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-                del self.received[expect.start() : expect.end()]  # or gunicorn sends it once more
+                del self.received[expect.start() : expect.end()]  # otherwise gunicorn sends it again
                 self._size -= len(expect[0])
         self.is_whole = len(self.received) >= self._size
         return self.is_whole
 
     def init(self) -> None:
-        """Give the parser what was received. Called in the thread that serves the request."""
+        """Pass the received data to the parser. Called in the thread that serves the request."""
+        self.sock.setblocking(False)
         if not self.initialized:
             self.initialized = True
             self.parser = get_parser(self.cfg, self.sock, self.client)
         self.parser.unreader.unread(bytes(self.received))
         self.received.clear()
-        if not self.is_whole:  # whatever reads the body finds its end where the received part ends
+        if not self.is_whole:  # the body ends where the received part ends
             socket.socket.shutdown(self.sock, socket.SHUT_RD)
 
     def keep_surplus(self) -> bool:
-        """Take back what the client has already sent of its next request; return whether there is any."""
+        """Take back data of the next request that was already received. Return whether there is any."""
         self.received += self.parser.unreader.take_buffered()
         return bool(self.received) or (self.cfg.is_ssl and self.sock.pending() > 0)
 
 
+@cache
+def _tls_context(cfg: Any) -> ssl.SSLContext:
+    """Return the worker's TLS context. Reading the certificate takes longer than a handshake."""
+    context: ssl.SSLContext = ssl_context(cfg)
+    return context
+
+
 def _length_of_body(headers: bytes) -> int | None:
-    """Return how long the body is, or None if it isn't received: it is chunked, too long, or has no valid length."""
+    """Return the length of the body, or None if it is chunked, too long or has no valid length: it isn't received."""
     lengths = _CONTENT_LENGTH.findall(headers) or [b"0"]
     if (
         _TRANSFER_ENCODING.search(headers)
@@ -140,12 +156,13 @@ def _length_of_body(headers: bytes) -> int | None:
 
 
 class BufferingWorker(ThreadWorker):
-    """gunicorn's threaded worker, whose threads never wait for a client's request."""
+    """gunicorn's threaded worker, whose threads wait neither for requests nor for clients to read responses."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # In the order in which they began. A dict, because it removes in constant time.
+        # In order of their start. A dict, because removal takes constant time.
         self._receiving: dict[BufferedConnection, None] = {}
+        self._sending: dict[BufferedConnection, None] = {}
         self._lingering: dict[BufferedConnection, None] = {}
         self._expiry_at = 0.0
 
@@ -156,12 +173,10 @@ class BufferingWorker(ThreadWorker):
             return
         try:
             conn = BufferedConnection(self.cfg, sock, client, listener.getsockname())
-        except OSError:  # the client has gone
+        except OSError:  # the client disconnected
             sock.close()
             return
         self.nr_conns += 1
-        if len(self._receiving) >= self.worker_connections // 2:
-            self._close(next(iter(self._receiving)))  # the slowest one
         self._receive(conn)
 
     def on_client_socket_readable(self, conn: BufferedConnection, client: Any) -> None:
@@ -192,10 +207,36 @@ class BufferingWorker(ThreadWorker):
         self.poller.unregister(conn.sock)
         del self._receiving[conn]
 
+    def handle_request(self, req: Any, conn: BufferedConnection) -> Any:
+        """Run the application, which writes its response to a buffer."""
+        buffered = SimpleNamespace(sock=conn.response, client=conn.client, server=conn.server)
+        return super().handle_request(req, buffered)
+
     def finish_request(self, conn: BufferedConnection, served: "Future[Any]") -> None:
-        """Keep the connection of an answered request, or close it without waiting for the client."""
-        keeps = not served.cancelled() and served.exception() is None and served.result()
-        if not keeps:
+        """Send the rest of the response, then keep the connection or close it. Never blocks."""
+        conn.is_kept = not served.cancelled() and served.exception() is None and bool(served.result())
+        if not conn.response.unsent:
+            self._end_request(conn)
+            return
+        conn.deadline = time.monotonic() + SEND_TIMEOUT
+        self._sending[conn] = None
+        self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self._on_response_writable, conn))
+
+    def _on_response_writable(self, conn: BufferedConnection, _client: Any) -> None:
+        try:
+            has_sent = conn.response.send_rest()
+        except OSError:  # the client disconnected
+            self._close(conn)
+            return
+        if has_sent:
+            conn.deadline = time.monotonic() + SEND_TIMEOUT
+        if not conn.response.unsent:
+            self.poller.unregister(conn.sock)
+            del self._sending[conn]
+            self._end_request(conn)
+
+    def _end_request(self, conn: BufferedConnection) -> None:
+        if not conn.is_kept:
             self._linger(conn)
         elif conn.keep_surplus():
             self._receive(conn)
@@ -220,13 +261,13 @@ class BufferingWorker(ThreadWorker):
             socket.socket.shutdown(conn.sock, socket.SHUT_WR)
             conn.sock.setblocking(False)
             self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._on_rest_readable, conn))
-        except (OSError, ValueError):  # the client has gone
+        except (OSError, ValueError):  # the client disconnected
             self._close(conn)
             return
         conn.deadline = time.monotonic() + LINGER
 
     def _on_rest_readable(self, conn: BufferedConnection, _client: Any) -> None:
-        """Discard what the client still sends, until it closes."""
+        """Discard further data from the client, until it closes the connection."""
         try:
             ended = not socket.socket.recv(conn.sock, CHUNK)
         except BlockingIOError:
@@ -238,24 +279,41 @@ class BufferingWorker(ThreadWorker):
 
     def _close(self, conn: BufferedConnection) -> None:
         self._receiving.pop(conn, None)
+        self._sending.pop(conn, None)
         self._lingering.pop(conn, None)
-        with contextlib.suppress(KeyError, ValueError):  # it isn't registered, or its socket is closed
+        with contextlib.suppress(ValueError):  # not idle
+            self.keepalived_conns.remove(conn)
+        with contextlib.suppress(KeyError, ValueError):  # not registered, or the socket is closed
             self.poller.unregister(conn.sock)
         self.nr_conns -= 1
         conn.close()
 
     def murder_pending(self) -> None:
-        """Close connections whose request or whose end is late. gunicorn calls it after each event."""
+        """Close connections past their deadline, and those in excess. gunicorn calls this after the events."""
+        self._close_excess()
         now = time.monotonic()
         if now < self._expiry_at:
             return
         self._expiry_at = now + 1
-        for conn in [*self._receiving, *self._lingering]:
+        for conn in [*self._receiving, *self._sending, *self._lingering]:
             if conn.deadline <= now:
                 self._close(conn)
 
+    def _close_excess(self) -> None:
+        """Close the oldest of the connections that wait for their clients, where there are too many.
+
+        Not while events are handled: there could be one for a connection that was just closed.
+        """
+        while len(self._receiving) > self.worker_connections // 2:
+            self._close(next(iter(self._receiving)))
+        while sum(len(conn.response.unsent) for conn in self._sending) > RESPONSES_BUFFERED:
+            self._close(next(iter(self._sending)))
+        idle = chain(self._lingering, self.keepalived_conns, self._sending)
+        for conn in list(islice(idle, max(self.nr_conns + 1 - self.worker_connections, 0))):
+            self._close(conn)
+
     def _cap_keepalive(self, deadline: float) -> None:
-        """Bound what a stopping worker waits for: requests that come in are not begun."""
+        """Limit how long a stopping worker waits for connections. It starts no new requests."""
         super()._cap_keepalive(deadline)
         for conn in self._receiving:
             conn.deadline = min(conn.deadline, deadline)

@@ -1,4 +1,4 @@
-"""Answers of the HTTP server itself, for requests that never reach Django, as problem documents."""
+"""Problem documents for requests that the HTTP server refuses before they reach Django."""
 
 import json
 import uuid
@@ -8,7 +8,7 @@ from typing import Any
 from gunicorn import util
 from gunicorn.http import errors
 
-# What gunicorn raises while it reads a request, and the code of its answer; a narrower class before a wider one.
+# Exceptions that gunicorn raises while it reads a request, with the code of the answer. Subclasses come first.
 REFUSALS: tuple[tuple[type[Exception], str], ...] = (
     (errors.LimitRequestLine, "uri_too_long"),
     (errors.LimitRequestHeaders, "headers_too_large"),
@@ -19,7 +19,7 @@ UNREADABLE = "The request line, a header or the body's chunks cannot be read."
 
 
 class ProblemAnswers:
-    """A part of a gunicorn worker: it answers in the API's form, and repeats nothing of the request."""
+    """Mixin for gunicorn workers: answer errors with problem documents that quote nothing of the request."""
 
     log: Any
 
@@ -28,16 +28,16 @@ class ProblemAnswers:
         if code == "internal_error":
             self.log.error("Error handling request", exc_info=exc)
         else:
-            # What the exception says quotes the request, which may hold a card number.
+            # The exception's message quotes the request, which may hold a card number.
             self.log.warning("Invalid request: %s", type(exc).__name__)
         try:
             util.write_nonblock(client, answer(code))
-        except Exception:  # noqa: BLE001  (the caller has gone)
+        except Exception:  # noqa: BLE001  (the client disconnected)
             self.log.debug("Failed to send error message.")
 
 
 def answer(code: str) -> bytes:
-    """Return a whole HTTP response with the problem of that code."""
+    """Return a complete HTTP response with the problem of a code."""
     from config.metrics import PROBLEMS_TOLD  # noqa: PLC0415  (it needs the models, as the next one does)
     from config.problems import CONTENT_TYPE, problem  # noqa: PLC0415
 

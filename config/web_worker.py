@@ -16,7 +16,7 @@ class WebWorker(ProblemAnswers, BufferingWorker):
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  (gunicorn's own)
         super().set_accept_enabled(enabled)
-        if enabled or self.alive:  # stopped while it started: it accepts what waits, then ends
+        if enabled or self.alive:  # if stopped while it starts, it serves the waiting connections, then ends
             return
         for listener in self.sockets:
             self._take_all_from(listener)

@@ -10,8 +10,10 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from config import request_buffering
 from config.embedded import EmbeddedServer
 from config.production import _certificate
+from tests.config.buffered_server import LARGE, PIECE, PIECES
 from tests.journeys.service import PROJECT, free_port
 
 SLOW_CLIENTS = 20
@@ -41,6 +43,7 @@ def server(*options):
 @pytest.fixture(scope="module")
 def plain():
     with server() as (port, _):
+        assert call(port) == ("200", "5")  # the worker has started, and not only the listener
         yield port
 
 
@@ -57,11 +60,26 @@ def request(body=b"", *headers, length=None):
 
 
 def connect(port):
-    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    sock = socket.socket()
+    sock.settimeout(PATIENCE)
+    # On the loopback interface a segment is so large that the kernel would buffer 4 MB of unread responses.
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1460)
+    sock.connect(("127.0.0.1", port))
+    return sock
 
 
 def read_answer(sock):
     """Return the status and the body of the next answer on a connection."""
+    status, body = read_bytes(sock)
+    return status, body.decode()
+
+
+def read_large(sock):
+    """Return the body of the next answer on a connection."""
+    return read_bytes(sock)[1]
+
+
+def read_bytes(sock):
     received = b""
     while b"\r\n\r\n" not in received:
         data = sock.recv(1)
@@ -70,10 +88,13 @@ def read_answer(sock):
         received += data
     head = received.decode()
     length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
-    body = b""
+    body = bytearray()
     while len(body) < length:
-        body += sock.recv(length - len(body))
-    return head.split()[1], body.decode()
+        data = sock.recv(min(length - len(body), 65536))
+        if not data:
+            raise ConnectionError(f"{len(body)} of {length} bytes")
+        body += data
+    return head.split()[1], bytes(body)
 
 
 def call(port, wrap=lambda sock: sock):
@@ -93,6 +114,11 @@ def slow_clients(port, *sent):
         yield clients
 
 
+def large(target="/large", count=3):
+    """Return requests for responses that are larger than what the kernel buffers."""
+    return f"GET {target} HTTP/1.1\r\nHost: test\r\n\r\n".encode() * count
+
+
 SLOW = {
     "nothing": [],
     "half of the headers": [b"POST / HTTP/1.1\r\nHost: test\r\nX-"],
@@ -102,7 +128,8 @@ SLOW = {
     "half of a body with two lengths": [request(b"half", "Content-Length: 9", length=1000)],
     "a request and half of the next one": [request(b"hello") + b"POST / HTTP/1.1\r\nHost"],
     "a request, then half of the next one": [request(b"hello"), b"POST / HTTP/1.1\r\nHost"],
-    "a last request, and nobody who closes": [request(b"hello", "Connection: close")],
+    "requests whose responses it does not read": [large()],
+    "a last request, and a connection left open": [request(b"hello", "Connection: close")],
 }
 
 
@@ -121,6 +148,18 @@ class TestSlowClients:
 
         hello = b"\x16\x03\x01\x02\x00\x01"  # the first bytes of a handshake
         with slow_clients(port), slow_clients(port, hello):
+            assert [call(port, wrap) for _ in range(5)] == [("200", "5")] * 5
+
+    def test_that_read_no_responses_do_not_delay_others_over_tls(self, secured):
+        port, certificate = secured
+        trusting = ssl.create_default_context(cafile=certificate)
+
+        def wrap(sock):
+            return trusting.wrap_socket(sock, server_hostname="127.0.0.1")
+
+        with ExitStack() as held:
+            for _ in range(SLOW_CLIENTS):
+                held.enter_context(wrap(connect(port))).sendall(large())
             assert [call(port, wrap) for _ in range(5)] == [("200", "5")] * 5
 
     @pytest.mark.parametrize("sent", [b"", b"POST / HTTP/1.1\r\nX-", request(b"half", length=1000)])
@@ -178,6 +217,60 @@ class TestRequests:
         with connect(plain) as sock:
             sock.sendall(b"POST / HTTP/1.1\r\nX-Large: " + b"a" * 70_000)
             assert read_answer(sock)[0] == "431"
+
+
+class TestResponses:
+    """The client begins to read when the server has already had to wait for it."""
+
+    @pytest.mark.parametrize(
+        ("target", "size"), [("/large", LARGE), ("/file", LARGE), ("/pieces", len(PIECE) * PIECES)]
+    )
+    def test_arrive_whole_and_in_order(self, plain, target, size):
+        with connect(plain) as sock:
+            sock.sendall(large(target))
+            time.sleep(1)
+            for _ in range(3):
+                assert read_large(sock) == PIECE * (size // len(PIECE))
+            sock.sendall(request(b"hello"))
+            assert read_answer(sock) == ("200", "5")
+
+    @pytest.mark.parametrize(("target", "size"), [("/large", LARGE), ("/pieces", len(PIECE) * PIECES)])
+    def test_arrive_whole_over_tls(self, secured, target, size):
+        port, certificate = secured
+        trusting = ssl.create_default_context(cafile=certificate)
+        with trusting.wrap_socket(connect(port), server_hostname="127.0.0.1") as sock:
+            sock.sendall(large(target))
+            time.sleep(1)
+            for _ in range(3):
+                assert read_large(sock) == PIECE * (size // len(PIECE))
+
+    def test_that_are_not_read_are_abandoned(self, plain):
+        with connect(plain) as sock:
+            sock.sendall(large(count=1))
+            time.sleep(5)
+            with pytest.raises(ConnectionError):
+                read_large(sock)
+
+    def test_of_all_connections_are_bounded(self, plain):
+        with slow_clients(plain, large(count=1)) as [first, *_, last]:
+            time.sleep(0.5)
+            with pytest.raises(ConnectionError):
+                read_large(first)
+            assert len(read_large(last)) == LARGE
+
+
+class TestFullWorker:
+    def test_closes_idle_connections_for_new_ones(self):
+        with server("--worker-connections", "6") as (port, _), ExitStack() as held:
+            for _ in range(4):
+                sock = held.enter_context(connect(port))
+                sock.sendall(request(b"hello"))
+                assert read_answer(sock) == ("200", "5")
+            for _ in range(2):
+                held.enter_context(connect(port)).sendall(b"POST / HTTP/1.1\r\n")
+            started = time.monotonic()
+            assert call(port) == ("200", "5")
+            assert time.monotonic() - started < request_buffering.HEADERS_WITHIN - 1
 
 
 class TestStop:

@@ -98,6 +98,7 @@ def receive(connection):
 
 @pytest.mark.journey
 class TestRefusals:
+    @pytest.mark.long
     def test_are_problems_that_repeat_nothing(self, server):
         port, log = server
         for name, (request, status, code) in REQUESTS.items():
@@ -117,3 +118,19 @@ class TestRefusals:
         assert b"Invalid request: InvalidHTTPVersion" in logged
         assert PAN not in logged
         assert b"kestrel" not in logged
+
+
+@pytest.mark.journey
+class TestScriptName:
+    """The header SCRIPT_NAME, which gunicorn accepts from local callers by default."""
+
+    @pytest.mark.long
+    def test_changes_no_path(self, server):
+        port, log = server
+        call = b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nSCRIPT_NAME: %s\r\nConnection: close\r\n\r\n"
+
+        moved, _, _ = ask(port, call % (b"/public/livez", b"/public"))
+        other, _, _ = ask(port, call % (b"/livez?token=%s" % SECRET, b"/nowhere"))
+
+        assert (moved, other) == (404, 200)
+        assert "Traceback" not in log.read_text()

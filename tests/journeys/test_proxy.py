@@ -1,17 +1,20 @@
 """The proxy that operators are given, docs/operations/nginx.conf, in front of a running service."""
 
 import json
+import re
 import socket
 import ssl
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPSConnection
+from http.client import HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 
+from config.problems import PROBLEMS, BadRequest
 from tests import orders
 from tests.clients import signed_headers
 from tests.journeys.nginx import Front, needs_nginx, nginx
@@ -119,6 +122,172 @@ class TestProxy:
         world.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
 
         assert wait_for_callers(world.service, "/api/payments/whose") == ["127.0.0.1"]
+
+
+class TestRefusals:
+    """What nginx refuses before the service sees it."""
+
+    REQUESTS = {
+        "unreadable host": (b"GET /api/payments HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "invalid_request"),
+        "no host": (b"GET /api/payments HTTP/1.1\r\n\r\n", 400, "invalid_request"),
+        "two lengths": (
+            b"POST /api/payments HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            400,
+            "invalid_request",
+        ),
+        "unknown encoding": (
+            b"POST /api/payments HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+            400,
+            "invalid_request",
+        ),
+        "unknown version": (b"GET /api/payments HTTP/3.0\r\nHost: x\r\n\r\n", 400, "invalid_request"),
+        "trace": (b"TRACE /api/payments HTTP/1.1\r\nHost: x\r\n\r\n", 405, "method_not_allowed"),
+        "large body": (
+            b"POST /bank/transfers HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n",
+            413,
+            "body_too_large",
+        ),
+        "long target": (
+            b"GET /api/payments?%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"a" * 9000),
+            414,
+            "uri_too_long",
+        ),
+        "long header": (
+            b"GET /api/payments HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n" % (b"a" * 9000),
+            431,
+            "headers_too_large",
+        ),
+        "many headers": (
+            b"GET /api/payments HTTP/1.1\r\nHost: x\r\n%s\r\n" % (b"X: %s\r\n" % (b"a" * 6000) * 8),
+            431,
+            "headers_too_large",
+        ),
+    }
+
+    @pytest.mark.parametrize("kind", REQUESTS)
+    def test_are_problems_under_the_addresses_of_programs(self, world, kind):
+        request, status, code = self.REQUESTS[kind]
+
+        answer = raw(world.front, request)
+
+        assert answer.status == status
+        assert_is_problem(answer, code)
+
+    @pytest.mark.parametrize("kind", REQUESTS)
+    def test_are_pages_elsewhere(self, world, kind):
+        request, status, _ = self.REQUESTS[kind]
+        request = re.sub(rb"/(api/payments|bank/transfers)", b"/dashboard/login", request)
+
+        answer = raw(world.front, request)
+
+        assert answer.status == status
+        assert answer.headers["Content-Type"] == "text/html"
+        assert b"<h1>%d</h1>" % status in answer.body
+
+    def test_of_plain_http_is_a_problem_too(self, world):
+        with socket.create_connection(("127.0.0.1", world.front.tls)) as connection:
+            connection.sendall(b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = read(connection)
+
+        assert_is_problem(answer, "invalid_request")
+
+    def test_repeat_nothing_of_the_request(self, world):
+        number = b"4084084084084081"
+        for request in (
+            b"GET /api/payments/%s HTTP/1.1\r\nHost: a b\r\n\r\n" % number,
+            b'GET /api/payments HTTP/1.1\r\nHost: %s"\r\nHost: x\r\n\r\n' % number,
+            b"GET /api/payments?%s HTTP/1.1\r\nHost: x\r\n\r\n" % (number * 600),
+        ):
+            answer = raw(world.front, request)
+
+            assert_is_problem(answer, json.loads(answer.body)["code"])
+            assert number not in answer.body + str(answer.headers).encode()
+
+    def test_of_a_service_that_is_away_say_when_to_come_back(self, tmp_path):
+        with nginx(tmp_path, upstream="127.0.0.1:9") as front:
+            problem, page = (
+                raw(front, b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path)
+                for path in (b"/api/payments", b"/dashboard/")
+            )
+
+        assert (problem.status, problem.headers["Retry-After"]) == (503, "5")
+        assert_is_problem(problem, "temporarily_unavailable")
+        assert (page.status, page.headers["Content-Type"]) == (503, "text/html")
+
+    def test_of_a_service_that_hangs_up_are_problems(self, tmp_path):
+        with listening(b"") as upstream, nginx(tmp_path, upstream=upstream) as front:
+            answer = raw(front, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert answer.status == 503
+        assert_is_problem(answer, "temporarily_unavailable")
+
+    @pytest.mark.parametrize("status", [400, 413, 500, 502, 503, 504])
+    def test_of_the_service_itself_pass_as_they_are(self, tmp_path, status):
+        body = b'{"code": "of the service"}'
+        sent = (
+            b"HTTP/1.1 %d Said\r\nContent-Type: application/problem+json\r\nX-Request-Id: its-own\r\n"
+            % status
+        )
+        sent += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        with listening(sent) as upstream, nginx(tmp_path, upstream=upstream) as front:
+            answer = raw(front, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert (answer.status, answer.body, answer.headers["X-Request-Id"]) == (status, body, "its-own")
+
+    def test_are_not_served_at_an_address_of_their_own(self, world):
+        assert world.call("GET", "/.refused/problem").status == 404
+
+
+def assert_is_problem(answer, code):
+    problem = json.loads(answer.body)
+    kind = PROBLEMS[code]
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert problem == {
+        "type": f"/docs/errors/{code}",
+        "title": kind.title,
+        "status": answer.status,
+        "detail": BadRequest.default_detail if code == "invalid_request" else kind.help,
+        "code": code,
+        "request_id": answer.headers["X-Request-Id"],
+    }
+    assert kind.status == answer.status
+
+
+def raw(front, request):
+    """Send bytes over TLS, and read one answer."""
+    context = ssl.create_default_context(cafile=front.certificate)
+    with (
+        socket.create_connection(("127.0.0.1", front.tls), timeout=20) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+    ):
+        connection.sendall(request)
+        return read(connection)
+
+
+def read(connection):
+    answer = HTTPResponse(connection)
+    answer.begin()
+    return Answer(answer.status, answer.headers, answer.read())
+
+
+@contextmanager
+def listening(answer):
+    """Serve the same answer to every connection."""
+
+    def answer_all():
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(65_536)
+                    connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer_all, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(timeout=5)
 
 
 def wait_for_callers(service, target):
