@@ -72,7 +72,7 @@ class AccountAdapter(DefaultAccountAdapter):
         people_audit.record(request, "session.signed_in", user=user, now=timezone.now())
 
     def post_login(self, request: HttpRequest, user: User, **details: Any) -> HttpResponse:
-        """Remember the browser: signing in is complete."""
+        """Make the browser a known device, now that sign-in is complete."""
         response: HttpResponse = super().post_login(request, user, **details)
         known_devices.remember(request, response, user)
         return response

@@ -10,4 +10,5 @@ class DashboardConfig(AppConfig):
     verbose_name = "Dashboard"
 
     def ready(self) -> None:
-        import_module("dashboard.people_audit")  # hears what allauth tells
+        for receivers in ("dashboard.people_audit", "dashboard.library_columns"):
+            import_module(receivers)

@@ -1,8 +1,8 @@
-"""How often a password or code may be guessed, and a reset mail be requested.
+"""Limits on guesses of passwords and codes, and on password reset mails.
 
-A failure counts for the account together with the network address it came from. Wider limits per address and per
-account stop guessing from many addresses or at many accounts. A browser that has signed in to the account before is
-counted by itself and by nothing else, so strangers cannot use up its allowance.
+A failure counts against the pair of account and network address. Wider limits per address and per account stop
+attacks from many addresses or on many accounts. A browser that has signed in to the account before has limits of its
+own instead, so that strangers can't use them up.
 """
 
 from datetime import datetime, timedelta
@@ -25,9 +25,9 @@ PER_ACCOUNT = Limit("account", 30, QUARTER_HOUR)
 PER_ACCOUNT_AND_DAY = Limit("account-day", 100, DAY)
 PER_DEVICE = Limit("device", 10, QUARTER_HOUR)
 PER_DEVICE_AND_DAY = Limit("device-day", 50, DAY)
-# Guesses in an open session: who the person is, is known
+# Guesses in a session: the user is known
 PER_SESSION = Limit("session", 10, QUARTER_HOUR)
-# Mails with a link to a new password
+# Mails with a password reset link
 MAILS_PER_PAIR = Limit("mail-pair", 3, QUARTER_HOUR)
 MAILS_PER_ADDRESS = Limit("mail-address", 20, QUARTER_HOUR)
 MAILS_PER_ACCOUNT = Limit("mail-account", 10, HOUR)
@@ -51,7 +51,7 @@ def take_code(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
 
 
 def take_confirmation(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
-    """Count one guess of the password or a code by a person who is signed in.
+    """Count one guess of the password or a code by a signed-in user.
 
     :raises LimitReached: no further guess is allowed yet
     """
@@ -59,14 +59,13 @@ def take_confirmation(request: HttpRequest, *, user: User, now: datetime) -> lis
 
 
 def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
-    """Count one mail with a link to a new password.
+    """Count one mail with a password reset link.
 
     :raises LimitReached: no further mail is sent yet
     """
-    user = User.objects.filter(email__iexact=email).first() if email else None
-    device = device_of(request, user) if user else None
-    if user and device:
-        throttle.take(MAILS_PER_DEVICE.of(user.pk, device), now=now)
+    device = _known_device(request, User.objects.with_email(email))
+    if device:
+        throttle.take(MAILS_PER_DEVICE.of(*device), now=now)
         return
     account, network = _account(email), _network(request)
     throttle.take(
@@ -78,9 +77,9 @@ def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
 
 
 def _guess(request: HttpRequest, purpose: str, account: str, user: User | None) -> list[Claim]:
-    device = device_of(request, user) if user else None
-    if user and device:
-        return [each.of(purpose, user.pk, device) for each in (PER_DEVICE, PER_DEVICE_AND_DAY)]
+    device = _known_device(request, user)
+    if device:
+        return [each.of(purpose, *device) for each in (PER_DEVICE, PER_DEVICE_AND_DAY)]
     network = _network(request)
     return [
         PER_PAIR.of(purpose, network, account),
@@ -90,8 +89,14 @@ def _guess(request: HttpRequest, purpose: str, account: str, user: User | None) 
     ]
 
 
+def _known_device(request: HttpRequest, user: User | None) -> tuple[int, str] | None:
+    """Return the ids of the account and of the browser, if the browser has signed in to the account before."""
+    device = device_of(request, user) if user else None
+    return (user.pk, device) if user and device else None
+
+
 def _account(email: str) -> str:
-    # Upper case first: some letters are the same to a database only when they are capitals.
+    # Upper case first: databases treat some letters as equal only in upper case.
     return email.upper().lower()
 
 

@@ -1,4 +1,4 @@
-"""allauth's forms for codes and passwords, with our limits and with codes that are accepted once."""
+"""allauth's forms for codes and passwords, with our limits and single-use codes."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from merchants.throttle import LimitReached
 
 
 class EntersCode:
-    """A form that takes a code of the app or a recovery code."""
+    """A form with an authenticator code or a recovery code."""
 
     user: Any
     cleaned_data: dict[str, Any]
@@ -62,7 +62,7 @@ class ConfirmationCode(EntersCode, ReauthenticateForm):
 
 
 class SetUpCode(ActivateTOTPForm):
-    """The code that sets an app up: it is of a secret that the person has just been shown."""
+    """The code that sets up an authenticator app, for the secret shown on the same page."""
 
     def clean_code(self) -> str:
         validate_can_add_authenticator(self.user)

@@ -1,8 +1,8 @@
-"""Browsers that a person has signed in with before, remembered in a signed cookie.
+"""Known devices: browsers that a user has signed in with before, identified by a signed cookie.
 
-A known browser has an allowance of failed attempts of its own: a stranger's failures don't lock it out. The cookie
-opens nothing. It names an account, a random id of the browser and the account's password state, so it ends when the
-password changes. It is set when signing in is complete, second factor included.
+A known device has limits of its own for failed attempts, so a stranger's failures don't lock it out. The cookie gives
+no access. It holds the account, a random device id and a hash of the account's password state, so it becomes invalid
+when the password changes. It is set when sign-in is complete, second factor included.
 """
 
 import secrets
@@ -16,20 +16,20 @@ from django.http.response import HttpResponseBase
 from merchants.models import User
 
 REMEMBERED_FOR = timedelta(days=180)
-MAX_ACCOUNTS = 5  # people who share a browser
+MAX_ACCOUNTS = 5  # users who share a browser
 _SALT = "dashboard.known_devices"
 _FIELDS = 3  # account, browser, password state
 
 
 def device_of(request: HttpRequest, user: User) -> str | None:
-    """Return the id of the browser if this person has signed in with it before."""
+    """Return the device id of the browser, if the user has signed in with it before."""
     return next(
         (device for account, device, state in _entries(request) if (account, state) == _account(user)), None
     )
 
 
 def remember(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
-    """Set the cookie by which this browser is known for this person."""
+    """Set the cookie that makes the browser a known device of the user."""
     account, state = _account(user)
     device = device_of(request, user) or secrets.token_urlsafe(16)
     others = [each for each in _entries(request) if each[0] != account]

@@ -7,8 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn import forms
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from django.forms import Form, HiddenInput
+from fido2.webauthn import AuthenticationResponse, AuthenticatorData, RegistrationResponse
+
+from merchants.bounded_json import BoundedJSONField
 
 # What its libraries raise at bytes that a stranger made up.
 UNREADABLE = (
@@ -18,6 +23,7 @@ UNREADABLE = (
     TypeError,
     ValueError,
     OverflowError,
+    RecursionError,
     binascii.Error,
     struct.error,
     InvalidSignature,
@@ -33,17 +39,46 @@ def refusing_nonsense() -> Iterator[None]:
         raise get_adapter().validation_error("incorrect_code") from None
 
 
-class MakesPasskey(forms.AddWebAuthnForm):
+class _HoldsCredential(Form):
+    """Replaces allauth's field, which fails on JSON that is nested too deeply."""
+
+    credential = BoundedJSONField(widget=HiddenInput)
+
+
+class NotVerified(ValueError):
+    """The device did not ask its user for a PIN, a fingerprint or the like."""
+
+
+class MakesPasskey(_HoldsCredential, forms.AddWebAuthnForm):
+    """Add a passkey, but only one whose device verified its user, whatever the page sent."""
+
     def clean(self) -> dict[str, Any]:
         with refusing_nonsense():
-            cleaned: dict[str, Any] = super().clean()
+            cleaned: dict[str, Any] = super().clean() or {}
+            if "credential" in cleaned:
+                made = RegistrationResponse.from_dict(cleaned["credential"])
+                _require_verified(made.response.attestation_object.auth_data)
         return cleaned
 
 
-class UsesPasskey:
-    def clean_credential(self) -> Any:
+class UsesPasskey(_HoldsCredential):
+    """Authenticate by a passkey whose device verifies its user now, and did so when the passkey was added.
+
+    Without the second condition, the thief of a security key that has no PIN could set one and sign in.
+    """
+
+    def clean_credential(self) -> Authenticator:
         with refusing_nonsense():
-            return super().clean_credential()  # type: ignore[misc]  # allauth's
+            used = AuthenticationResponse.from_dict(self.cleaned_data["credential"])
+            _require_verified(used.response.authenticator_data)
+            passkey: Authenticator = super().clean_credential()  # type: ignore[misc]  # allauth's
+            _require_verified(passkey.wrap().authenticator_data)
+        return passkey
+
+
+def _require_verified(data: AuthenticatorData) -> None:
+    if not data.is_user_verified():
+        raise NotVerified
 
 
 class SecondStep(UsesPasskey, forms.AuthenticateWebAuthnForm):

@@ -1,4 +1,4 @@
-"""Sign-in with e-mail and password, guessed at no more than a few times."""
+"""Sign-in with e-mail address and password, with limited attempts."""
 
 from datetime import datetime
 
@@ -9,11 +9,12 @@ from django.http import HttpRequest, HttpResponse
 
 from dashboard import attempts, people_audit
 from merchants import throttle
+from merchants.email_addresses import canonical
 from merchants.models import User
 
 
 class SignInRefused(Exception):
-    """The e-mail or the password is wrong, or the account is closed. The page does not say which."""
+    """The e-mail address or the password is wrong, or the account is closed. The page doesn't say which."""
 
 
 def sign_in(
@@ -24,7 +25,8 @@ def sign_in(
     :raises SignInRefused: e-mail and password do not go together
     :raises LimitReached: nothing was checked
     """
-    account = User.objects.filter(email__iexact=email).first() if email else None
+    email = canonical(email)
+    account = User.objects.with_email(email)
     slots = attempts.take_sign_in(request, email=email, user=account, now=now)
     user = authenticate(request, username=email, password=password)
     if not isinstance(user, User):

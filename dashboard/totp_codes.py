@@ -1,7 +1,7 @@
 """Codes of authenticator apps (RFC 6238), each accepted once.
 
-The number of the last accepted time step is stored with the authenticator, and only later steps are accepted. The
-library remembers used codes in the cache, for less time than a code is valid, and not the one that sets the app up.
+The last accepted time step is stored with the authenticator, and only later steps are accepted. The library keeps
+used codes in the cache for a shorter time than they are valid, and doesn't keep the code that sets up the app.
 """
 
 from allauth.core.internal.cryptokit import compare_user_code
@@ -14,7 +14,7 @@ _LAST_STEP = "last_step"  # in Authenticator.data
 
 
 def step_of(secret: str, code: str, *, after: int = -1) -> int | None:
-    """Return the time step that a code is of, if it is valid now and later than `after`."""
+    """Return the time step of a code, if the code is valid now and the step is later than `after`."""
     for step in yield_hotp_counters_from_time():
         if step > after and compare_user_code(
             actual=code, expected=format_hotp_value(hotp_value(secret, step))
@@ -25,7 +25,7 @@ def step_of(secret: str, code: str, *, after: int = -1) -> int | None:
 
 @transaction.atomic
 def use(authenticator: Authenticator, code: str) -> bool:
-    """Accept a code that is valid and was not used; it and those before it are used then."""
+    """Return whether a code is valid and unused, and mark it and earlier ones as used."""
     locked = Authenticator.objects.select_for_update().filter(pk=authenticator.pk).first()
     if locked is None:
         return False
@@ -38,6 +38,6 @@ def use(authenticator: Authenticator, code: str) -> bool:
 
 
 def mark_used(authenticator: Authenticator, step: int) -> None:
-    """Store that the codes up to this time step are used."""
+    """Mark the codes up to a time step as used."""
     authenticator.data[_LAST_STEP] = step
     authenticator.save(update_fields=["data"])

@@ -1,7 +1,6 @@
 """The door: who comes in, who does not, and what is told about it."""
 
 import re
-import socket
 from datetime import timedelta
 
 import pytest
@@ -10,12 +9,14 @@ from django.core import mail
 from django.test import Client
 from freezegun import freeze_time
 
+from dashboard.models import PasswordResetRequest
 from dashboard.own_path import own_path
 from dashboard.tasks import mail_password_resets
 from merchants.callers import client_address
 from merchants.models import AuditEntry, Member
 from tests.dashboard.conftest import PASSWORD
 from tests.factories import MemberFactory, UserFactory
+from tests.frozen_redis import frozen_cache
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +48,7 @@ def fail(client, times, **extra):
     return [sign_in(client, password="wrong", **extra).status_code for _ in range(times)]
 
 
-def forgotten(client, *, email="ada@example.com", address="192.0.2.1"):
+def request_reset(client, *, email="ada@example.com", address="192.0.2.1"):
     return client.post("/dashboard/login/forgotten/", {"email": email}, REMOTE_ADDR=address).status_code
 
 
@@ -104,7 +105,7 @@ class TestRefusal:
             ("<script>alert(1)</script>@example.com", "x" * 2000),
         ],
     )
-    def test_sounds_the_same_for_every_reason(self, visitor, ada_member, email, password):
+    def test_has_the_same_message_for_every_reason(self, visitor, ada_member, email, password):
         UserFactory(email="closed@example.com", password=PASSWORD, is_active=False)
 
         answer = sign_in(visitor, email, password)
@@ -233,7 +234,7 @@ class TestKnownDevice:
 
         assert sign_in(device).status_code == 302
 
-    def test_is_forgotten_when_the_password_changes(self, device, ada_member):
+    def test_is_unknown_after_the_password_changes(self, device, ada_member):
         ada_member.user.set_password("another long password")
         ada_member.user.save()
 
@@ -264,14 +265,7 @@ class TestFrozenRedis:
 
     @pytest.fixture(autouse=True)
     def _frozen(self, settings):
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            settings.CACHES = {
-                "default": {
-                    "BACKEND": "django.core.cache.backends.redis.RedisCache",
-                    "LOCATION": f"redis://127.0.0.1:{listening.getsockname()[1]}/0",
-                    "OPTIONS": {"socket_timeout": 0.2, "socket_connect_timeout": 0.2},
-                }
-            }
+        with frozen_cache(settings):
             yield
 
     def test_leaves_the_limits_in_force(self, visitor, ada_member):
@@ -282,7 +276,7 @@ class TestFrozenRedis:
         assert visitor.get("/dashboard/").status_code == 200
 
     def test_leaves_the_limit_of_reset_mails_in_force(self, visitor, ada_member):
-        assert [forgotten(visitor) for _ in range(4)] == [302] * 3 + [429]
+        assert [request_reset(visitor) for _ in range(4)] == [302] * 3 + [429]
 
     def test_leaves_the_administration_throttled(self, visitor):
         UserFactory(email="staff@example.com", password=PASSWORD, is_staff=True, is_superuser=True)
@@ -294,34 +288,41 @@ class TestFrozenRedis:
 
 class TestForgottenPassword:
     def test_is_mailed_three_times_to_one_asker(self, visitor, ada_member):
-        assert [forgotten(visitor) for _ in range(4)] == [302] * 3 + [429]
+        assert [request_reset(visitor) for _ in range(4)] == [302] * 3 + [429]
         mail_password_resets()
         assert len(mail.outbox) == 3
 
     def test_is_not_kept_from_the_account_by_a_stranger(self, visitor, ada_member):
         for _ in range(5):
-            forgotten(visitor)
+            request_reset(visitor)
 
-        assert forgotten(Client(), address="198.51.100.7") == 302
+        assert request_reset(Client(), address="198.51.100.7") == 302
 
     def test_is_mailed_to_an_account_ten_times_in_an_hour_but_to_a_known_device(self, visitor, ada_member):
         device = Client()
         sign_in(device)
         device.post("/dashboard/logout/")
-        statuses = [forgotten(visitor, address=f"192.0.2.{number}") for number in range(1, 12)]
+        statuses = [request_reset(visitor, address=f"192.0.2.{number}") for number in range(1, 12)]
 
         assert statuses == [302] * 10 + [429]
-        assert forgotten(device) == 302
+        assert request_reset(device) == 302
+
+    @pytest.mark.parametrize(
+        "email", ["\x00", "a\x00b@example.com", "\ud800".encode("utf-8", "surrogatepass")]
+    )
+    def test_is_not_asked_for_with_text_that_is_no_address(self, visitor, db, email):
+        assert request_reset(visitor, email=email) == 200
+        assert not PasswordResetRequest.objects.exists()
 
     def test_answers_alike_for_unknown_addresses(self, visitor, ada_member):
-        assert [forgotten(visitor, email="nobody@example.com") for _ in range(4)] == [302] * 3 + [429]
+        assert [request_reset(visitor, email="nobody@example.com") for _ in range(4)] == [302] * 3 + [429]
         mail_password_resets()
         assert mail.outbox == []
 
     def test_lets_the_browser_in_that_sets_the_new_password(self, visitor, ada_member):
         for number in range(1, 32):
             fail(Client(), 1, address=f"198.51.100.{number}")
-        forgotten(visitor)
+        request_reset(visitor)
         mail_password_resets()
         link = re.search(r"http://127.0.0.1:8000(\S+)", mail.outbox[0].body).group(1)
         form = visitor.get(link)["Location"]
