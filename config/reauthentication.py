@@ -1,4 +1,4 @@
-"""The one place that asks for recent reauthentication, in the dashboard and the administration alike."""
+"""Require recent reauthentication, in the dashboard and the administration."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,16 +10,18 @@ from django.shortcuts import redirect
 
 from config.addresses import Asks, declared
 from config.middleware import MACHINES
-from dashboard.reauthentication import SAFE_METHODS, ask, drop_kept_form, is_recent
+from dashboard.access import SAFE_METHODS
+from dashboard.reauthentication import ask, drop_kept_form, is_recent
 from merchants.models import User
 
-PEOPLES = ("/dashboard/", "/admin/")  # addresses that only people who are signed in change something at
+SIGNED_IN_PATHS = ("/dashboard/", "/admin/")  # only signed-in users may change anything below these
 
 
 class RecentReauthentication:
-    """Ask before any view runs: an address that `config.addresses` does not declare asks whoever changes something.
+    """Ask for recent reauthentication before the view runs, as `config.addresses` declares.
 
-    It comes after the protection against forged forms, so that what another site posts is never kept.
+    An undeclared address asks for every method except GET, HEAD and OPTIONS. This middleware comes after the CSRF
+    protection, so that a form posted by another site is never kept.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -43,8 +45,8 @@ class RecentReauthentication:
         if asks == Asks.NEVER or not (is_act or asks == Asks.ALWAYS):
             return None
         if not isinstance(request.user, User):
-            is_unknown = address is None and request.path.startswith(PEOPLES)
-            return redirect("sign-in") if is_unknown else None  # the view sends them there, or is open
+            is_unknown = address is None and request.path.startswith(SIGNED_IN_PATHS)
+            return redirect("sign-in") if is_unknown else None  # the view redirects to sign-in, or is public
         if not is_recent(request):
             return ask(request, act=address.act if address else "")
         if is_act:
@@ -52,7 +54,7 @@ class RecentReauthentication:
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Ask where allauth's own pages want it. allauth would repeat the request without asking the person."""
+        """Ask where allauth's own views require it. allauth would repeat the request without confirmation."""
         if not isinstance(exception, ReauthenticationRequired) or not isinstance(request.user, User):
             return None
         address = declared(request)

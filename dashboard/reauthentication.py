@@ -1,8 +1,8 @@
-"""Who has confirmed recently that it is still them, and what happens to a request of somebody who has not.
+"""Ask the user to reauthenticate, and keep the form that was submitted meanwhile.
 
-A session lives for a working day; a screen is left alone sooner. Which addresses ask is declared in
-`config.addresses`, and `config.reauthentication` asks. What was posted is kept until the person has confirmed, and
-is then shown again with a button: a request is never repeated without its sender pressing that button.
+A session lasts a working day, and screens are left unattended sooner. `config.addresses` declares which addresses
+require recent reauthentication, and `config.reauthentication` enforces it. A submitted form is kept until the user
+has confirmed, and is then shown with a button: it is never submitted again without the user pressing that button.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from dashboard.access import SAFE_METHODS, find_seat
 from dashboard.own_path import is_own_path
 from merchants import fields
 from merchants.masking import mask_card_numbers
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+from merchants.models import User
 
 KEPT = "dashboard.kept_form"  # in the session
-NEVER_KEPT = ("password", "secret", "credential", "csrfmiddlewaretoken")
+NEVER_KEPT = ("password", "secret", "credential", "csrfmiddlewaretoken")  # parts of names of fields
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-UNSHOWN = ("once", "made", "step")  # what our forms carry besides what people enter
 
 
 def is_recent(request: HttpRequest) -> bool:
-    """Tell whether this session's person has given a password or a second factor recently, signing in included."""
+    """Return whether the user of this session gave a password or a second factor recently, signing in included."""
     records = get_authentication_records(request, request.user)
     moments = [record["at"] for record in records]
     return bool(moments) and time.time() - max(moments) < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT
@@ -42,29 +41,21 @@ def is_recent(request: HttpRequest) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptForm:
-    """A form that was submitted too long after the last confirmation. Nothing of it has been done."""
+    """A form that was submitted too long after the last confirmation. It has had no effect."""
 
     path: str
-    page: str  # that the form was on
-    act: str  # what it asks for, such as "refund a payment"
-    fields: list[tuple[str, list[str]]] | None  # None: they are not kept, and the form is filled in again
+    page: str  # address of the page with the form
+    act: str  # what the form does, such as "refund a payment"
+    fields: list[tuple[str, list[str]]] | None  # None: not kept, the user fills in the form again
+    business: str | None  # id of the business that was chosen; None for a user who belongs to none
     at: float
-
-    @property
-    def shown(self) -> list[tuple[str, str]]:
-        """Return what the person entered, with names as people read them."""
-        return [
-            (name.replace("_", " ").replace("-", " ").strip().capitalize(), ", ".join(values)[:200])
-            for name, values in self.fields or []
-            if any(values) and name not in UNSHOWN and not name.endswith("_FORMS")
-        ]
 
 
 def ask(request: HttpRequest, *, act: str) -> HttpResponse:
-    """Keep what was posted, and send the person to the page that asks who they are."""
+    """Keep the submitted form, and redirect to the confirmation page."""
     ways = get_adapter().get_reauthentication_methods(request.user)
     if not ways:
-        messages.warning(request, "Choose a password first: with it you confirm that it is you.")
+        messages.warning(request, "Set a password first. You'll need it to confirm your identity.")
         return redirect("account_reset_password")
     then = request.get_full_path()
     if request.method not in SAFE_METHODS:
@@ -77,7 +68,7 @@ def _keep(request: HttpRequest, act: str) -> None:
     entered = [
         (name, request.POST.getlist(name))
         for name in request.POST
-        if not any(part in name.lower() for part in NEVER_KEPT)
+        if name != "code" and not any(part in name.lower() for part in NEVER_KEPT)
     ]
     values = [value for _, each in entered for value in each]
     may_be_kept = (
@@ -90,18 +81,24 @@ def _keep(request: HttpRequest, act: str) -> None:
         "page": _page_of(request),
         "act": act,
         "fields": entered if may_be_kept else None,
+        "business": _business_of(request),
         "at": time.time(),
     }
     request.session[KEPT] = fields.encrypt(json.dumps(kept))  # sessions are rows in the database
 
 
+def _business_of(request: HttpRequest) -> str | None:
+    seat = find_seat(request, request.user) if isinstance(request.user, User) else None
+    return str(seat.business.pk) if seat else None
+
+
 def _may_hold_card_number(text: str) -> bool:
-    """Tell whether a card number may be in a text. The digits of an id are none, whatever they add up to."""
+    """Return whether a text may hold a card number. A UUID doesn't, even if its digits pass the Luhn check."""
     return not UUID.fullmatch(text) and mask_card_numbers(text) != text
 
 
 def _page_of(request: HttpRequest) -> str:
-    """Return the page that a form was on; browsers name it, and only to ourselves."""
+    """Return the address of the page with the form, from the `Referer` header."""
     referer = urlsplit(request.headers.get("Referer", ""))
     path = f"{referer.path}?{referer.query}" if referer.query else referer.path
     if referer.netloc == request.get_host() and is_own_path(path):
@@ -110,20 +107,25 @@ def _page_of(request: HttpRequest) -> str:
 
 
 def kept_form(request: HttpRequest) -> KeptForm | None:
-    """Return what is kept for this session, for as long as a confirmation lasts."""
+    """Return the form kept in this session, unless it is older than a confirmation lasts.
+
+    Nor is it returned after another business was chosen, or the chosen one closed: its address doesn't name the
+    business, so it would act in the other one.
+    """
     if KEPT not in request.session:
         return None
     try:
-        form = KeptForm(**json.loads(fields.decrypt(request.session[KEPT])))
-    except fields.UnreadableSecret:
+        sealed = request.session[KEPT]
+        form = KeptForm(**json.loads(fields.decrypt_uncached(sealed)))  # noqa: TID251  (we wrote it)
+    except (fields.UnreadableSecret, TypeError):  # TypeError: of another release
         return None
     if time.time() - form.at > settings.ACCOUNT_REAUTHENTICATION_TIMEOUT or not is_own_path(form.path):
         return None
-    return form
+    return form if form.business == _business_of(request) else None
 
 
 def drop_kept_form(request: HttpRequest) -> None:
-    """Forget what was kept once it is sent again."""
+    """Delete the kept form when it is submitted again."""
     form = kept_form(request)
     if form is not None and form.path == request.get_full_path():
         del request.session[KEPT]

@@ -5,7 +5,9 @@ import json
 import os
 import time
 
+from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.test import Client
 from fido2.cose import ES256
@@ -25,25 +27,59 @@ def signed_in(user, *, fresh=True, client=None):
     return client
 
 
-def passkey_of(user, name="Phone"):
-    """Give somebody a passkey, as if a device had made it."""
-    key = ES256.from_cryptography_key(ec.generate_private_key(ec.SECP256R1()).public_key())
-    credential = AttestedCredentialData.create(Aaguid.NONE, os.urandom(16), key)
-    data = AuthenticatorData.create(
-        hashlib.sha256(b"testserver").digest(), AuthenticatorData.FLAG.AT, 0, credential
-    )
-    response = {
-        "id": websafe_encode(credential.credential_id),
-        "rawId": websafe_encode(credential.credential_id),
-        "type": "public-key",
-        "response": {
-            "clientDataJSON": websafe_encode(
-                json.dumps({"type": "webauthn.create", "challenge": "", "origin": ""}).encode()
-            ),
-            "attestationObject": websafe_encode(AttestationObject.create("none", data, {})),
-        },
-        "clientExtensionResults": {},
-    }
+class Device:
+    """A software authenticator with one passkey. It verifies its user unless it is made not to."""
+
+    def __init__(self, host="testserver", *, verifies=True):
+        self.host = host
+        self.verifies = verifies
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.id = os.urandom(16)
+
+    def create(self, options):
+        """Return what a browser posts for the options of a registration."""
+        credential = AttestedCredentialData.create(
+            Aaguid.NONE, self.id, ES256.from_cryptography_key(self.key.public_key())
+        )
+        data = self._data(AuthenticatorData.FLAG.AT, credential)
+        return self._answer(
+            clientDataJSON=self._client_data("webauthn.create", options),
+            attestationObject=bytes(AttestationObject.create("none", data, {})),
+        )
+
+    def get(self, options, *, user=None):
+        """Return what a browser posts for the options of a sign-in; with its user's id where it says who it is."""
+        data, client = self._data(), self._client_data("webauthn.get", options)
+        signature = self.key.sign(bytes(data) + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
+        handle = {"userHandle": user_pk_to_url_str(user).encode()} if user else {}
+        return self._answer(
+            clientDataJSON=client, authenticatorData=bytes(data), signature=signature, **handle
+        )
+
+    def _data(self, flags=0, *credential):
+        flags |= AuthenticatorData.FLAG.UP | (AuthenticatorData.FLAG.UV if self.verifies else 0)
+        return AuthenticatorData.create(hashlib.sha256(self.host.encode()).digest(), flags, 0, *credential)
+
+    def _client_data(self, kind, options):
+        challenge = options["publicKey"]["challenge"]
+        document = {"type": kind, "challenge": challenge, "origin": f"https://{self.host}"}
+        return json.dumps(document).encode()
+
+    def _answer(self, **response):
+        return json.dumps(
+            {
+                "id": websafe_encode(self.id),
+                "rawId": websafe_encode(self.id),
+                "type": "public-key",
+                "clientExtensionResults": {},
+                "response": {name: websafe_encode(value) for name, value in response.items()},
+            }
+        )
+
+
+def passkey_of(user, name="Phone", *, device=None):
+    """Give a user a passkey, as if a device had made it."""
+    document = json.loads((device or Device()).create({"publicKey": {"challenge": ""}}))
     return Authenticator.objects.create(
-        user=user, type=Authenticator.Type.WEBAUTHN, data={"name": name, "credential": response}
+        user=user, type=Authenticator.Type.WEBAUTHN, data={"name": name, "credential": document}
     )
