@@ -14,7 +14,7 @@ from rest_framework.throttling import BaseThrottle
 log = structlog.get_logger("sluice.rate_limits")
 
 WINDOW = 1  # second
-EXPORTS, EXPORT_WINDOW = 10, 60  # so many exports of a person in so many seconds
+EXPORTS, EXPORT_WINDOW = 10, 60  # exports per user, and seconds
 
 
 class PerKeyRateLimit(BaseThrottle):
@@ -43,7 +43,7 @@ class PerKeyRateLimit(BaseThrottle):
 
 
 def may_export(*, person: int | None) -> bool:
-    """Count an export of a person, and return whether they may have it: each reads a whole list."""
+    """Count an export of a user, and return whether it is allowed. Each export reads a whole list."""
     return _count(f"exports:{person}:{int(time.time()) // EXPORT_WINDOW}", seconds=EXPORT_WINDOW) <= EXPORTS
 
 

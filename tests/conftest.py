@@ -2,17 +2,21 @@
 
 import os
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations
+from django.test import Client
 from django.utils import timezone
 
+from config.addresses import addresses
 from config.health import readiness
-from merchants import clock
+from merchants import clock, rate_limits
 from merchants.models import ApiKey
 from merchants.request_log import RequestLog
 from payments.services import requery
@@ -39,11 +43,28 @@ if settings.REDIS_URL:
     settings.CACHES["default"]["LOCATION"] = f"{_address}/{_own}"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _limits_are_declared() -> Iterator[None]:
+    """Fail every test in which an address answers 429 without declaring a limit."""
+    request = Client.request
+
+    def checked(client: Client, **environment: Any) -> Any:
+        answer = request(client, **environment)
+        if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            declared = addresses().get(answer.resolver_match.route)  # None: an address that a test adds
+            assert declared is None or declared.limits, "Declare the limit in config/addresses.py."
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "request", checked)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> None:
     """Clear the counted calls, cached prices and trace numbers of the test before: its reservation was rolled back."""
     cache.clear()
-    readiness.forget()
+    readiness.clear()
     price_list.forget()
     trace_numbers.discard()
 
@@ -58,6 +79,14 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def _patient_requery(monkeypatch: pytest.MonkeyPatch) -> None:
     """Collect every answer within the run, on however busy a machine: a late one is stored by another thread."""
     monkeypatch.setattr(requery, "RUN_TIME", 30.0)
+
+
+@pytest.fixture
+def limit_clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Stop the clock of the limits within fixed windows, until the test moves it: a window could end during a test."""
+    stopped = SimpleNamespace(now=1_800_000_000.0)
+    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(time=lambda: stopped.now))
+    return stopped
 
 
 @pytest.fixture
