@@ -1,9 +1,9 @@
-"""Redaction of support bundles: an allowlist of what stays in them.
+"""Redaction of support bundles, by an allowlist.
 
-Log lines and findings hold what callers, payers and operators typed. A list of what is secret is never complete, so
-this module lists what is harmless: words of Sluice's own log messages, names of exceptions, places in the source,
-routes, states and counts. Identifiers become numbers, such as `business-2`, so that lines can still be matched.
-Everything else becomes `[removed]`.
+Log lines and findings contain text from callers, payers and operators. A list of secrets is never complete, so this
+module lists harmless values: words of Sluice's own log messages, names of exceptions, source locations, routes,
+states and counts. Identifiers become numbers, such as `business-2`, so that lines can still be matched. Everything
+else becomes `[removed]`.
 """
 
 import ast
@@ -13,24 +13,26 @@ import re
 import string
 import sysconfig
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.urls import Resolver404, get_resolver, resolve
+from django.urls import Resolver404, resolve
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from config.addresses import routes
 from config.metrics import METHODS
 from config.problems import PROBLEMS
+from merchants import bounded_json
 from payments import outcomes
 from payments.models import Transaction
 
 REMOVED = "[removed]"
 
-# Words of other programs' messages that say what is wrong and never whose it is.
+# Words in messages of other programs that describe an error and identify no one.
 OPERATIONAL_WORDS = frozenset(
     """
     a address again an and answer are as at available be been booting broken by cannot celery closed closing code
@@ -43,7 +45,7 @@ OPERATIONAL_WORDS = frozenset(
     stopping sync table task temporary terminated terminating than the thread time timed timeout to too traceback
     transaction transport unable unavailable unexpected unique unknown unreachable url user using value violates
     waiting warning was while will with within worker workers
-    """.split()  # noqa: SIM905  (a list of words, for people to read)
+    """.split()  # noqa: SIM905  (a list of words is easier to read)
 )
 LOGGER_CALLS = frozenset({"get_logger", "getLogger"})
 LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
@@ -52,7 +54,7 @@ RAIL_CALLS = frozenset((
     "is_available", "authorise", "verify", "is_right_code", "resume", "query", "capture", "void", "refund", "reverse",
     "send", "account_name", "issue", "close", "reopen",
 ))  # fmt: skip
-# Of attempts at deliveries and of calls to rails; the other results are names of exceptions.
+# Results of delivery attempts and of rail calls. All other results are names of exceptions.
 RESULTS = frozenset((
     "answered", "delivered", "redirect", "client_error", "server_error", "network_error", "timeout", "blocked_address",
     "tls_certificate", "tls_error", "dns_error", "connection_refused", "connection_reset",
@@ -62,7 +64,7 @@ _TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)"
 )
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]*)", line (?P<line>[0-9]{1,6}), in (?P<name>\S+)\s*')
-# A count, a share or a length of time; no address, account or telephone number.
+# A count, a percentage or a duration. Addresses, account numbers and telephone numbers don't match.
 _FIGURE = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){0,2}(?:\.[0-9]{1,2})?%?")
 _STATUS = re.compile(r"[1-5][0-9]{2}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -71,16 +73,16 @@ _EDGES = string.punctuation.replace("/", "").replace("_", "") + "…"
 
 
 class Redaction:
-    """Redacts the files of one bundle. Equal identifiers have equal numbers in all of them."""
+    """Redaction of the files of one bundle. An identifier has the same number in all of them."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, int]] = defaultdict(dict)
 
     def line(self, line: str) -> str:
-        """Return a log line with what is known to be harmless, without a line feed at its end."""
+        """Return the harmless parts of a log line, without a line feed."""
         try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
+            entry = bounded_json.loads(line)
+        except ValueError:
             entry = None
         if isinstance(entry, dict):
             return json.dumps(self._entry(entry))
@@ -98,7 +100,7 @@ class Redaction:
         return _FIELDS[name](self, name, value)
 
     def words(self, text: str, *, vocabulary: frozenset[str], figures: bool = False) -> str:
-        """Return a text with the words of the vocabulary; others become one mark for each run of them."""
+        """Return a text with only the words of a vocabulary. Each run of other words becomes one mark."""
         shown: list[str] = []
         for chunk in text.split():
             is_status = bool(shown) and shown[-1].lower().startswith("http/")
@@ -136,13 +138,15 @@ class Redaction:
         return self.number(name, value)
 
     def count(self, _name: str, value: Any) -> Any:
-        return value if type(value) in (int, float) and abs(value) < 1_000_000 else REMOVED  # noqa: PLR2004
+        if type(value) not in (int, float) or not abs(value) < 1_000_000:  # noqa: PLR2004  (NaN is no count)
+            return REMOVED
+        return round(value, 1)
 
     def route(self, _name: str, value: Any) -> str:
         return route(str(value))
 
     def source(self, _name: str, value: Any) -> str:
-        """Return the places of a traceback and the name of its exception, without what it says."""
+        """Return the source locations of a traceback and the name of its exception, without its message."""
         lines = (_traceback_line(line) for line in str(value).splitlines())
         return "\n".join(line for line in lines if line)
 
@@ -150,12 +154,12 @@ class Redaction:
         return value if value in RESULTS else exception_name(str(value)) or REMOVED
 
 
-# What is known --------------------------------------------------------------------------------------
+# Harmless values --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
 def log_messages() -> frozenset[str]:
-    """Return every message that Sluice's own code logs."""
+    """Return every log message in Sluice's source."""
     calls = (call for call in _calls() if isinstance(call.func, ast.Attribute))
     return frozenset(_first_text(call) for call in calls if ast.unparse(call.func.value) == "log")  # type: ignore[attr-defined]
 
@@ -173,7 +177,7 @@ def _calls() -> Iterator[ast.Call]:
 
 
 def _first_text(call: ast.Call) -> str:
-    """Return the first argument of a call, where it is a text that is written out."""
+    """Return the first argument of a call if it is a string literal."""
     first = call.args[0] if call.args else None
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
@@ -187,7 +191,7 @@ def messages() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def findings() -> frozenset[str]:
-    """Return the words that stay in the doctor's findings: those of its own source."""
+    """Return the words that stay in the findings of `doctor`: the words of its source."""
     tree = ast.parse((settings.BASE_DIR / "config" / "doctor.py").read_text())
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     texts = (constant for constant in constants if isinstance(constant, str))
@@ -208,7 +212,7 @@ def _migration_names() -> frozenset[str]:
 
 
 def exception_name(text: str) -> str:
-    """Return the name of an exception that is loaded in this process, or nothing.
+    """Return the name of an exception class that this process has loaded, or an empty text.
 
     >>> exception_name("redis.exceptions.ConnectionError"), exception_name("hunter2")
     ('ConnectionError', '')
@@ -230,7 +234,7 @@ def _exception_names() -> frozenset[str]:
 
 
 def route(target: str) -> str:
-    """Return the route of a request target, without what stands in its place holders and without its query.
+    """Return the route of a request target, without parameters and query.
 
     >>> route("/api/payments/order-7?x=1"), route("/order-7")
     ('/api/payments/<str:reference>', '[removed]')
@@ -242,7 +246,7 @@ def route(target: str) -> str:
 
 
 def check_id(text: str) -> str:
-    """Return the identifier of a Django system check that a finding begins with, or nothing."""
+    """Return the identifier of a Django system check at the start of a finding, or an empty text."""
     found = _CHECK_ID.match(text)
     return found.group() if found else ""
 
@@ -296,7 +300,7 @@ def _frame(frame: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1)
 def _source_folders() -> tuple[Path, ...]:
-    """Return where code is, the innermost folder first."""
+    """Return the folders of source code, the innermost first."""
     installed = [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib", "stdlib")]
     return (*installed, Path(settings.BASE_DIR))
 
@@ -312,17 +316,8 @@ def _functions(path: Path) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _routes() -> frozenset[str]:
-    """Return the route of every page, as the requests' metric names it."""
-    return frozenset(_patterns(get_resolver().url_patterns, prefix="/")) | {"none"}
-
-
-def _patterns(patterns: Iterable[Any], *, prefix: str) -> Iterator[str]:
-    for pattern in patterns:
-        place = f"{prefix}{pattern.pattern}"
-        if hasattr(pattern, "url_patterns"):
-            yield from _patterns(pattern.url_patterns, prefix=place)
-        else:
-            yield place
+    """Return every route, as the metrics of requests name it."""
+    return frozenset(f"/{name}" for name, _ in routes()) | {"none"}
 
 
 @lru_cache(maxsize=1)
@@ -350,7 +345,7 @@ _LABEL_VALUES: dict[str, Callable[[str], Any]] = {
 
 
 def metrics(exposition: str) -> str:
-    """Return the samples of Sluice, its process and its interpreter, with label values that are known."""
+    """Return the samples of Sluice, its process and its interpreter, with known label values only."""
     samples = (sample for family in text_string_to_metric_families(exposition) for sample in family.samples)
     return "".join(f"{_sample(sample)}\n" for sample in samples if _METRICS.fullmatch(sample.name))
 

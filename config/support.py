@@ -1,8 +1,8 @@
-"""The support bundle: what is needed to help with an installation, in one archive, with no secret in it.
+"""The support bundle: an archive with the data that support needs, without secrets.
 
-Settings are shown by name from a list of those that are harmless; of every other one only whether it is set. Log
-lines lose the values of this installation's secrets, and what has the form of a secret. Such a form can be missed,
-so `redact` is for bundles that leave the company: there only what `config.redaction` knows to be harmless stays.
+Settings on a list of harmless ones are shown with their values, others as set or not set. Values of this
+installation's secrets, and text in the form of a secret, are removed from log lines. Some forms may be missed, so
+bundles that leave the company need `redact`, which keeps only values that `config.redaction` allows.
 """
 
 import json
@@ -34,13 +34,13 @@ from payments.models import Transaction
 from webhooks.models import Delivery
 
 LOG_LINES = 2000  # of each file, the last ones
-# In a redacted bundle: an operator's own connectors are packages too, and named after their bank.
+# For redacted bundles: an operator's own connectors are packages too, and may name their bank.
 PACKAGES = (
     "aiohttp", "celery", "cryptography", "django", "django-allauth", "django-environ", "djangorestframework",
     "drf-spectacular", "gunicorn", "kombu", "prometheus-client", "psycopg", "redis", "structlog", "whitenoise",
 )  # fmt: skip
 
-# Shown as they are, unless the bundle is redacted. Of all other settings only whether they are set.
+# Shown with their values, unless the bundle is redacted. Others are shown as set or not set.
 HARMLESS = (
     "ENVIRONMENT", "SANDBOX", "DEBUG", "PUBLIC_URL", "ALLOWED_HOSTS", "PROXIES_IN_FRONT", "MAX_BODY_BYTES",
     "RATE_LIMIT_WRITES", "RATE_LIMIT_READS", "SIGNATURE_TOLERANCE", "NONCE_RETENTION", "CARD_ACQUIRER",
@@ -48,7 +48,7 @@ HARMLESS = (
     "WEBHOOK_RETRY_DELAYS", "WEBHOOK_TIMEOUT", "WEBHOOK_ALLOW_CIDRS", "LOG_LEVEL", "LOG_REQUESTS",
     "METRICS_ALLOW_CIDRS", "WORKER_METRICS_ADDRESS", "TIME_ZONE",
 )  # fmt: skip
-# Shown in a redacted bundle as well where their value is one of these.
+# Shown in redacted bundles too, if the value is one of these.
 CHOICES: dict[str, tuple[object, ...]] = {
     "ENVIRONMENT": ("sandbox", "production"),
     "LOG_LEVEL": ("DEBUG", "INFO", "WARNING", "ERROR"),
@@ -58,17 +58,18 @@ CHOICES: dict[str, tuple[object, ...]] = {
 }
 
 _SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD")
-_MIN_SECRET = 6  # characters; a shorter value is part of too many other words
+_MIN_SECRET = 6  # characters; a shorter text is part of too many words
 _SECRETS = re.compile(
     r"\b(?:sk|whk)_[A-Za-z]+_[A-Za-z0-9_-]{8,}"  # secret keys and webhook signing keys
     r"|\bgAAAA[A-Za-z0-9_=-]{20,}"  # Fernet tokens
     r"|(?<=://)[^\s/@'\"]*:[^\s/@'\"]*(?=@)"  # user and password of a URL
     r"|(?<=[Bb]earer )[^\s'\",]+"
+    r"|(?<=[Bb]asic )[A-Za-z0-9+/]{8,}=*"
     r"|\botpauth://[^\s'\"]+"
     r"|(?i:(?<=signature: )|(?<=signature\": \"))[0-9a-f]{64}"
     r"|(?i:(?<=cookie: )|(?<=cookie\": \"))[^\"\n]+"
     r"|(?i:(?:session(?:id)?|csrf(?:token)?|csrfmiddlewaretoken)['\"]?\s*[=:]\s*['\"]?)[^\s'\",;}]+"
-    r"|(?i:(?:[a-z_-]*(?:password|passwd|secret|token|_key)|cvv|bvn|pan)['\"]?\s*[=:]\s*['\"]?)[^\s'\",}]+"
+    r"|(?i:(?:[a-z_-]*(?:password|passwd|secret|token|[_-]key)|cvv|bvn|pan)['\"]?\s*[=:]\s*['\"]?)[^\s'\",}]+"
     r"|(?<=/3ds/)[^\s?\"'#]+|(?<=/pay/)[^\s?\"'#]+"
     r"|(?<=/dashboard/invitation/)[^\s?\"'#]+|(?<=/dashboard/login/new-password/)[^\s?\"'#]+"
 )
@@ -111,12 +112,12 @@ def _redacted(logs: Sequence[Path], *, now: datetime) -> Iterator[tuple[str, str
     for name, document in documents.items():
         yield name, json.dumps(document, indent=2)
     yield "metrics.txt", redacted_metrics(metrics.exposition().decode())
-    for number, path in enumerate(logs, start=1):  # a file's name may be somebody's
+    for number, path in enumerate(logs, start=1):  # file names may contain personal data
         yield f"logs/{number}.log", "".join(f"{redaction.line(line)}\n" for line in _tail(path))
 
 
 def clean(text: str, *, secrets: Sequence[str] = ()) -> str:
-    """Remove card numbers, the secrets given, and what has the form of a secret.
+    """Remove card numbers, the given secrets, and text in the form of a secret.
 
     >>> clean("Bearer abc for postgres://user:pass@db/x, card 4084084084084081")
     'Bearer [removed] for postgres://[removed]@db/x, card 408408******4081'
@@ -129,7 +130,7 @@ def clean(text: str, *, secrets: Sequence[str] = ()) -> str:
 
 
 def known_secrets() -> list[str]:
-    """Return the secrets that this installation was given, the longest first."""
+    """Return the secrets of this installation, the longest first."""
     found = {part for name in _own_settings() for part in _secret_parts(name, getattr(settings, name))}
     found |= {part for name, value in os.environ.items() for part in _secret_parts(name, value)}
     return sorted((secret for secret in found if len(secret) >= _MIN_SECRET), key=len, reverse=True)
@@ -194,7 +195,7 @@ def _versions() -> dict[str, Any]:
 
 
 def _redacted_versions() -> dict[str, Any]:
-    """Return versions, and of the packages those that every installation has."""
+    """Return the versions of Python, Sluice and the packages that every installation has."""
     packages = {package.metadata["Name"].lower(): package.version for package in distributions()}
     return {
         "sluice": settings.SPECTACULAR_SETTINGS["VERSION"],
@@ -224,12 +225,12 @@ def _settings() -> dict[str, Any]:
 
 
 def redacted_settings() -> dict[str, Any]:
-    """Return every setting: harmless numbers and known choices as they are, all else as set or not set."""
+    """Return every setting: harmless numbers and known choices with their values, others as set or not set."""
     return {name: _redacted_setting(name, getattr(settings, name)) for name in _own_settings()}
 
 
 def _redacted_setting(name: str, value: Any) -> Any:
-    """Return a number, a boolean or a known choice; of lists how long they are, of all else whether it is set."""
+    """Return a number, a boolean or a known choice; the length of a list; or whether the setting is set."""
     if name in HARMLESS and isinstance(value, int):
         return value
     if value in CHOICES.get(name, ()):

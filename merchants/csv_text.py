@@ -9,6 +9,8 @@ Numbers are our own and stay numbers.
 "'=1+1,'@SUM(A1),order-1,-500,\r\n"
 >>> line(["a;=1+1", "a; b", "10-20"])
 "a;'=1+1,a; b,10-20\r\n"
+>>> [line([hidden + "=1"]).startswith("'") for hidden in ("\u00a0", "\u200b", "\ufff9", "\U000e0001", "\U000e0100")]
+[True, True, True, True, True]
 """
 
 import csv
@@ -20,8 +22,8 @@ from typing import TypeAlias
 Cell: TypeAlias = str | int | None
 
 _SIGN = r"=+\-@\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"  # with small and full-width forms
-# What a spreadsheet trims or doesn't show: white space of all kinds, format characters, fillers, quotation marks.
-_SKIPPED = r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\""
+# Characters that spreadsheets trim or hide: white space, format characters, fillers, quotation marks.
+_SKIPPED = r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\""
 _AT_BEGINNING = re.compile(rf"[{_SKIPPED}]*[{_SIGN}]|[\x00-\x1f\x7f-\x9f]")
 _AFTER_SEPARATOR = re.compile(rf"([,;|\t\r\n\v\f\u2028\u2029\uff0c\uff1b][{_SKIPPED}]*)(?=[{_SIGN}])")
 

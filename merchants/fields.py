@@ -44,6 +44,14 @@ def decrypt(token: str) -> str:
     return _decrypted(token, tuple(settings.FIELD_ENCRYPTION_KEYS))
 
 
+def decrypt_uncached(token: str) -> str:
+    """Return a text of which there may be any number and of any size, so that it mustn't stay in memory.
+
+    :raises UnreadableSecret: when the key it was encrypted with is no longer configured
+    """
+    return _decrypted.__wrapped__(token, tuple(settings.FIELD_ENCRYPTION_KEYS))
+
+
 class EncryptedTextField(models.TextField):
     """Text that is plain in Python and a Fernet token in the database. It cannot be searched.
 

@@ -6,20 +6,49 @@
 'paid 408408******5408, order 1234567890123456'
 >>> mask_card_numbers("card 4084084084084081 12 2030")
 'card 408408******4081 12 2030'
+>>> mask_card_numbers("card 4084.0800.0000.5408, total 4,084,080,000,005,408.00")
+'card 408408******5408, total 4,084,080,000,005,408.00'
+
+Digits that are adjacent, or parted by single blanks or hyphens, are taken for a card number if they pass the Luhn check.
+Amounts, dates and times have digits parted by other signs, so with those a number must also be one that a card scheme
+issues, and be written in the groups in which cards show it. Digits of every script count.
 """
 
 import re
+from urllib.parse import unquote
 
 LENGTHS = range(12, 20)
 
-# Twelve digits or more, alone or in groups parted by one space or hyphen: a card number may be some of them.
-_SEPARATOR = re.compile(r"[ \u00a0-]")
-# Nothing that was matched is given back: time grows with the length of the text and no faster.
-_RUN = re.compile(r"(?<![0-9])[0-9](?:[ \u00a0-]?+[0-9]){11,}+")
+# Single ones of these are read over whatever the groups are.
+_PLAIN_SEPARATOR = re.compile(r"[ \u00a0-]")
+# These as well, up to three in a row, where the groups are a card's: blanks of all widths, hyphens and dashes, dots,
+# commas, slashes, underscores, signs that web addresses have for a blank, and characters of no width. No line breaks,
+# colons or brackets: those part values of a table, a time or a document.
+SEPARATOR = r"[ \t\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff\u00ad\-\u2010-\u2015\u2212.,/\\_+*\u00b7\u2022\u2219]"
+# A UUID of RFC 9562 has more digits than a card and is none, whatever they add up to.
+_UUID = r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[1-8][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])"
+# Twelve digits or more: a card number may be some of them. Nothing that was matched is given back: time grows with the
+# length of the text and no faster.
+_RUN = re.compile(rf"(?P<uuid>{_UUID})|(?<!\d)\d(?:{SEPARATOR}{{0,3}}+\d){{11,}}+")
+_GROUP = re.compile(r"(\d++)")
+
+# Numbers that card schemes issue, by prefix and length (ISO/IEC 7812, the schemes' published ranges).
+_ISSUED = re.compile(
+    r"""4(?:\d{12}|\d{15}|\d{18})                                     # Visa
+    | (?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}  # Mastercard
+    | 3[47]\d{13}                                                     # American Express
+    | 3(?:0[0-5]|[689]\d)\d{11,16}                                    # Diners Club
+    | (?:35|8[12])\d{14,17}                                           # JCB, UnionPay, RuPay
+    | (?:220[0-4])\d{12,15}                                           # Mir
+    | (?:50|5[6-9]|6\d)\d{10,17}                                      # Discover, Maestro, RuPay, UnionPay, Verve
+    """,
+    re.VERBOSE,
+)
+_PRINTED_GROUPS = frozenset({(4, 6, 4), (4, 6, 5), (8, 8)})  # beside groups of four
 
 
 def passes_luhn(digits: str) -> bool:
-    """Tell whether the last digit is the Luhn check digit of those before it (ISO/IEC 7812-1).
+    """Return whether the last digit is the Luhn check digit of those before it (ISO/IEC 7812-1).
 
     >>> passes_luhn("4084080000005408"), passes_luhn("4084080000005409")
     (True, False)
@@ -37,7 +66,20 @@ def passes_luhn(digits: str) -> bool:
 
 def mask_card_numbers(text: str) -> str:
     """Replace every group of digits, or groups in a row, that could be a card number by its ends."""
+    if len(text) < LENGTHS[0]:  # most texts, and this is done to every one that is stored or read
+        return text
     return _RUN.sub(_mask_run, text)
+
+
+def mask_target(target: str) -> str:
+    """Mask the card numbers in a path and query, percent-encoded ones included.
+
+    >>> mask_target("/api/payments?q=4084%200800%200000%205408"), mask_target("/api/payments/a%2Fb")
+    ('/api/payments?q=408408******5408', '/api/payments/a%2Fb')
+    """
+    decoded = unquote(target)
+    masked = mask_card_numbers(decoded)
+    return mask_card_numbers(target) if masked == decoded else masked
 
 
 def split_card_numbers(text: str) -> tuple[str, list[str]]:
@@ -47,17 +89,23 @@ def split_card_numbers(text: str) -> tuple[str, list[str]]:
     ('paid 408408******5408', ['4084080000005408'])
     """
     numbers: list[str] = []
+    if len(text) < LENGTHS[0]:
+        return text, numbers
     return _RUN.sub(lambda run: _mask_run(run, numbers), text), numbers
 
 
 def _mask_run(run: re.Match[str], found: list[str] | None = None) -> str:
-    groups = _SEPARATOR.split(run.group())
-    separators = [*_SEPARATOR.findall(run.group()), ""]
+    if run["uuid"]:
+        return run.group()
+    _, *parts = _GROUP.split(run.group())
+    groups, separators = parts[::2], parts[1::2]
+    digits = [_ascii(group) for group in groups]
     shown = []
     place = 0
     while place < len(groups):
-        taken = _card_length(groups[place : place + LENGTHS[-1]])
-        number = "".join(groups[place : place + taken])
+        window = slice(place, place + LENGTHS[-1])
+        taken = _card_length(digits[window], separators[window])
+        number = "".join(digits[place : place + taken])
         shown.append(_masked(number) if taken else groups[place])
         if taken and found is not None:
             found.append(number)
@@ -66,17 +114,32 @@ def _mask_run(run: re.Match[str], found: list[str] | None = None) -> str:
     return "".join(shown)
 
 
-def _card_length(groups: list[str]) -> int:
+def _ascii(digits: str) -> str:
+    return digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
+
+
+def _card_length(groups: list[str], separators: list[str]) -> int:
     """Return how many of the groups, from the first on, make up a card number; the most if several do."""
     longest = 0
     number = ""
+    is_plain = True
     for count, group in enumerate(groups, start=1):
         number += group
         if len(number) > LENGTHS[-1]:
             break
-        if len(number) in LENGTHS and passes_luhn(number):
+        is_card = is_plain or (_ISSUED.fullmatch(number) and _is_printed(groups[:count]))
+        if is_card and len(number) in LENGTHS and passes_luhn(number):
             longest = count
+        is_plain = is_plain and _PLAIN_SEPARATOR.fullmatch(separators[count - 1]) is not None
     return longest
+
+
+def _is_printed(groups: list[str]) -> bool:
+    """Return whether the groups are those in which cards show their numbers, or single digits."""
+    *lengths, last = map(len, groups)
+    in_fours = all(length == 4 for length in lengths) and last <= 4  # noqa: PLR2004
+    single = last == 1 and all(length == 1 for length in lengths)
+    return in_fours or single or (*lengths, last) in _PRINTED_GROUPS
 
 
 def _masked(number: str) -> str:

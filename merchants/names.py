@@ -29,12 +29,21 @@ def one_line(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    r"""Return text that another system has sent as one line of printable characters.
+    r"""Return text from another system as one line of printable characters.
 
     >>> printable_line("  Ada\x00 \u202eObi\n")
     'Ada Obi'
     """
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def identifier_text(value: object, *, length: int) -> str:
+    r"""Return another system's identifier as text that can be stored; empty where it is neither text nor a number.
+
+    >>> identifier_text("a\x00b\ud800", length=64), identifier_text(42, length=1), identifier_text(["a"], length=64)
+    ('a b', '4', '')
+    """
+    return printable_line(str(value)[: 4 * length])[:length] if isinstance(value, str | int) else ""
 
 
 _SEPARATOR_OF_LINK = re.compile(
@@ -48,9 +57,9 @@ MAILED_LENGTH = 60
 
 
 def mailed(name: str) -> str:
-    """Return a name for a mail: one short line in which mail programs find no link.
+    """Return a name for a mail: one short line that mail programs don't turn into a link.
 
-    Whoever chose the name could otherwise have our mail say and link to anything.
+    Users choose these names, and could otherwise put text and links of their own into our mails.
 
     >>> mailed("Ada Books Ltd."), mailed("Visit https://evil.example/login now")
     ('Ada Books Ltd.', 'Visit https evil example login now')
@@ -61,7 +70,7 @@ def mailed(name: str) -> str:
 
 
 def mailed_address(email: str) -> str:
-    """Return an e-mail address for a mail's text; one with unusual characters as a name.
+    """Return an e-mail address for the text of a mail. One with unusual characters is treated as a name.
 
     >>> mailed_address("ada@example.com"), mailed_address('"see evil.example/x"@example.com')
     ('ada@example.com', '"see evil example x" example com')

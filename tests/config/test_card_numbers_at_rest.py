@@ -5,22 +5,34 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.apps import apps
 from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.test import Client
 from django.utils import timezone
 
-from merchants.card_numbers import CheckedEmailField, CheckedURLField, FreeTextField, FreeTextJSONField
+from dashboard.models import PasswordResetRequest
+from merchants.card_numbers import (
+    CheckedEmailField,
+    CheckedURLField,
+    FreeBytesField,
+    FreeTextField,
+    FreeTextJSONField,
+)
 from merchants.models import Business, User
 from payments.models import CardOperation, Proposal, Transaction
 from tests import orders
-from tests.dashboard.people import signed_in
+from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
+from tests.transactions import challenged_payment
 from tests.unapplied import mismatched_money
+from tests.webhooks.rows import claim, finish, make_delivery, make_endpoint
 from virtual_accounts.models import VirtualAccount
+from webhooks.models import Attempt
+from webhooks.sender import Exchange
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +40,7 @@ OURS = ("config", "dashboard", "ledger", "merchants", "payments", "virtual_accou
 OWN = orders.GOOD_CARD  # of the request's card
 NUMBER = "5399831619690403"  # of a card that no request is made with
 MASKED = "539983******0403"
-SPELLINGS = [NUMBER, "5399 8316 1969 0403", "5399-8316-1969-0403"]
+SPELLINGS = [NUMBER, "5399 8316 1969 0403", "5399-8316-1969-0403", "5399.8316.1969.0403"]
 
 
 def stored_text():
@@ -263,6 +275,33 @@ class TestDashboard:
         assert "may not hold a card number" in unescape(shown.content.decode())
         assert_nowhere()
 
+    def test_refuses_it_where_a_password_is_forgotten(self, number):
+        email = f"{number.replace(' ', '-')}@example.com"
+
+        shown = Client().post("/dashboard/login/forgotten/", {"email": email})
+
+        assert "may not hold a card number" in unescape(shown.content.decode())
+        assert not PasswordResetRequest.objects.exists()
+        with pytest.raises(ValidationError), transaction.atomic():
+            PasswordResetRequest.objects.create(email=email, requested_at=timezone.now())
+        assert_nowhere()
+
+    def test_masks_the_name_of_a_passkey(self, owner, number):
+        passkey = passkey_of(owner, name=f"Phone {number}")
+
+        assert passkey.wrap().name == f"Phone {MASKED}"
+        assert_nowhere()
+
+    def test_masks_the_name_that_a_browser_gives_itself(self, owner, number):
+        owner.set_password("a good long password")
+        owner.save()
+        browser = Client(headers={"User-Agent": f"Browser {number}"})
+
+        browser.post("/dashboard/login/", {"email": owner.email, "password": "a good long password"})
+
+        assert UserSession.objects.get().user_agent == f"Browser {MASKED}"
+        assert_nowhere()
+
     @pytest.mark.parametrize(
         "area", ["payments", "payouts", "virtual-accounts", "webhooks/deliveries", "developers/requests"]
     )
@@ -324,6 +363,26 @@ class TestCommands:
         assert_nowhere()
 
 
+class TestOtherServers:
+    def test_statement_that_records_attempts_masks_them(self):
+        make_delivery(make_endpoint())
+        exchange = Exchange(status=400, explanation=NUMBER, total_ms=1.0, excerpt=b"\xff" + NUMBER.encode())
+
+        finish(claim(), exchange)
+
+        attempt = Attempt.objects.get()
+        assert (attempt.explanation, bytes(attempt.excerpt)) == (MASKED, b"\xff" + MASKED.encode())
+
+    @pytest.mark.parametrize("number", SPELLINGS)
+    def test_rails_that_repeat_one_leave_it_masked(self, ada, number):
+        row = challenged_payment(business=ada.business, now=timezone.now())
+
+        Transaction.objects.filter(pk=row.pk).update(response_summary=f"No card {number}")
+
+        row.refresh_from_db()
+        assert row.response_summary == f"No card {MASKED}"
+
+
 # Text columns that people's words don't reach, or that are stored as they were sent, and why.
 KEPT = {
     "identifiers, as sent": {
@@ -331,13 +390,15 @@ KEPT = {
         "request_id", "public_id",
     },
     "as sent": {"metadata", "customer_email", "email", "redirect_url"},
-    "masked where the bank's notification is read": {"extra_members"},
-    "masked where the request is logged": {"code"},
+    "identifiers of an acquirer, as it sent them": {
+        "gateway_code", "retrieval_reference_number", "acquirer_transaction_id", "authorization_code",
+    },
+    "the code of a problem": {"code"},
     "an e-mail address of a user, or the name of a command": {"actor", "agreed_by", "resolved_by"},
     "made here, or by a connector": {
-        "response_summary", "response_code", "fee_rule", "challenge_preference", "connector", "merchant_descriptor",
-        "gateway_code", "retrieval_reference_number", "gateway_recommendation", "acquirer_transaction_id", "authorization_code", "tallies",
-        "unfinished", "steps", "parameters", "differences", "subscribed_events", "body", "error", "explanation",
+        "response_code", "fee_rule", "challenge_preference", "connector", "merchant_descriptor",
+        "gateway_recommendation", "tallies",
+        "unfinished", "steps", "parameters", "differences", "subscribed_events", "body", "error",
         "currencies", "lane", "server", "token", "token_hash", "fingerprint", "card_number_hash", "bvn_hash",
         "password", "card_acquirer", "payout_bank", "bank_name", "attribute", "before", "after", "why", "key",
         "file_hash", "previous_hash", "hash",
@@ -353,14 +414,14 @@ NAMES_OF_OURS = {
 
 
 def test_every_text_column_is_masked_checked_or_named_here():
-    policy = (FreeTextField, FreeTextJSONField, CheckedEmailField, CheckedURLField)
+    policy = (FreeTextField, FreeTextJSONField, FreeBytesField, CheckedEmailField, CheckedURLField)
     known = set().union(*KEPT.values())
     forgotten = {
         str(field)
         for model in apps.get_models()
         if model._meta.app_label in OURS
         for field in model._meta.concrete_fields
-        if isinstance(field, models.CharField | models.TextField | models.JSONField)
+        if isinstance(field, models.CharField | models.TextField | models.JSONField | models.BinaryField)
         and not isinstance(field, policy)
         and type(field).__name__ != "EncryptedTextField"
         and not field.choices

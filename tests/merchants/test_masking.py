@@ -1,12 +1,24 @@
 import re
 import sys
+import unicodedata
+from datetime import datetime
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from merchants import masking
-from merchants.masking import mask_card_numbers
+from merchants.masking import mask_card_numbers, mask_target, passes_luhn
 
 MASKED = "408408******4081"
+GROUPS = ("4084", "0840", "8408", "4081")
+SEPARATORS = [
+    ".", ",", "/", "\\", "_", "+", "*", "\t", "  ", " - ", " / ", ", ", "--", "\u00ad", "\u00b7", "\u2009", "\u200b",
+    "\u2010", "\u2011", "\u2013", "\u2014", "\u202f", "\u2022", "\u2060", "\u2212", "\u3000", "\ufeff",
+]  # fmt: skip
+ZEROS = ["0", "\u0660", "\u06f0", "\u0966", "\uff10"]  # of ASCII, Arabic, Persian, Devanagari; fullwidth
+ISSUED = [("4", 16), ("53", 16), ("37", 15), ("36", 14), ("5060", 19), ("62", 16), ("2221", 16), ("50", 12)]
+LAYOUTS = {12: [4, 4, 4], 14: [4, 6, 4], 15: [4, 6, 5], 16: [4, 4, 4, 4], 19: [4, 4, 4, 4, 3]}
 
 
 class TestMaskCardNumbers:
@@ -47,7 +59,40 @@ class TestMaskCardNumbers:
     def test_leaves_other_digits_alone(self, text):
         assert mask_card_numbers(text) == text
 
-    @pytest.mark.parametrize("piece", ["1", "1 ", "12345678901 ", "4084084084084081 ", "1 2-"])
+    @pytest.mark.parametrize("separator", SEPARATORS)
+    def test_hides_a_card_number_whatever_separates_its_groups(self, separator):
+        assert mask_card_numbers(f"card {separator.join(GROUPS)}.") == f"card {MASKED}."
+
+    @pytest.mark.parametrize("zero", ZEROS)
+    def test_hides_a_card_number_in_the_digits_of_any_script(self, zero):
+        assert mask_card_numbers(f"card {in_script(' '.join(GROUPS), zero)}!") == f"card {MASKED}!"
+        assert mask_card_numbers(in_script("-".join("4084084084084081"), zero)) == MASKED
+
+    def test_parts_lines_and_the_values_of_documents(self):
+        for text in ('"4084", "0840", "8408", "4081"', "\n".join(GROUPS), ":".join(GROUPS), ";".join(GROUPS)):
+            assert mask_card_numbers(text) == text
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "40.84.08.40.84.08.40.81",  # not as a card shows it
+            "4,084,084,084,084,081.00",
+            "9084.0840.8408.4084",  # no scheme issues it, though it passes the Luhn check
+            "4084.0840.8408.4082",
+            "192.168.100.100, 10.0.0.1",
+            "2400:1234:5678:9010",
+        ],
+    )
+    def test_leaves_digits_alone_that_only_look_like_a_card_number(self, text):
+        assert mask_card_numbers(text) == text
+
+    @pytest.mark.parametrize(
+        "piece",
+        [
+            "1", "1 ", "12345678901 ", "4084084084084081 ", "1 2-", "1...", "1..", "4084.", "1 / ", "a", "4084-",
+            "00000000-0000-4000-8000-", "\uff11", "\u0661.",
+        ],
+    )  # fmt: skip
     def test_takes_steps_in_proportion_to_nasty_text(self, piece):
         assert steps(piece * 400) < 3 * steps(piece * 200)  # quadratic: 4
 
@@ -60,6 +105,83 @@ class TestMaskCardNumbers:
         told = capsys.readouterr().out
         assert "POSSESSIVE_REPEAT 11 MAXREPEAT" in told
         assert not re.search(r"\b(?:MAX|MIN)_REPEAT \d+ MAXREPEAT", told)
+
+
+def in_script(text, zero):
+    return "".join(chr(ord(zero) + int(each)) if each.isdigit() else each for each in text)
+
+
+@st.composite
+def issued_numbers(draw):
+    prefix, length = draw(st.sampled_from(ISSUED))
+    rest = draw(st.text("0123456789", min_size=length - len(prefix) - 1, max_size=length - len(prefix) - 1))
+    return next(f"{prefix}{rest}{check}" for check in "0123456789" if passes_luhn(f"{prefix}{rest}{check}"))
+
+
+class TestProperties:
+    @settings(max_examples=200)
+    @given(st.data(), issued_numbers(), st.sampled_from(ZEROS), st.sampled_from(["", "pay ", "№", "x"]))
+    def test_an_issued_number_is_hidden_in_every_writing(self, data, number, zero, around):
+        lengths = data.draw(st.sampled_from([LAYOUTS[len(number)], [1] * len(number), [len(number)]]))
+        separators = data.draw(
+            st.lists(st.sampled_from([*SEPARATORS, " ", "-"]), min_size=len(lengths), max_size=len(lengths))
+        )
+        written, place = "", 0
+        for length, separator in zip(lengths, separators, strict=True):
+            written += number[place : place + length] + separator
+            place += length
+        written = in_script(written.removesuffix(separators[-1]), zero)
+
+        shown = mask_card_numbers(f"{around}{written}{around}")
+
+        digits = "".join(str(unicodedata.digit(each)) for each in shown if each.isdigit())
+        assert number not in digits
+        assert f"{number[:6]}{'*' * (len(number) - 10)}{number[-4:]}" in shown
+
+    @given(st.integers(0, 10**18), st.integers(0, 99))
+    def test_an_amount_is_never_hidden(self, units, cents):
+        for text in (
+            f"NGN {units:,}.{cents:02}",
+            f"{units:,}.{cents:02}".translate(str.maketrans(",.", ".,")),
+        ):
+            assert mask_card_numbers(text) == text
+
+    @given(st.datetimes(datetime(1900, 1, 1), datetime(2999, 1, 1)))  # noqa: DTZ001
+    def test_a_time_is_never_hidden(self, moment):
+        for text in (
+            moment.isoformat(),
+            f"{moment:%d.%m.%Y %H:%M:%S}",
+            f"{moment:%d/%m/%Y, %H:%M}",
+            f"{moment:%c}",
+        ):
+            assert mask_card_numbers(text) == text
+
+    @given(st.uuids(version=4) | st.text("0123456789", min_size=30, max_size=30))
+    def test_a_uuid_is_never_hidden(self, value):
+        text = str(value)
+        if "-" not in text:  # one of digits only
+            text = f"{text[:8]}-{text[8:12]}-4{text[12:15]}-8{text[15:18]}-{text[18:]}"
+        assert mask_card_numbers(f"payment {text}") == f"payment {text}"
+        assert mask_card_numbers(f"/admin/{text.upper()}/") == f"/admin/{text.upper()}/"
+
+    @given(st.integers(10**9, 10**10 - 1))
+    def test_a_telephone_or_account_number_is_never_hidden(self, number):
+        text = str(number)
+        for shown in (text, f"0{text}", f"+234.{text[:3]}.{text[3:6]}.{text[6:]}", f"{text}, 0{text}"):
+            assert mask_card_numbers(shown) == shown
+
+
+class TestMaskTarget:
+    @pytest.mark.parametrize("blank", ["%20", "+", "%C2%A0", "%2E", "%2f", "-", "."])
+    def test_hides_a_number_with_encoded_separators(self, blank):
+        assert mask_target(f"/api/payments?q={blank.join(GROUPS)}") == f"/api/payments?q={MASKED}"
+
+    def test_hides_encoded_digits(self):
+        encoded = "".join(f"%3{digit}" for digit in "".join(GROUPS))
+        assert mask_target(f"/api/payments/{encoded}") == f"/api/payments/{MASKED}"
+
+    def test_leaves_other_targets_as_they_were_sent(self):
+        assert mask_target("/api/payments/a%2Fb?c=%20&d=é") == "/api/payments/a%2Fb?c=%20&d=é"
 
 
 def steps(text):

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--redact",
             action="store_true",
-            help="keep only what is known to be harmless; without it, addresses, names and references stay",
+            help="keep only values that are known to be harmless; without this option, addresses, names and references stay",
         )
 
     def handle(self, *, output: Path | None, log: list[Path], redact: bool, **options: Any) -> None:
@@ -37,4 +37,4 @@ class Command(BaseCommand):
             support.write(target, logs=log, redact=redact, now=now)
         except FileExistsError:
             raise CommandError(f"{target} is there already.", returncode=2) from None
-        self.stdout.write(f"Wrote {target}. Check it before you send it to anyone.")
+        self.stdout.write(f"Wrote {target}. Check it before you send it.")
