@@ -104,7 +104,7 @@ class NotBlank(Text):
 
 
 class FreeText(Text):
-    """Words of the merchant's that are stored. Their column masks card numbers (`merchants.card_numbers`)."""
+    """Text of the merchant that is stored. Its column masks card numbers (`merchants.card_numbers`)."""
 
 
 class Name(NotBlank):

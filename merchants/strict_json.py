@@ -8,9 +8,8 @@ from typing import IO, Any, NoReturn
 from rest_framework import status
 from rest_framework.parsers import BaseParser
 
+from merchants.bounded_json import is_too_deep
 from merchants.errors import Problem
-
-TOO_DEEP = "The body is nested too deeply."
 
 
 class MalformedJSON(Problem):
@@ -34,12 +33,12 @@ def load_object(body: bytes) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError:
         raise MalformedJSON("The body must be JSON in UTF-8.") from None
+    if is_too_deep(text):
+        raise MalformedJSON("The body is nested too deeply.")
     try:
         document = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise MalformedJSON(f"The body is not JSON: see line {error.lineno}, column {error.colno}.") from None
-    except RecursionError:
-        raise MalformedJSON(TOO_DEEP) from None
     except (ValueError, InvalidOperation):  # an integer, or an exponent, of too many digits
         raise MalformedJSON("The body holds a number that is too long.") from None
     if not isinstance(document, dict):
@@ -60,7 +59,9 @@ def _refuse_constant(_name: str) -> NoReturn:
     raise MalformedJSON("NaN and Infinity are not JSON.")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=Decimal)
+_DECODER = json.JSONDecoder(  # noqa: TID251  (depth was checked)
+    object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=Decimal
+)
 
 
 def _refuse_half_characters(document: Any) -> None:
@@ -68,8 +69,6 @@ def _refuse_half_characters(document: Any) -> None:
         json.dumps(document, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
         raise MalformedJSON("The body holds half of a surrogate pair.") from None
-    except RecursionError:  # writing goes one level deeper than reading did
-        raise MalformedJSON(TOO_DEEP) from None
 
 
 class StrictJSONParser(BaseParser):

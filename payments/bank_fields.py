@@ -17,6 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from merchants.bounded_json import pruned
 from merchants.masking import mask_card_numbers
 from merchants.names import printable_line
 from merchants.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
@@ -39,15 +40,9 @@ def one_line(value: Any, *, length: int = VALUE_KEPT) -> str:
     """
     if value is None:
         return ""
-    text = value if isinstance(value, str) else _json_text(value)
-    return mask_card_numbers(printable_line(text))[:length]
-
-
-def _json_text(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except RecursionError:
-        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    # Masking takes time and shortens a number by half at most, with what separates its digits.
+    return mask_card_numbers(printable_line(text)[: 4 * length])[:length]
 
 
 class LenientText(StrictField):
@@ -117,7 +112,7 @@ class _Object(dict[str, Any]):
 class NotificationParser(BaseParser):
     """Read a notification. What JSON forbids is refused only where no object can be read at all.
 
-    Bytes that are not UTF-8, control characters, NaN and lone surrogates change the text that they are in and
+    Bytes that are not UTF-8, control characters, NaN, lone surrogates and depth change the text that they are in and
     nothing else. A strict field that is sent twice is refused: choosing one of the two values would be a guess.
     """
 
@@ -132,13 +127,11 @@ class NotificationParser(BaseParser):
     ) -> dict[str, Any]:
         body: bytes = parser_context["request"].body if parser_context else stream.read()
         try:
-            document = _DECODER.decode(body.decode("utf-8-sig", errors="replace"))
+            document = _DECODER.decode(pruned(body.decode("utf-8-sig", errors="replace")))
         except json.JSONDecodeError as error:
             raise MalformedJSON(
                 f"The body is not JSON: see line {error.lineno}, column {error.colno}."
             ) from None
-        except RecursionError:
-            raise MalformedJSON("The body is nested too deeply.") from None
         if not isinstance(document, _Object):
             raise MalformedJSON
         if document.repeated & self.strict_names:
@@ -165,7 +158,7 @@ def _decimal(text: str) -> Decimal | str:
         return text
 
 
-_DECODER = json.JSONDecoder(
+_DECODER = json.JSONDecoder(  # noqa: TID251  (the text is pruned)
     object_pairs_hook=_object, parse_int=_whole, parse_float=_decimal, parse_constant=str, strict=False
 )
 

@@ -59,7 +59,7 @@ class Flow:
 
 
 def _refuse_misplaced_number(data: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Refuse a request that has its card number in another field than `source.pan`.
+    """Refuse a request with its card number in a field other than `source.pan`.
 
     :raises ValidationError: naming each such field
     """

@@ -75,7 +75,7 @@ class SenderName(Name):
     KEPT = 100
 
     def to_internal_value(self, data: Any) -> str:
-        # Masked before it is cut: what the cut leaves of a number isn't recognised as one.
+        # Masked before it is cut, because part of a card number isn't recognised.
         return mask_card_numbers(" ".join(super().to_internal_value(data).split()))[: self.KEPT]
 
 
@@ -315,7 +315,7 @@ class RefundSerializer(RequestSerializer):
 
 
 class DecisionReason(FreeText):
-    """Why a decision was made: not blank."""
+    """The reason of a decision. Must not be blank."""
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from merchants import bounded_json, signing
-from merchants.masking import mask_card_numbers
+from merchants.masking import mask_target
 from merchants.models import ApiKey
 from merchants.signed_headers import HEADERS, form_error
 
@@ -250,4 +250,4 @@ def _nonce(*, nonce_was_used: bool, is_known: bool) -> Step:
 
 def _shown(text: str) -> str:
     *before, target, body_hash = text.rsplit("\n", 2)
-    return "\n".join([*before, mask_card_numbers(target), body_hash])
+    return "\n".join([*before, mask_target(target), body_hash])

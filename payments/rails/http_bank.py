@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from merchants import clock
-from merchants.names import printable_line
+from merchants.names import identifier_text, printable_line
 from payments import outcomes
 from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
@@ -125,7 +125,8 @@ def _answer(answer: dict[str, Any]) -> RailAnswer:
     if code != DONE:
         return RailAnswer(outcome=outcomes.payout_failure(code))
     return RailAnswer(
-        outcome=outcomes.COMPLETED, acquirer_transaction_id=str(answer.get("session_id", ""))[:64]
+        outcome=outcomes.COMPLETED,
+        acquirer_transaction_id=identifier_text(answer.get("session_id"), length=64),
     )
 
 

@@ -22,6 +22,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from merchants import bounded_json
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
     SIGNATURE_HEADER,
@@ -135,7 +136,7 @@ class SignedCaller:
         right = answer_signature(self._peer.key, asked=asked, body=body)
         if not is_signed(response.headers.get(SIGNATURE_HEADER, ""), right):
             raise NoAnswer("not signed")
-        document = json.loads(body)
+        document = bounded_json.loads(body.decode())
         if not isinstance(document, dict):
             raise NoAnswer("no object")
         return document

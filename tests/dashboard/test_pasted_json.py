@@ -1,9 +1,5 @@
 """What people paste and merchants send costs memory in proportion to its size, however deeply it is nested."""
 
-import gc
-import tracemalloc
-from contextlib import contextmanager
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -12,6 +8,7 @@ from django.utils import timezone
 from merchants import bounded_json
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
+from tests.memory import peak_below
 from tests.webhooks.rows import make_delivery, make_endpoint
 from webhooks.models import Delivery
 
@@ -41,19 +38,6 @@ TEXTS = {
 }  # fmt: skip
 
 
-@contextmanager
-def bounded_memory():
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        yield
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak - before < MOST
-
-
 @pytest.fixture(params=TEXTS.values(), ids=TEXTS)
 def text(request):
     assert len(request.param) <= 65_536
@@ -65,6 +49,7 @@ def viewer(ada):
     return signed_in(MemberFactory(business=ada.business, role="viewer").user)
 
 
+@pytest.mark.long
 def test_signature_checker(viewer, ada, text):
     moment = int(timezone.now().timestamp())
     headers = (
@@ -73,7 +58,7 @@ def test_signature_checker(viewer, ada, text):
     form = {"method": "POST", "target": "/api/payments", "headers": headers, "body": text, "secret": ""}
     viewer.post("/dashboard/developers/signature/", form | {"body": "{}"})
 
-    with bounded_memory():
+    with peak_below(MOST):
         answer = viewer.post("/dashboard/developers/signature/", form)
 
     assert answer.status_code == 200
@@ -87,7 +72,7 @@ def test_page_of_a_delivery(viewer, ada, text):
     viewer.get(address)
     Delivery.objects.filter(pk=delivery.pk).update(body=text)
 
-    with bounded_memory():
+    with peak_below(MOST):
         assert viewer.get(address).status_code == 200
 
 
@@ -95,7 +80,7 @@ def test_page_of_a_delivery(viewer, ada, text):
 def test_body_of_a_call(api, text):
     api.post("/api/payments", b"{}")
 
-    with bounded_memory():
+    with peak_below(MOST):
         answer = api.post("/api/payments", f'{{"metadata": {text}}}'.encode())
 
     assert answer.status_code == 400
@@ -107,7 +92,7 @@ def test_call_from_the_sandbox_page(ada, text):
     form = {"target": "/api/payments", "body": text[:8000]}
     browser.post("/dashboard/sandbox/", form | {"body": "{}"})
 
-    with bounded_memory():
+    with peak_below(MOST):
         assert browser.post("/dashboard/sandbox/", form).status_code == 200
 
 
@@ -119,12 +104,13 @@ def test_field_of_the_administration(ada, text):
     form = {"name": "Ada", "currencies": "[]", "reason": "Try."}
     staff.post(address, form)
 
-    with bounded_memory():
+    with peak_below(MOST):
         answer = staff.post(address, form | {"currencies": text})
 
     assert answer.status_code == 200
 
 
+@pytest.mark.long
 def test_text_that_is_indented(text):
-    with bounded_memory():
+    with peak_below(MOST):
         assert bounded_json.indented(text)

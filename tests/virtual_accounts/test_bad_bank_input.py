@@ -70,6 +70,7 @@ ACCEPTED_AMOUNTS = (
 READABLE = {
     "byte order mark", "latin-1", "overlong utf-8", "raw surrogate", "half a pair", "pair the wrong way round",
     "half a pair in a name", "raw nul", "raw line feed in a string", "duplicate key below",
+    "deep lists", "deep objects",
 }  # fmt: skip
 FIELDS = [
     *field("bank_reference", [*NOT_STRINGS, "", " ", "a b", "a\n", "é", "\u202ea", "a\x00", "x" * 101, ...]),
@@ -99,7 +100,7 @@ class TestNotification:
 
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
 
-    @pytest.mark.parametrize("body", [b"", b"{}"])
+    @pytest.mark.parametrize("body", [b"", b"{}", MALFORMED["deep lists"], MALFORMED["deep objects"]])
     def test_of_nothing_lacks_every_field(self, send, body):
         answer = send(body)
 

@@ -27,7 +27,8 @@ ACCOUNTS = "/api/virtual-accounts"
 PAYMENTS = "/api/payments"
 SIMULATE = f"{ACCOUNTS}/simulate"
 BVN = "22212345678"
-TODAY = timezone.now().date()
+# A run may begin before midnight and end after it.
+TOMORROW = timezone.now().date() + timedelta(days=1)
 UNPRINTABLE = [
     "Ada\x00",
     "Ada\nObi",
@@ -111,7 +112,7 @@ ACCOUNT_FIELDS = [
         [
             *NOT_STRINGS, "", "1990-13-01", "1990-02-29", "1990-00-10", "0000-01-01", "90-12-31", "1990-12-31T00:00:00Z",
             "1990-12-31 ", "1990-W01-1", "19901231", wide("1990-12-31"), "١٩٩٠-١٢-٣١", "-1990-12-31", "9999-12-31",
-            TODAY.isoformat(), (TODAY + timedelta(days=1)).isoformat(), SECRET, ...,
+            TOMORROW.isoformat(), (TOMORROW + timedelta(days=1)).isoformat(), SECRET, ...,
         ],
     ),
     *static(

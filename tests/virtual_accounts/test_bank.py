@@ -131,7 +131,7 @@ class TestSignature:
             ({"X-Bank-Timestamp": "0"}, "timestamp_out_of_range"),
         ],
     )
-    def test_must_fit(self, static, tell, change, code):
+    def test_must_match(self, static, tell, change, code):
         answer = tell(notification(static["customer"]["account_number"]), **change)
 
         assert (answer.status_code, answer.json()["code"]) == (401, code)

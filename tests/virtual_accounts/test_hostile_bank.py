@@ -69,6 +69,7 @@ def is_strict_field_wrong(answer, names):
 class TestTransfers:
     STRICT = frozenset({"bank_reference", "account_number", "amount", "currency"})
 
+    @pytest.mark.long
     @FUZZED
     @given(lenient=LENIENT, amount=st.integers(1, 2**63 - 1))
     def test_with_valid_strict_fields_are_recorded(self, notify, static, lenient, amount):
@@ -84,6 +85,7 @@ class TestTransfers:
         rows = Transfer.objects.filter(bank_reference=reference.hex).count()
         assert rows + UnclaimedTransfer.objects.filter(bank_reference=reference.hex).count() == 1
 
+    @pytest.mark.long
     @FUZZED
     @given(
         lenient=LENIENT,
@@ -107,6 +109,7 @@ class TestTransfers:
 class TestPayoutReturns:
     STRICT = frozenset({"bank_reference", "payout_reference", "amount", "currency"})
 
+    @pytest.mark.long
     @FUZZED
     @given(data=st.data(), lenient=LENIENT)
     def test_with_valid_strict_fields_are_recorded(self, api, notify, data, lenient):
@@ -130,6 +133,7 @@ class TestPayoutReturns:
         assert payout.status == "success"
         assert 0 <= payout.amount_returned <= payout.amount
 
+    @pytest.mark.long
     @FUZZED
     @given(
         lenient=LENIENT,

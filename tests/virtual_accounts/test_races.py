@@ -79,6 +79,7 @@ def raised(answers):
 
 
 class TestTheEndOfASession:
+    @pytest.mark.long
     @pytest.mark.parametrize("off", [-1, 0, 1])
     def test_is_either_the_transfer_or_the_expiry(self, dynamic, off):
         """Guards the lock in `sessions.lock_open` and `sessions.expire`."""
@@ -103,6 +104,7 @@ class TestTheEndOfASession:
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
                 assert UnappliedMoney.objects.filter(transfer=receipt.transfer).exists() != is_paid
 
+    @pytest.mark.long
     def test_is_one_of_transfer_cancellation_expiry_and_deactivation(self, business):
         """Guards the order of locks in `cancellations.cancel`, and its read of the payment under them."""
         with racers(4) as threads:
@@ -130,6 +132,7 @@ class TestTheEndOfASession:
                 received = answers[0].transfer
                 assert (payment.status == "success") == (received.session_id == payment.session_id)
 
+    @pytest.mark.long
     def test_is_one_of_transfer_expiry_and_deactivation(self, business):
         """Guards the order of locks: the account, then its session, then the payment."""
         with racers(3) as threads:
@@ -162,6 +165,7 @@ class TestTheEndOfASession:
 
 
 class TestTransfers:
+    @pytest.mark.long
     def test_that_are_equal_are_booked_once(self, static):
         """Guards the unique bank reference and `insert_if_absent`."""
         with racers(20) as threads:
@@ -175,6 +179,7 @@ class TestTransfers:
                 assert len({answer.transfer.pk for answer in answers}) == 1
         assert Transfer.objects.count() == Transaction.objects.count() == Delivery.objects.count() == 5
 
+    @pytest.mark.long
     def test_two_at_once_on_one_session_are_one_applied_and_one_not(self, dynamic):
         """Guards the lock in `sessions.lock_open`."""
         with racers(2) as threads:
@@ -189,6 +194,7 @@ class TestTransfers:
                 assert finishes(payment) == [("success", "transfer")]
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
 
+    @pytest.mark.long
     def test_of_different_amounts_at_once_end_a_session_once(self, dynamic):
         """Guards the same lock: the second one cannot turn a mismatch into a success."""
         with racers(2) as threads:
@@ -226,6 +232,7 @@ class TestTransfers:
 
 
 class TestOpening:
+    @pytest.mark.long
     def test_forty_sessions_at_once_takes_forty_numbers(self, dynamic):
         """Guards `numbers.take`: with an empty pool, and with one that has just enough."""
         with racers(40) as threads:
@@ -293,6 +300,7 @@ class TestOpening:
 
 
 class TestExpiry:
+    @pytest.mark.long
     def test_by_two_workers_ends_each_session_once(self, dynamic):
         """Guards SKIP LOCKED in `sessions.expire`, and the condition under which sessions end."""
         payments = [pay_into(dynamic) for _ in range(300)]

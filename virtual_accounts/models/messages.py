@@ -13,7 +13,7 @@ from virtual_accounts.models.accounts import VirtualAccount
 
 class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
     def unanswered(self) -> ProviderMessageQuerySet:
-        """Those that the provider hasn't answered. Has an index."""
+        """Return messages without an answer from the provider. Has an index."""
         return self.filter(answered_at=None)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
 
-from merchants.card_numbers import FreeTextField
+from merchants.card_numbers import FreeTextField, FreeTextJSONField
 from merchants.models import Business
 from merchants.money import money
 from virtual_accounts.models.accounts import VirtualAccount
@@ -52,7 +52,7 @@ class Transfer(models.Model):
     sender_bank_code = models.CharField(max_length=10, blank=True)
     narration = FreeTextField(max_length=255, blank=True, default="", db_default="")
     # What the bank sent and has no column, or is too long for its column: text by name, cut to size.
-    extra_members = models.JSONField(default=dict, db_default=Value({}, models.JSONField()), blank=True)
+    extra_members = FreeTextJSONField(default=dict, db_default=Value({}, models.JSONField()), blank=True)
     received_at = models.DateTimeField()
     applied = models.CharField(max_length=11, choices=Applied.choices)
     session = models.OneToOneField(
@@ -125,7 +125,7 @@ class UnappliedMoney(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
-    reason = FreeTextField(max_length=255, blank=True)  # why it was returned or credited
+    reason = FreeTextField(max_length=255, blank=True)  # reason of the return or credit
     actor = models.CharField(max_length=254, blank=True)
     reference = models.CharField(max_length=100, blank=True)  # of the payout to its sender
     created_at = models.DateTimeField()

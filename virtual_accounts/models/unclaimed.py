@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField
+from merchants.card_numbers import FreeTextField, FreeTextJSONField
 from merchants.money import money
 
 
@@ -28,9 +28,9 @@ class UnclaimedTransfer(models.Model):
     why = models.CharField(max_length=16, choices=Why.choices)
     sender_name = FreeTextField(max_length=100)
     narration = FreeTextField(max_length=255, blank=True)
-    extra_members = models.JSONField(default=dict, blank=True)
+    extra_members = FreeTextJSONField(default=dict, blank=True)
     received_at = models.DateTimeField()
-    resolution = FreeTextField(max_length=255, blank=True)  # what was done about it; empty while open
+    resolution = FreeTextField(max_length=255, blank=True)  # empty while open
     resolved_by = models.CharField(max_length=254, blank=True)
     resolved_at = models.DateTimeField(null=True, blank=True)
 

@@ -5,10 +5,13 @@ of ISO 8583:1987 asks what became of one. So it is reversed. A capture, a void o
 it is repeated, with the same numbers, until it is answered.
 """
 
+import re
+
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from merchants import clock
+from merchants.names import identifier_text
 from payments import outcomes
 from payments.cards import Card
 from payments.outcomes import Outcome
@@ -27,6 +30,8 @@ SEND_WITHIN = 5.0  # seconds
 PATIENCE = 2.0  # seconds that a request waits for a connection before it is answered with 503
 
 INVALID_AMOUNT, FORMAT_ERROR, NO_CONNECTION = "13", "30", "91"
+
+_RESPONSE_CODE = re.compile(r"[0-9A-Za-z]{2}")
 
 MAKERS = {"capture": messages.completion, "refund": messages.refund, "void": messages.cancellation}
 
@@ -111,7 +116,7 @@ def _leaves_by(order: CardOrder) -> float:
 
 
 def _definite(answer: Message) -> Outcome:
-    if answer.response_code in UNKNOWN or not answer.response_code:
+    if answer.response_code in UNKNOWN or not _RESPONSE_CODE.fullmatch(answer.response_code):
         raise AnswerLost
     return outcome_of(answer.response_code)
 
@@ -120,8 +125,8 @@ def _told(answer: Message, outcome: Outcome, order: CardOrder) -> RailAnswer:
     approved = answer.response_code == APPROVED
     return RailAnswer(
         outcome=outcome,
-        authorization_code=answer.fields.get(38, "").strip() if approved else "",
-        acquirer_transaction_id=answer.fields.get(63, "").strip()[:64],
+        authorization_code=identifier_text(answer.fields.get(38), length=6) if approved else "",
+        acquirer_transaction_id=identifier_text(answer.fields.get(63), length=64),
         merchant_descriptor=order.descriptor if approved else "",
     )
 

@@ -122,6 +122,7 @@ class TestTransaction:
         assert (captured.json()["status"], refunded.json()["status"]) == ("success", "success")
         assert own_acquirer.simulator.heard == ["0800", "0100", "0220", "0200"]
 
+    @pytest.mark.long
     def test_waits_where_its_connector_is_unusable(self, ada, api, own_acquirer, clock, settings):
         """Nobody else is asked: he would say that there is no such payment."""
         choose(ada.business, clock, card_acquirer=ISO8583)

@@ -106,6 +106,7 @@ class TestPayout:
         assert paid(bank, payout) == 250_000
         assert len(bank.books.all_paid()) == 1
 
+    @pytest.mark.long
     @pytest.mark.parametrize("act", LOST)
     def test_is_asked_about_until_there_is_an_answer(self, api, bank, act):
         plan(bank, "lose", act, act)
@@ -226,6 +227,7 @@ class TestNameEnquiry:
 
         assert name_enquiries.account_name(**asked) == "Sandbox Account 6789"
 
+    @pytest.mark.long
     def test_keeps_room_for_transfers_while_others_hang(self, bank, monkeypatch, settings):
         monkeypatch.setattr(http_bank, "MOST_ENQUIRIES", 2)
         settings.BANK_TIMEOUT = 2
@@ -254,6 +256,7 @@ class TestCall:
         known = {"url": bank.url, "client_id": "sluice", "key": bank.key, "timeout": 0.4}
         return SignedCaller(Peer(**known | changes))
 
+    @pytest.mark.long
     @pytest.mark.parametrize("act", ["swallow", "drip 0.02", "delay 5"])
     def test_ends_in_time(self, bank, act):
         plan(bank, act)
@@ -265,6 +268,7 @@ class TestCall:
 
         assert 0.3 < time.monotonic() - begun < 2
 
+    @pytest.mark.long
     def test_leaves_no_thread_behind(self, bank):
         """A peer that drips its headers keeps no thread: the connection is cut under it."""
         plan(bank, *["drip 0.05"] * 3)
@@ -278,6 +282,7 @@ class TestCall:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
+    @pytest.mark.long
     def test_is_refused_when_too_many_hang(self, bank, monkeypatch):
         monkeypatch.setattr(signed_calls, "MOST_CALLS", 1)
         caller = self.caller(bank, timeout=2)
@@ -312,7 +317,7 @@ class TestCall:
 
         assert self.caller(bank).call("GET", "/transfers/1")["response_code"] == "25"
 
-    def test_believes_no_certificate_that_nobody_vouches_for(self, tmp_path):
+    def test_rejects_untrusted_certificates(self, tmp_path):
         with tls_server(tmp_path) as port:
             caller = SignedCaller(
                 Peer(url=f"https://127.0.0.1:{port}", client_id="sluice", key="key", timeout=5)
@@ -326,6 +331,7 @@ class TestCall:
             with pytest.raises(NoAnswer, match="too long"):
                 caller.call("GET", "/transfers/1")
 
+    @pytest.mark.long
     def test_shows_its_key_to_nobody(self, api, bank, caplog):
         caplog.set_level(logging.DEBUG)
         plan(bank, *LOST)

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import random
 import socket
 import time
 import uuid
@@ -20,10 +21,12 @@ from payments.cards import Card, CardSecret
 from payments.models import CardOperation, Transaction
 from payments.rails.iso8583.acquirer import SEND_WITHIN
 from payments.rails.iso8583.link import ACKNOWLEDGED_WITHIN
+from payments.rails.iso8583.messages import Message
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
 from payments.services import finishing, requery
 from payments.services.finishing import Cause
 from payments.services.intents import FIRST_QUERY_AFTER
+from payments.simulators import acquirer as acquirer_simulator
 from tests import orders
 from tests.simulators import ISO8583, impatient
 
@@ -369,6 +372,59 @@ class TestLateAnswer:
         assert books(acquirer, first)["charged"] + books(acquirer, second)["charged"] == 50_000
 
 
+class TestHostileAnswer:
+    """A host that may send whatever fits a frame."""
+
+    @pytest.fixture
+    def answer_with(self, acquirer, monkeypatch):
+        usual = acquirer.books.answer
+
+        def use(fields):
+            def answer(question):
+                message = usual(question)
+                return Message(message.type, message.fields | fields)
+
+            monkeypatch.setattr(acquirer.books, "answer", answer if fields else usual)
+
+        return use
+
+    @pytest.mark.parametrize("code", ["\0\0", "\x00a", "  ", "-1", "\x7f\x7f"], ids=ascii)
+    def test_without_a_response_code_leaves_the_payment_pending(self, api, acquirer, answer_with, code):
+        answer_with({39: code})
+
+        payment = pay(api)
+
+        assert payment["status"] == "pending"
+        answer_with({})
+        sweep()
+        assert again(api, payment)["status"] == "failed"
+        assert books(acquirer, payment)["charged"] == 0
+
+    def test_with_control_characters_is_stored_without_them(self, api, acquirer, answer_with):
+        answer_with({38: "a\x00b\n\x7fc", 63: "\x00" * 300 + "x" * 600})
+
+        payment = pay(api)
+
+        assert payment["status"] == "success"
+        assert payment["authorization_code"] == "a b c"
+        assert payment.get("acquirer_transaction_id", "").isprintable()
+
+    def test_of_any_bytes_ends_the_connection_and_leaves_the_payment_pending(
+        self, api, acquirer, monkeypatch
+    ):
+        """No bytes of a host end the thread that keeps the connection."""
+        noise = random.Random(16)
+        for length in (1, 4, 12, 20, 100, 4096):
+            sent = b"0110" + noise.randbytes(length)
+            monkeypatch.setattr(acquirer_simulator, "_as_sent", lambda *_, sent=sent: frame_of(sent[:4096]))
+            with impatient():
+                assert pay(api)["status"] == "pending"
+        monkeypatch.undo()
+
+        until(connectors.make(ISO8583).is_available)
+        assert pay(api)["status"] == "success"
+
+
 class TestConnection:
     def test_is_made_again_after_it_was_cut(self, api, acquirer):
         pay(api)
@@ -489,6 +545,10 @@ class TestSecrets:
         gc.collect()
 
         assert not link._line._questions._waiting
+
+
+def frame_of(content):
+    return len(content).to_bytes(2) + content
 
 
 def test_operations_have_numbers_of_their_own(api, acquirer):
