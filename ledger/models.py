@@ -76,7 +76,7 @@ class Entry(models.Model):
     cause = models.UUIDField()
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     currency = models.CharField(max_length=3)
-    note = FreeTextField(max_length=255, blank=True)  # a person's reason
+    note = FreeTextField(max_length=255, blank=True)  # reason, entered by a person
     # Payouts: accepted only because the wallet, less what the business owed, held enough.
     is_covered = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()

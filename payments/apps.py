@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from merchants.guards import AppendOnly, Final, Kept, Moves, put_up_after_migrate
+from merchants.guards import AppendOnly, Final, Fixed, Kept, Moves, put_up_after_migrate
 from payments.settle_moves import BATCH_MOVES, PAYMENT_MOVES
 
 GUARDS = (
@@ -31,10 +31,12 @@ GUARDS = (
     Final("payments_proposal", "state", unless="open"),
     AppendOnly("payments_payoutreturn"),
     Final("payments_transaction", "status", unless="pending"),
+    Fixed("payments_transaction", ("account_number", "bank_code")),
     Kept("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
     Moves("payments_transaction", "settle_status", PAYMENT_MOVES),
     Moves("payments_settlementbatch", "state", BATCH_MOVES),
     Final("payments_cardoperation", "status", unless="pending"),
+    Fixed("payments_cardoperation", ("destination_account_number", "destination_bank_code")),
 )
 
 

@@ -26,12 +26,12 @@ __all__ = [
 
 
 def fingerprint(request: dict[str, Any]) -> Fingerprint:
-    """Return the keyed hashes of a validated request: card numbers apart, CVV left out."""
+    """Return the keyed hashes of a validated request. Card numbers are hashed separately, and the CVV is left out."""
     return fingerprint_of(request, plain=_plain)
 
 
 def generated_fingerprint(**cause: str) -> Fingerprint:
-    """Return the fingerprint of a transaction that no request asked for, only something else of ours."""
+    """Return the fingerprint of a transaction that Sluice creates itself, without a request."""
     return Fingerprint(keyed_hash(cause))
 
 

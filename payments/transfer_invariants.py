@@ -1,7 +1,16 @@
 """What ties bank transfers to payments, to unapplied money and to the ledger: nothing that arrives vanishes."""
 
 from ledger.invariants import Invariant
+from payments import banks
 from payments.entries import moved
+
+# As `destinations.sender_of` has it: the bank named an account of the sender that payouts can reach. A bank that is
+# listed later makes known senders of those that it named before; what was returned to another account then shows up.
+_LISTED_BANKS = ", ".join(sorted(f"'{bank.code}'" for bank in banks.all_banks()))
+_SENDER_IS_KNOWN = (
+    "length(transfer.sender_account_number) = 10 AND ltrim(transfer.sender_account_number, '0123456789') = ''"
+    f" AND transfer.sender_bank_code IN ({_LISTED_BANKS})"
+)
 
 INVARIANTS = (
     Invariant(
@@ -70,6 +79,20 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="transfer_refunds_go_to_the_sender",
+        rule="A refund of a transfer payment goes to the account that the bank named as the sender's, if it named one.",
+        sql=f"""
+            SELECT 'refund ' || refund.id
+            FROM payments_cardoperation refund
+                JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                JOIN virtual_accounts_transfer transfer ON transfer.session_id = payment.session_id
+            WHERE refund.connector <> '' AND (
+                refund.destination_account_number <> transfer.sender_account_number
+                OR refund.destination_bank_code <> transfer.sender_bank_code)
+                AND {_SENDER_IS_KNOWN}
+        """,
+    ),
+    Invariant(
         name="unapplied_transfers_are_kept",
         rule="A transfer that fits nothing is unapplied money of the number's owner, and no other one is.",
         sql="""
@@ -102,6 +125,33 @@ INVARIANTS = (
             FROM (SELECT * FROM virtual_accounts_unappliedmoney WHERE state <> 'open') money
                 FULL JOIN ({moved("unapplied_out", "unapplied")}) booked ON booked.cause = money.transfer_id
             WHERE money.id IS NULL OR booked.amount IS NULL OR booked.amount <> -money.amount
+        """,
+    ),
+    Invariant(
+        name="returned_money_has_payouts",
+        rule="Unapplied money that was returned has a payout of its amount.",
+        sql="""
+            SELECT 'unapplied money ' || money.id
+            FROM virtual_accounts_unappliedmoney money
+                LEFT JOIN payments_transaction payout ON payout.business_id = money.business_id
+                    AND payout.reference = money.reference AND payout.request_type = 'payout'
+            WHERE money.state = 'returned' AND (payout.id IS NULL
+                OR payout.amount <> money.amount OR payout.currency <> money.currency)
+        """,
+    ),
+    Invariant(
+        name="returned_money_goes_to_the_sender",
+        rule="Unapplied money is returned to the account that the bank named as the sender's, if it named one.",
+        sql=f"""
+            SELECT 'unapplied money ' || money.id
+            FROM virtual_accounts_unappliedmoney money
+                JOIN virtual_accounts_transfer transfer ON transfer.id = money.transfer_id
+                JOIN payments_transaction payout
+                    ON payout.business_id = money.business_id AND payout.reference = money.reference
+            WHERE money.state = 'returned' AND (
+                payout.account_number <> transfer.sender_account_number
+                OR payout.bank_code <> transfer.sender_bank_code)
+                AND {_SENDER_IS_KNOWN}
         """,
     ),
     Invariant(

@@ -2,21 +2,19 @@
 
 from uuid import UUID
 
-from allauth.core.ratelimit import respond_429
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from merchants import clock
+from merchants import clock, exports
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
 from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
-from merchants.rate_limits import may_export
 from payments.admin.submitting import submit
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
 from payments.services import batch_decisions, staff_actions, statements
@@ -111,16 +109,9 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
     def statement(self, request: HttpRequest, batch_id: UUID) -> HttpResponseBase:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        if not may_export(person=request.user.pk):
-            refusal: HttpResponseBase = respond_429(request)
-            return refusal
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
-        name = f"settlement-{batch.currency}-{batch.day}-{batch.number}.csv"
-        return StreamingHttpResponse(
-            statements.csv_lines(batch),
-            content_type="text/csv; charset=utf-8",
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
-        )
+        name = f"settlement-{batch.currency}-{batch.day}-{batch.number}"
+        return exports.file(request, name=name, lines=statements.csv_lines(batch))
 
 
 @admin.register(SettlementItem)

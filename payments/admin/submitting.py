@@ -21,7 +21,7 @@ from payments.services.staff_actions import StaffAction
 
 
 def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> None:
-    """Submit an action and show its result or its refusal as a message."""
+    """Submit an action, and show its result or refusal as a message."""
     try:
         proposal = _submit(request, make())
     except Problem as refused:

@@ -30,7 +30,7 @@ class CreditForm(forms.Form):
 
 
 class ReturnForm(CreditForm):
-    """Back by a payout, and why. Where the bank named the sender's account there is nothing to choose."""
+    """Return money by a payout, with a reason. An account can be entered only if the bank named none."""
 
     account_number = forms.RegexField(r"^[0-9]{10}$", required=False, label="Sender's account number")
     bank_code = forms.ChoiceField(

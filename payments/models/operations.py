@@ -63,7 +63,7 @@ class CardOperation(models.Model):
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
-    response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
+    response_summary = FreeTextField(max_length=255, default=PROCESSING.summary)
     gateway_code = models.CharField(max_length=3, blank=True)
     acquirer_transaction_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     next_query_at = models.DateTimeField(null=True)

@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField
+from merchants.card_numbers import FreeTextField, FreeTextJSONField
 from merchants.money import money
 from payments.models.transactions import Transaction
 
@@ -46,7 +46,7 @@ class PayoutReturn(models.Model):
     applied = models.CharField(max_length=9, choices=Applied.choices)
     why = models.CharField(max_length=14, choices=Why.choices, blank=True)
     actor = models.CharField(max_length=254)
-    extra_members = models.JSONField(default=dict, blank=True)  # what else the bank sent, cut to size
+    extra_members = FreeTextJSONField(default=dict, blank=True)  # what else the bank sent, cut to size
     at = models.DateTimeField()
 
     class Meta:

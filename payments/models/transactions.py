@@ -37,7 +37,7 @@ MOST_CARD_NUMBER_MISMATCHES = 5
 
 
 def bank_memory() -> timedelta:
-    """Return for how long a bank keeps the reference of an order. An older order is never sent again."""
+    """Return how long a bank keeps the reference of an order. Older orders are never retried."""
     return timedelta(hours=settings.BANK_MEMORY)
 
 
@@ -67,7 +67,7 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
         )
 
     def with_card_number_hash(self) -> TransactionQuerySet:
-        """Those with a hash that covers a card number. Has an index."""
+        """Return transactions with a hash that covers a card number. Has an index."""
         return self.filter(HAS_CARD_NUMBER_HASH)
 
     def overdue(self, *, at: datetime) -> TransactionQuerySet:
@@ -139,7 +139,7 @@ class Transaction(models.Model):
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     reference = models.CharField(max_length=100)
-    # Keyed hashes of the request, for idempotency: without its card numbers, and of those. Decision 0067.
+    # Keyed hashes for idempotency: of the request without its card numbers, and of the card numbers. Decision 0067.
     fingerprint = models.CharField(max_length=64, blank=True)
     card_number_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
     card_number_mismatches = models.PositiveSmallIntegerField(default=0, db_default=0)
@@ -151,7 +151,7 @@ class Transaction(models.Model):
     refund_status = models.CharField(max_length=20, choices=RefundStatus.choices, default=RefundStatus.NONE)
     settle_status = models.CharField(max_length=9, choices=SettleStatus.choices, blank=True, default="")
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
-    response_summary = models.CharField(max_length=255, default=PROCESSING.summary)
+    response_summary = FreeTextField(max_length=255, default=PROCESSING.summary)
 
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
@@ -443,20 +443,20 @@ class Transaction(models.Model):
         insert(self._transition("refund_status", before, self.refund_status, cause=cause, now=now))
 
     def count_card_number_mismatch(self) -> bool:
-        """Count a request with another card number; return whether this was the last that is compared."""
+        """Count a request with a different card number. Return whether it was the last one to be compared."""
         self.card_number_mismatches += 1
         is_last = self.card_number_mismatches >= MOST_CARD_NUMBER_MISMATCHES
         if is_last:
-            self._forget_card_number()
+            self._clear_card_number_hashes()
         self.save(update_fields=["card_number_mismatches", "card_number_hash", "fingerprint"])
         return is_last
 
     def erase_card_number_hash(self) -> None:
-        """Erase what covers the card number. Requests with the reference are no longer compared with it."""
-        self._forget_card_number()
+        """Erase the hashes that cover the card number. Later requests are no longer compared with it."""
+        self._clear_card_number_hashes()
         self.save(update_fields=["card_number_hash", "fingerprint"])
 
-    def _forget_card_number(self) -> None:
+    def _clear_card_number_hashes(self) -> None:
         self.card_number_hash = ""
         if self.method == self.Method.CARD:
             self.fingerprint = ""

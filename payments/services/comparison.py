@@ -1,8 +1,8 @@
-"""Whether a request with a used reference is the request that the transaction was created by.
+"""Compare a request with a used reference to the request that created the transaction.
 
-The comparison must not reveal the stored card number: for 5 requests that differ in it, and for 24 hours, it includes
-the number. Then the hash of the number is erased. From then on a request with a card is refused whatever its card is;
-in any other request the number was part of a text, and the text is compared with the number masked. Decision 0067.
+The comparison must not reveal the stored card number. It includes the number for 24 hours, and until 5 requests had a
+different number. Then the hash of the number is erased: requests with a card are refused for every card, and in other
+requests, where the number was part of a text, the text is compared with the number masked. Decision 0067.
 """
 
 import hmac
@@ -28,16 +28,16 @@ log = structlog.get_logger("sluice.comparison")
 
 
 def judge(existing: Transaction, *, fingerprint: Fingerprint, now: datetime) -> IdempotentResult[Transaction]:
-    """Return the transaction as a replay. Call it outside of database transactions: what it counts is committed.
+    """Return the transaction as a replay. Call it outside database transactions, because it commits its count.
 
-    :raises DuplicateReference: its request was a different one
+    :raises DuplicateReference: the reference was used for a different request
     """
     if not fingerprint.card_numbers:
         if existing.card_number_hash or existing.fingerprint != fingerprint.request:
             raise DuplicateReference.of(existing)
         return IdempotentResult(existing, is_replay=True)
     with database.atomic():
-        # Parallel guesses are counted one by one.
+        # The lock has parallel guesses counted one by one.
         current = lock(existing.pk)
         is_same, is_bound_met = _compare(current, fingerprint, now=now)
     if is_bound_met:
@@ -50,7 +50,7 @@ def judge(existing: Transaction, *, fingerprint: Fingerprint, now: datetime) -> 
 
 
 def _compare(current: Transaction, fingerprint: Fingerprint, *, now: datetime) -> tuple[bool, bool]:
-    """Return whether the request is the same, and whether it was the last guess that is counted."""
+    """Return whether the request is the same, and whether it reached the limit of guesses."""
     if current.card_number_hash and current.created_at < now - COMPARED_FOR:
         current.erase_card_number_hash()
     if current.card_number_hash:
@@ -81,11 +81,11 @@ def old_card_number_hashes(*, now: datetime) -> QuerySet[Transaction]:
 
 
 def erase_card_number_hashes(*, now: datetime) -> Iterator[int]:
-    """Erase the hashes of card numbers that are past their time; yield how many, piece by piece."""
+    """Erase hashes of card numbers that are older than 24 hours. Yield the size of each batch."""
     old = old_card_number_hashes(now=now)
     while keys := list(old.order_by("created_at").values_list("pk", flat=True)[:PIECE]):
         with database.atomic():
-            # In the order of ids, as everyone locks rows (`merchants.locks`).
+            # In the order of ids, as rows are locked everywhere (`merchants.locks`).
             locked = list(
                 old.filter(pk__in=keys)
                 .order_by("pk")
@@ -100,5 +100,5 @@ def erase_card_number_hashes(*, now: datetime) -> Iterator[int]:
 
 
 def guesses_stopped(*, since: datetime) -> int:
-    """Return for how many references the bound has been met since a moment."""
+    """Return the number of references that have reached the limit of guesses since a moment."""
     return int(AuditEntry.objects.filter(action=GUESSES_STOPPED, at__gte=since).count())

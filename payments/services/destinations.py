@@ -43,7 +43,7 @@ def sender_of(transfer: Transfer) -> Destination | None:
 
 
 def is_payable(named: Mapping[str, str]) -> bool:
-    """Return whether payouts can reach the account that is named."""
+    """Return whether payouts can reach the named account."""
     is_number = ACCOUNT_NUMBER.fullmatch(named["account_number"]) is not None
     return is_number and banks.find(named["bank_code"]) is not None
 

@@ -27,9 +27,9 @@ FIRST_QUERY_AFTER = timedelta(seconds=10)
 def open_intent(
     *, business: Business, reference: str, fingerprint: Fingerprint, now: datetime, **fields: Any
 ) -> IdempotentResult[Transaction]:
-    """Write a pending transaction, or find the one that has the reference.
+    """Write a pending transaction, or return the one with the reference.
 
-    Whether that one's request was equal is for `comparison` to say, outside of the caller's transaction.
+    `comparison` decides whether its request was the same, outside the caller's transaction.
 
     :raises NoPrice: no fee rule prices it in this currency
     """

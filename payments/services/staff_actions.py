@@ -82,8 +82,8 @@ def unapplied_decision(
     """Return the credit or return of unapplied money.
 
     :raises NotOpen: it was already decided.
-    :raises SenderKnown: a return names an account, and the bank named the sender's
-    :raises SenderUnknown: a return names no account, and the bank named none
+    :raises SenderKnown: a return names an account although the bank named the sender's
+    :raises SenderUnknown: neither the return nor the bank names an account
     """
     if not money.is_open:
         raise unapplied.NotOpen

@@ -82,11 +82,11 @@ def return_to_sender(
 ) -> UnappliedMoney:
     """Return the money by a payout to the account that it came from.
 
-    An account is named only where the bank did not name the sender's.
+    Name an account only if the bank didn't name the sender's.
 
     :raises NotOpen: it was returned or credited before
-    :raises SenderKnown: an account is named, and the bank named the sender's
-    :raises SenderUnknown: no account is named, and the bank named none
+    :raises SenderKnown: an account is named although the bank named the sender's
+    :raises SenderUnknown: neither the caller nor the bank names an account
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
@@ -128,8 +128,8 @@ def open_return(
     """Book the return of money to its sender, and write the payout that carries it.
 
     :raises NotOpen: it was returned or credited before
-    :raises SenderKnown: an account is named, and the bank named the sender's
-    :raises SenderUnknown: no account is named, and the bank named none
+    :raises SenderKnown: an account is named although the bank named the sender's
+    :raises SenderUnknown: neither the caller nor the bank names an account
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
@@ -150,7 +150,7 @@ def return_locked(
     actor: Actor,
     now: datetime,
 ) -> OpenedReturn:
-    """Book the return of open money that the caller has locked. Every return is made here.
+    """Book the return of open money that the caller has locked. All returns use this function.
 
     :raises ValidationError: a destination is missing, or is named although the sender is known
     :raises OtherCurrency: the bank of the account takes another currency
@@ -185,10 +185,10 @@ def lock_open(unapplied_id: UUID) -> UnappliedMoney:
 
 
 def require_destination(transfer: Transfer, *, account_number: str, bank_code: str) -> None:
-    """Check what people enter as the account of a return: nothing where the bank named the sender's.
+    """Check the entered account of a return. It must be empty if the bank named the sender's account.
 
-    :raises SenderKnown: an account is named, and the bank named the sender's
-    :raises SenderUnknown: no account is named, and the bank named none
+    :raises SenderKnown: an account is named although the bank named the sender's
+    :raises SenderUnknown: neither the caller nor the bank names an account
     """
     named = _named(transfer, account_number=account_number, bank_code=bank_code)
     if destinations.sender_of(transfer) is not None:
@@ -199,7 +199,7 @@ def require_destination(transfer: Transfer, *, account_number: str, bank_code: s
 
 
 def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[str, str] | None:
-    """Return the destination that people have named; what they left out is what the bank named of it."""
+    """Return the named destination. Parts that were left empty are taken from the bank's notification."""
     if not account_number and not bank_code:
         return None
     bank = banks.find(bank_code or transfer.sender_bank_code)

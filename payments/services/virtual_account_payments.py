@@ -88,7 +88,7 @@ def _usable_account(business: Business, request: dict[str, Any]) -> VirtualAccou
 
 
 def _replayed(business: Business, reference: str) -> IdempotentResult[Transaction]:
-    """Return the payment that has the reference: it outlives its account. A new one needs a usable account."""
+    """Return the payment with the reference, which may outlive its account. A new payment needs a usable account."""
     existing = find_of(business, reference)
     if existing is None:
         message = "This is none of your active virtual accounts, or it takes another currency."

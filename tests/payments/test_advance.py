@@ -219,6 +219,7 @@ def test_ledger_is_in_order_afterwards(api, advanced):
 class TestRaces:
     """Each fails without the lock or lease: several calls would answer 200."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("advanced", WAITING)
     def test_of_fifty_calls_one_advances(self, api, ada, advanced):
         make_endpoint(business=ada.business)

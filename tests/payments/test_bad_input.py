@@ -389,7 +389,7 @@ class TestBody:
 
     @pytest.mark.parametrize("depth", range(860, 1000, 10))
     @pytest.mark.parametrize("inner", ["1", '"\\u0041"'])
-    def test_of_any_depth_is_never_our_fault(self, api, depth, inner):
+    def test_of_any_depth_is_no_server_error(self, api, depth, inner):
         answer = api.post(PAYMENTS, b'{"a":' + deep(depth, inner=inner) + b"}")
 
         assert answer.status_code == 400

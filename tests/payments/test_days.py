@@ -89,6 +89,7 @@ class CountedPayments(Payments):
 
 @pytest.mark.django_db
 class TestAnyHistory:
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "size",
         [pytest.param((5, 12), id="short"), pytest.param((60, 30), id="long", marks=pytest.mark.long)],
@@ -279,6 +280,7 @@ class TestCheckLedger:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameTime:
+    @pytest.mark.long
     def test_two_that_roll_up_and_one_that_looks_disturb_nobody(self, ada):
         for ago in range(4):
             captured_payment(business=ada.business, now=NOW - ago * DAY)

@@ -108,6 +108,38 @@ class TestFinalStatus:
         assert paid.narration == "x"
 
 
+class TestDestination:
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "UPDATE payments_transaction SET account_number = '0123456781'",
+            "UPDATE payments_transaction SET bank_code = '044'",
+        ],
+    )
+    def test_of_a_payout_is_what_it_was_created_with(self, ada, sql):
+        payout_of(ada.business)
+
+        with pytest.raises(IntegrityError, match="keeps account_number, bank_code"):
+            run(sql)
+        run("UPDATE payments_transaction SET account_number = account_number, bank_code = bank_code")
+
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "UPDATE payments_cardoperation SET destination_account_number = '0123456781'",
+            "UPDATE payments_cardoperation SET destination_bank_code = '044'",
+        ],
+    )
+    def test_of_a_refund_is_what_it_was_created_with(self, ada, sql):
+        payment = authorised_payment(business=ada.business, now=timezone.now())
+        to = {f"destination_{name}": "058" for name in ("name", "account_number", "bank_code")}
+        refund = operation_of(payment, kind="refund", reference="r", connector="sandbox", **to)
+        refund.save(force_insert=True)
+
+        with pytest.raises(IntegrityError, match="keeps destination_account_number"):
+            run(sql)
+
+
 class TestTransitionLog:
     @pytest.mark.parametrize(
         "sql", ["UPDATE payments_transition SET cause = 'expiry'", "DELETE FROM payments_transition"]

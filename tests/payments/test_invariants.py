@@ -18,7 +18,7 @@ from ledger.invariants import check
 from ledger.models import Account, Posting
 from merchants.audit import Actor
 from payments.invariants import INVARIANTS
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from payments.services import (
     payout_returns,
     proposals,
@@ -39,6 +39,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "invariants.md"
 STAFF = Actor(name="staff@example.com")
+SENDER = {"sender_account_number": "0123456780", "sender_bank_code": "000013"}
 
 
 @pytest.fixture
@@ -91,6 +92,11 @@ def transfer_refunds_of_all_kinds(api):
     for amount, destination in ((20_000, to), (20_005, to), (30_000, lost)):
         wanted = {"reference": f"tr{amount}", "amount": amount, "destination": destination}
         assert api.post(f"/api/payments/{order['reference']}/refunds", wanted).status_code == 201
+    order = orders.transfer_payment(account, amount=70_000)
+    number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+    api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 70_000, **SENDER})
+    refund = {"reference": "to-the-sender", "amount": 10_000}
+    assert api.post(f"/api/payments/{order['reference']}/refunds", refund).status_code == 201
 
 
 def decisions_of_staff(business):
@@ -123,11 +129,18 @@ def transfers_of_all_kinds(api):
         api.post(f"{accounts}/simulate", told | {"amount": 50_000})
     cancelled = api.post("/api/payments", orders.transfer_payment(dynamic)).json()["reference"]
     api.post(f"/api/payments/{cancelled}/cancel")
-    credited, returned, _ = UnappliedMoney.objects.order_by("id")
+    late = {"account_number": details["account_number"], "amount": 40_000, **SENDER}
+    api.post(f"{accounts}/simulate", late)
+    credited, returned, _, returned_to_sender = UnappliedMoney.objects.order_by("id")
     because = {"reason": "It came too late", "actor": STAFF, "now": timezone.now()}
     unapplied.credit(credited.pk, **because)
     unapplied.return_to_sender(returned.pk, account_number="0123456789", bank_code="058", **because)
+    unapplied.return_to_sender(returned_to_sender.pk, **because)
     decide(*settle(), "approve", "release")
+
+
+def key(row):
+    return row.pk if connection.vendor == "postgresql" else row.pk.hex
 
 
 def broken():
@@ -245,6 +258,15 @@ BREAKERS = {
     "decided_money_has_left": (
         "UPDATE virtual_accounts_unappliedmoney SET state = 'open', decided_at = NULL WHERE state = 'credited'"
     ),
+    "returned_money_has_payouts": (
+        "UPDATE payments_transaction SET reference = 'x' || reference WHERE substr(reference, 1, 7) = 'return_'"
+    ),
+    "returned_money_goes_to_the_sender": (
+        "UPDATE payments_transaction SET account_number = '0123456781' WHERE substr(reference, 1, 7) = 'return_'"
+    ),
+    "transfer_refunds_go_to_the_sender": (
+        "UPDATE payments_cardoperation SET destination_bank_code = '044' WHERE connector <> ''"
+    ),
     "sessions_and_payments_end_alike": (
         "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
     ),
@@ -281,6 +303,28 @@ class TestInvariant:
 
         postings = Posting.objects.filter(entry__kind="top_up")
         assert sorted(found) == sorted(f"posting {posting.pk}" for posting in postings)
+
+
+@pytest.mark.usefixtures("books")
+class TestDestination:
+    """Of the two returns and the four refunds, the bank had named the sender of one each."""
+
+    @pytest.mark.parametrize("column", ["account_number", "bank_code"])
+    def test_of_a_return_is_compared_where_the_bank_named_the_sender(self, column):
+        named = UnappliedMoney.objects.get(amount=40_000)
+        returns = "WHERE substr(reference, 1, 7) = 'return_'"
+
+        with tampering(f"UPDATE payments_transaction SET {column} = '0123456781' {returns}"):
+            assert broken() == {"returned_money_goes_to_the_sender": [f"unapplied money {key(named)}"]}
+
+    @pytest.mark.parametrize("column", ["account_number", "bank_code"])
+    def test_of_a_refund_is_compared_where_the_bank_named_the_sender(self, column):
+        named = CardOperation.objects.get(reference="to-the-sender")
+
+        with tampering(
+            f"UPDATE payments_cardoperation SET destination_{column} = '0123456781' WHERE connector <> ''"
+        ):
+            assert broken() == {"transfer_refunds_go_to_the_sender": [f"refund {key(named)}"]}
 
 
 @pytest.mark.usefixtures("books")

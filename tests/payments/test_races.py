@@ -44,6 +44,7 @@ def finishes(payment):
 
 
 class TestTheEndOfAChallenge:
+    @pytest.mark.long
     def test_is_one_of_return_expiry_and_requery_never_two(self, business):
         """Guards the lock on the transaction in `challenges._lock_open` and `expiry.expire_one`."""
         seen = set()
@@ -133,6 +134,7 @@ class TestCancellation:
 
 
 class TestTheEndOfAnAuthorisation:
+    @pytest.mark.long
     def test_is_either_capture_or_expiry(self, business):
         """Guards the lock in `expiry.expire_one` and `captures._open`: a capture that the acquirer is asked
         for is never overtaken by the expiry."""
@@ -154,6 +156,7 @@ class TestTheEndOfAnAuthorisation:
                 assert len(finishes(payment)) == 1
                 assert payment.operations.get().kind == ("void" if has_expired else "capture")
 
+    @pytest.mark.long
     def test_is_one_of_capture_void_and_expiry(self, business):
         """Guards the lock in `captures._open` and `expiry.expire_one`: one question to the acquirer, one end."""
         codes = {"capture": "10000", "void": "20090", None: "20068"}
@@ -182,6 +185,7 @@ class TestTheEndOfAnAuthorisation:
 
 
 class TestEqualActs:
+    @pytest.mark.long
     @pytest.mark.parametrize("act", [partial(captures.capture, amount=None), captures.void])
     def test_ask_the_acquirer_once(self, business, act):
         """Guards the second read of the operation, under the lock, in `captures._open`."""
@@ -211,6 +215,7 @@ class TestExpiry:
 
 
 class TestRequery:
+    @pytest.mark.long
     def test_by_two_workers_finishes_a_payment_once(self, business):
         """Guards the condition under which a move is written (`Transaction._move`)."""
         with racers(2) as threads:
@@ -223,6 +228,7 @@ class TestRequery:
                 assert [one.is_answered for one in (*answers[0], *answers[1])] == [True, True]
                 assert finishes(payment) == [("success", "requery")]
 
+    @pytest.mark.long
     def test_by_two_workers_books_a_refund_once(self, business):
         """Guards the lock in `operations.apply_answer`: the amount is given back once."""
         with racers(2) as threads:
@@ -241,6 +247,7 @@ class TestRequery:
 
 
 class TestRefunds:
+    @pytest.mark.long
     def test_at_once_never_exceed_what_was_captured(self, business):
         """Guards the lock in `refunds._open`."""
         with racers(4) as threads:
@@ -256,6 +263,7 @@ class TestRefunds:
                 assert sum(isinstance(answer, AmountTooLarge) for answer in answers) == 1
                 assert (payment.amount_refunded, payment.amount_being_refunded) == (90, 0)
 
+    @pytest.mark.long
     def test_that_are_equal_are_one(self, business):
         """Guards the second look at the reference under the lock in `refunds._open`."""
         with racers(3) as threads:
@@ -272,6 +280,7 @@ class TestRefunds:
                 payment.refresh_from_db()
                 assert payment.amount_refunded == 500
 
+    @pytest.mark.long
     def test_with_one_reference_for_two_payments_are_one(self, business):
         """Guards the unique key of refund references: no lock is common to the two payments."""
         with racers(2) as threads:

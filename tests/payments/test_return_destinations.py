@@ -1,4 +1,4 @@
-"""Money that a bank transfer brought in goes back to the sender's account, whichever way the return is asked for."""
+"""Money that a bank transfer brought in goes back to the sender's account, however the return is requested."""
 
 import uuid
 from datetime import timedelta

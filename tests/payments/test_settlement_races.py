@@ -45,6 +45,7 @@ def live_payments():
 
 
 class TestSettle:
+    @pytest.mark.long
     def test_by_three_operators_at_once_makes_one_batch(self, business):
         """Guards the lock on the batch being built, and the constraint that there is one."""
         with racers(3) as threads:
@@ -69,6 +70,7 @@ class TestSettle:
         assert set(Transaction.objects.values_list("settle_status", flat=True)) == {"pending"}
         assert live_payments().count() == 60
 
+    @pytest.mark.long
     def test_and_a_refund_at_the_same_moment_net_the_refund_once(self, business):
         """Guards that refunds are netted when the batch is complete, and by no two batches."""
         netted_at_once = set()
@@ -180,6 +182,7 @@ class TestDecisions:
                 assert (naira.pending, naira.available) == (0, 49_250 * turn)
         assert Entry.objects.filter(kind=Entry.Kind.SETTLEMENT_RELEASED).count() == 15
 
+    @pytest.mark.long
     def test_and_refunds_at_once_do_not_wait_for_each_other_for_ever(self, business):
         """Guards the lock order: payments first, ledger accounts last."""
         with racers(3) as threads:

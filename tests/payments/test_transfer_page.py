@@ -57,7 +57,7 @@ class TestWhilePaymentIsAwaited:
 
         assert any(f'data-seconds-left="{seconds}"' in page for seconds in (89, 90))
 
-    def test_is_an_address_told_to_nobody_and_kept_nowhere(self, payer, payment):
+    def test_address_is_sent_to_no_other_site_and_not_cached(self, payer, payment):
         answer = payer.get(f"/pay/{payment['id']}")
 
         assert answer["Referrer-Policy"] == "no-referrer"
