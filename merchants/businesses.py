@@ -50,7 +50,7 @@ class OpenedBusiness:
 def open_business(*, name: str, email: str, actor: Actor, now: datetime) -> OpenedBusiness:
     """Create a business, its owner (or make an existing person its owner) and its first key pair."""
     business = Business.objects.create(name=name)
-    owner = User.objects.filter(email__iexact=email.strip()).first()
+    owner = User.objects.with_email(email)
     password = None
     if owner is None:
         password = new_password()

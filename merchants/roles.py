@@ -6,6 +6,7 @@
 'Only owners and finance may refund a payment.'
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from merchants.models import Member
@@ -70,14 +71,23 @@ def may(role: str, permission: Permission) -> bool:
 
 
 def may_invite(inviter: str, *, to: str) -> bool:
-    """Tell whether a member of one role may invite a person to another."""
+    """Return whether a member with one role may invite a person to another role."""
     return may(inviter, Permission.MANAGE_TEAM) and to in set(Role)
 
 
 def why_not(permission: Permission) -> str:
     """Return the sentence for those who may not."""
-    people = [name for role, name in _PEOPLE.items() if role in GRANTS[permission]]
-    return f"Only {' and '.join(filter(None, [', '.join(people[:-1]), people[-1]]))} may {_ACTS[permission]}."
+    return f"Only {names_of(GRANTS[permission])} may {_ACTS[permission]}."
+
+
+def names_of(roles: Collection[Role]) -> str:
+    """Return the members with one of these roles, in words.
+
+    >>> names_of({Role.OWNER, Role.FINANCE})
+    'owners and finance'
+    """
+    *others, last = [name for role, name in _PEOPLE.items() if role in roles]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def acts_of(role: Role) -> str:

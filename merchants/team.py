@@ -14,18 +14,20 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from merchants import audit, roles, throttle
 from merchants.audit import Actor
+from merchants.email_addresses import canonical
 from merchants.models import Business, Invitation, Member, User
+from merchants.roles import Permission
 from merchants.throttle import Limit
 
 VALID_FOR = timedelta(days=7)
 
-# Invitations, and with them mails to people who did not ask for one
+# Invitations, each with a mail to a person who hasn't asked for it
 DAY = timedelta(days=1)
 PER_BUSINESS = Limit("invitations-business", 100, DAY)
 PER_INVITER = Limit("invitations-inviter", 50, DAY)
 PER_BUSINESS_AND_ADDRESS = Limit("invitations-business-address", 5, DAY)
 PER_ADDRESS = Limit("invitations-address", 20, DAY)
-# Further mails of one invitation, which whoever holds the link asks for
+# Repeated mails of one invitation, at the request of a holder of its link
 MAILS_PER_INVITATION = Limit("invitation-mails", 3, DAY)
 
 
@@ -42,11 +44,15 @@ class InvitationHasEnded(Exception):
 
 
 class MayNotInvite(Exception):
-    """The inviter is no longer a member of the business who may invite to this role."""
+    """The inviter is no longer a member with the right to invite to this role."""
+
+
+class MayNotManage(Exception):
+    """The actor is no longer a member with the right to manage the team."""
 
 
 class AddressNotProven(Exception):
-    """The address has no account, and the link is not the one that was mailed to it."""
+    """The address has no account, and the link isn't the one mailed to it."""
 
 
 class OtherPerson(Exception):
@@ -55,9 +61,9 @@ class OtherPerson(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """An invitation with what can be read only now: the token of its link.
+    """A new invitation with the token of its link, which isn't stored.
 
-    The inviter may see `token`. `mailed_token` goes to the invited address alone: it proves the address.
+    The inviter may see `token`. `mailed_token` is sent only to the invited address, and proves the address.
     """
 
     invitation: Invitation
@@ -74,12 +80,12 @@ def invite(*, business: Business, email: str, role: str, inviter: User, actor: A
 
     :raises AlreadyMember: it has one
     :raises MayNotInvite: the inviter was removed or demoted in the meantime
-    :raises LimitReached: too many invitations in a day: of the business, of the inviter or to the address
+    :raises LimitReached: the business, the inviter or the address reached its daily limit
     """
     _lock(business)
     if not _may_invite(inviter, business, role=role):
         raise MayNotInvite
-    email = email.strip().lower()
+    email = canonical(email)
     if Member.objects.filter(business=business, user__email__iexact=email).exists():
         raise AlreadyMember
     throttle.take(
@@ -142,21 +148,21 @@ def find_invitation(token: str, *, now: datetime) -> Invitation:
 
 
 def proves_address(invitation: Invitation, token: str) -> bool:
-    """Tell whether a link is the one that was mailed to the invited address, and shown to nobody."""
+    """Return whether a link is the one that was only mailed to the invited address."""
     _, _, proof = token.partition(".")
     return constant_time_compare(proof, _proof(invitation))
 
 
 def mailed_token(invitation: Invitation, token: str) -> str:
-    """Return the token of the link that only a mail to the invited address may hold."""
+    """Return the token of the link for the mail to the invited address. It may not be shown anywhere else."""
     shared, _, _ = token.partition(".")
     return f"{shared}.{_proof(invitation)}"
 
 
 def count_mail(invitation: Invitation, *, now: datetime) -> None:
-    """Count a further mail of an invitation.
+    """Count a repeated mail of an invitation.
 
-    :raises LimitReached: too many in a day, of this invitation or to its address
+    :raises LimitReached: this invitation or its address reached its daily limit
     """
     throttle.take(PER_ADDRESS.of(invitation.email), MAILS_PER_INVITATION.of(invitation.pk), now=now)
 
@@ -173,10 +179,10 @@ def join(
 ) -> Member:
     """Take the place that a link offers: as the person who is signed in, or with a new account.
 
-    The inviter must still be allowed to invite: this is asked again under the lock.
+    The inviter must still be allowed to invite. This is checked again under the lock.
 
-    :raises InvitationHasEnded: it was taken, ended with its inviter's rights, or is too old
-    :raises AddressNotProven: a new account needs the link that was mailed
+    :raises InvitationHasEnded: it was used, ended with its inviter's rights, or has expired
+    :raises AddressNotProven: a new account needs the mailed link
     :raises OtherPerson: its address has an account, and this is not its session
     """
     invitation = find_invitation(token, now=now)
@@ -185,7 +191,7 @@ def join(
         raise InvitationHasEnded
     if not Invitation.objects.filter(pk=invitation.pk, ended_at__isnull=True).update(ended_at=now):
         raise InvitationHasEnded
-    owner_of_address = User.objects.filter(email__iexact=invitation.email).first()
+    owner_of_address = User.objects.with_email(invitation.email)
     if owner_of_address is not None and owner_of_address != person:
         raise OtherPerson
     if owner_of_address is None and not proves_address(invitation, token):
@@ -206,12 +212,14 @@ def join(
 
 
 @transaction.atomic
-def change_role(*, member: Member, role: str, actor: Actor, now: datetime) -> None:
-    """Give a member another role. Open invitations that the new role may not make end.
+def change_role(*, member: Member, role: str, by: User, actor: Actor, now: datetime) -> None:
+    """Change a member's role. Open invitations that the new role may not make end.
 
+    :raises MayNotManage: the actor was removed or demoted in the meantime
+    :raises Member.DoesNotExist: the member was removed in the meantime
     :raises LastOwner: nobody else is an owner
     """
-    locked = _lock_member(member)
+    locked = _lock_member(member, by=by)
     if locked.role == role:
         return  # it is so already: nothing to tell
     if locked.role == Member.Role.OWNER:
@@ -231,12 +239,14 @@ def change_role(*, member: Member, role: str, actor: Actor, now: datetime) -> No
 
 
 @transaction.atomic
-def remove(*, member: Member, actor: Actor, now: datetime) -> None:
-    """End a membership, and with it the open invitations that the member made.
+def remove(*, member: Member, by: User, actor: Actor, now: datetime) -> None:
+    """End a membership and the open invitations that the member made.
 
+    :raises MayNotManage: the actor was removed or demoted in the meantime
+    :raises Member.DoesNotExist: the member was removed in the meantime
     :raises LastOwner: nobody else is an owner
     """
-    locked = _lock_member(member)
+    locked = _lock_member(member, by=by)
     if locked.role == Member.Role.OWNER:
         _require_another_owner(locked)
     locked.delete()
@@ -255,33 +265,36 @@ def _lock(business: Business) -> None:
     Business.objects.select_for_update().get(pk=business.pk)
 
 
-def _lock_member(member: Member) -> Member:
-    """Lock the business, then read the member again: it may have changed.
-
-    :raises Member.DoesNotExist: it was removed in the meantime
-    """
+def _lock_member(member: Member, *, by: User) -> Member:
+    """Lock the business, then read the actor's role and the member again: both may have changed."""
     _lock(member.business)
+    role = _role_of(by, member.business)
+    if role is None or not roles.may(role, Permission.MANAGE_TEAM):
+        raise MayNotManage
     return Member.objects.select_related("business", "user").get(pk=member.pk)
 
 
 def _may_invite(inviter: User | None, business: Business, *, role: str) -> bool:
-    """Tell whether a person may invite to a role of a business, as the database has it now."""
-    if inviter is None:
-        return False
-    member = Member.objects.filter(business=business, user=inviter, user__is_active=True).first()
-    return member is not None and roles.may_invite(member.role, to=role)
+    """Return whether a user may currently invite to a role of a business."""
+    inviters_role = _role_of(inviter, business) if inviter else None
+    return inviters_role is not None and roles.may_invite(inviters_role, to=role)
+
+
+def _role_of(user: User, business: Business) -> str | None:
+    members = Member.objects.filter(business=business, user=user, user__is_active=True)
+    return members.values_list("role", flat=True).first()
 
 
 @transaction.atomic
 def end_invitations_by(*, inviter: User, actor: Actor, now: datetime) -> None:
-    """End the open invitations of a person whose account was closed, in every business."""
+    """End a user's open invitations in every business, when the account is closed."""
     for member in Member.objects.filter(user=inviter).select_related("business", "user").order_by("business"):
         _lock(member.business)
         _end_invitations_of(member, role=None, actor=actor, now=now)
 
 
 def _end_invitations_of(member: Member, *, role: str | None, actor: Actor, now: datetime) -> None:
-    """End a person's open invitations to a business that the person's role, or none, may not make."""
+    """End a member's open invitations that the given role may not make: all of them if `role` is None."""
     made = Invitation.objects.filter(
         business=member.business, invited_by=member.user, ended_at__isnull=True
     ).order_by("pk")

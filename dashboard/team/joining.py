@@ -41,7 +41,7 @@ class JoinPage(View):
             return self._mail(request, token) if "mail" in request.POST else self._join(request, token)
         except team.InvitationHasEnded:
             return _page(request, None)
-        except (team.OtherPerson, team.AddressNotProven):  # the page says what to do
+        except (team.OtherPerson, team.AddressNotProven):  # the page explains the next step
             return self.get(request, token)
 
     def _join(self, request: HttpRequest, token: str) -> HttpResponse:
@@ -60,14 +60,14 @@ class JoinPage(View):
         if not form.is_valid():
             return _page(request, invitation, token, form=form)
         member = team.join(token=token, person=None, address=address, now=now, **form.cleaned_data)
-        # The mailed link proved the address, and the person has just chosen the password: no need to ask for it.
+        # The mailed link proved the address, and the password was set just now, so it isn't asked for again.
         user = authenticate(request, username=member.user.email, password=form.cleaned_data["password"])
         login = Login(user=user, email=member.user.email, redirect_url="/dashboard/")
         response: HttpResponse = perform_password_login(request, {"email": member.user.email}, login)
         return response
 
     def _mail(self, request: HttpRequest, token: str) -> HttpResponse:
-        """Mail the link that proves the address to a person who opened the one that the inviter was shown."""
+        """Mail the link that proves the address, at the request of a holder of the shared link."""
         now = timezone.now()
         invitation = team.find_invitation(token, now=now)
         try:
@@ -75,7 +75,7 @@ class JoinPage(View):
         except LimitReached as limit:
             page = _page(request, invitation, token, mail="limited", retry_at=limit.retry_at)
             page.status_code = HTTPStatus.TOO_MANY_REQUESTS
-            page.headers["Retry-After"] = str(max(int((limit.retry_at - now).total_seconds()) + 1, 1))
+            page.headers["Retry-After"] = str(limit.retry_after_seconds(now))
             return page
         was_mailed = send_invitation(invitation, token=team.mailed_token(invitation, token))
         return _page(request, invitation, token, mail="sent" if was_mailed else "failed")
@@ -99,7 +99,7 @@ def _page(
     if invitation is not None:
         person = request.user if isinstance(request.user, User) else None
         is_proven = team.proves_address(invitation, token)
-        # Asked only for the holder of the mailed link: the inviter must not learn who has an account.
+        # Looked up for the mailed link only: the inviter must not learn whether the address has an account.
         has_account = is_proven and _has_account(invitation)
         is_theirs = person is not None and person.email.lower() == invitation.email.lower()
         context |= {

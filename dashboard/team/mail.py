@@ -1,4 +1,4 @@
-"""The mail that invites somebody. Its link proves the address: nobody else is shown it."""
+"""The mail of an invitation. Its link proves the address, so it is shown nowhere else."""
 
 from smtplib import SMTPException
 
@@ -19,9 +19,9 @@ def is_configured() -> bool:
 
 
 def send_invitation(invitation: Invitation, *, token: str) -> bool:
-    """Mail the link that proves the address; False where no mail could be sent.
+    """Mail the link that proves the address. Return False if the mail could not be sent.
 
-    The inviter is named by e-mail address: people choose their names themselves.
+    The mail names the inviter by e-mail address, because users choose their own display names.
     """
     if not is_configured():
         return False

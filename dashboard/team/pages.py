@@ -1,6 +1,7 @@
 """Members of a business, their roles, and those who are invited."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -89,16 +90,16 @@ def _invite(request: HttpRequest, seat: Seat, form: InviteForm) -> HttpResponse:
 
 
 LIMITS = {
-    team.PER_BUSINESS.name: "This business has sent {slots} invitations",
-    team.PER_INVITER.name: "You have sent {slots} invitations",
-    team.PER_BUSINESS_AND_ADDRESS.name: "This address was invited {slots} times",
-    team.PER_ADDRESS.name: "This address was sent {slots} invitations",
+    team.PER_BUSINESS.name: "This business has reached its limit of invitations ({slots} a day)",
+    team.PER_INVITER.name: "You have reached your limit of invitations ({slots} a day)",
+    team.PER_BUSINESS_AND_ADDRESS.name: "This business has reached its limit of invitations to this address ({slots} a day)",
+    team.PER_ADDRESS.name: "This address has reached its limit of invitations ({slots} a day)",
 }
 
 
 def _limit_error(limit: LimitReached) -> str:
     said = LIMITS[limit.limit.name].format(slots=limit.limit.slots)
-    return f"{said} within a day, which is the limit. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
+    return f"{said}. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
 
 
 @require_POST
@@ -129,7 +130,8 @@ def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespons
         return redirect("dashboard-member", member_id)
     try:
         role = form.cleaned_data["role"]
-        team.change_role(member=member, role=role, actor=person_acting(request), now=timezone.now())
+        with _as_manager(request, seat) as manager:
+            team.change_role(member=member, role=role, **manager)
         messages.success(request, f"{member.user.email} has the role {Role(role).label.lower()}.")
     except team.LastOwner:
         messages.error(request, LAST_OWNER)
@@ -141,7 +143,8 @@ def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespons
 def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
     member = _member(seat, member_id)
     try:
-        team.remove(member=member, actor=person_acting(request), now=timezone.now())
+        with _as_manager(request, seat) as manager:
+            team.remove(member=member, **manager)
     except team.LastOwner:
         messages.error(request, LAST_OWNER)
         return redirect("dashboard-team")
@@ -151,6 +154,17 @@ def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespo
         session.end()
     messages.success(request, f"{member.user.email} no longer belongs to this business.")
     return redirect("dashboard-team")
+
+
+@contextmanager
+def _as_manager(request: HttpRequest, seat: Seat) -> Iterator[dict[str, Any]]:
+    """Yield the actor of a change, and answer as usual if rights or member have gone since they were checked."""
+    try:
+        yield {"by": seat.member.user, "actor": person_acting(request), "now": timezone.now()}
+    except team.MayNotManage:
+        raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
+    except Member.DoesNotExist:
+        raise Http404 from None
 
 
 def _member(seat: Seat, member_id: int) -> Member:

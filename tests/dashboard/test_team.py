@@ -48,7 +48,7 @@ def mailed_link():
 
 
 def joins(link):
-    """Whether a stranger who opens a link becomes a member."""
+    """Return whether a visitor without an account can join with a link."""
     Client().post(link, JOIN)
     return Member.objects.filter(user__email="chidi@example.com").exists()
 
@@ -157,7 +157,7 @@ class TestLinkThatTheInviterSees:
 
         answer = Client().post(shown, JOIN)
 
-        assert "it proves that the address is yours" in answer.content.decode()
+        assert "open the link in the email that was sent to this address" in answer.content.decode()
         assert not User.objects.filter(email="chidi@example.com").exists()
 
     def test_has_the_link_that_proves_the_address_mailed(self, owner):
@@ -165,7 +165,7 @@ class TestLinkThatTheInviterSees:
 
         page = visitor.post(invite(owner), {"mail": "again"}).content.decode()
 
-        assert "The mail is on its way" in page
+        assert "sent the email" in page
         assert mailed_link() not in page
         assert mail.outbox[-1].to == ["chidi@example.com"]
         assert joins(mailed_link())
@@ -177,6 +177,7 @@ class TestLinkThatTheInviterSees:
 
         assert [answer.status_code for answer in answers] == [200] * 3 + [429]
         assert answers[-1]["Retry-After"]
+        assert ["Resend email" in each.content.decode() for each in answers] == [True] * 3 + [False]
         assert len(mail.outbox) == 4
 
     def test_is_enough_for_a_person_who_is_signed_in(self, owner):
@@ -186,7 +187,7 @@ class TestLinkThatTheInviterSees:
         assert signed_in(user).post(shown)["Location"] == "/dashboard/"
         assert Member.objects.get(user=user).role == "viewer"
 
-    def test_does_not_tell_who_has_an_account(self, owner):
+    def test_does_not_reveal_whether_the_address_has_an_account(self, owner):
         UserFactory(email="bisi@example.com")
         pages = [
             Client().get(invite(owner, email)).content.decode()
@@ -213,7 +214,7 @@ class TestLinkThatTheInviterSees:
         settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
         shown = invite(owner)
 
-        assert "this server sends no mail" in Client().get(shown).content.decode()
+        assert "send email" in Client().get(shown).content.decode()
         assert not joins(shown)
 
     def test_belongs_to_its_own_invitation(self, owner, link):
@@ -234,9 +235,7 @@ class TestInviter:
         return signed_in(member.user)
 
     @pytest.mark.parametrize(("address", "form"), [("remove/", {}), ("", {"role": "developer"})])
-    def test_takes_open_invitations_along_when_removed_or_demoted(
-        self, link, other, ada_member, address, form
-    ):
+    def test_removal_or_demotion_ends_open_invitations(self, link, other, ada_member, address, form):
         other.post(f"/dashboard/team/{ada_member.pk}/{address}", form)
 
         assert "has ended" in Client().get(link).content.decode()
@@ -253,20 +252,20 @@ class TestInviter:
             "dayo@example.com"
         ]
 
-    def test_is_told_of_in_activity(self, link, other, ada_member):
+    def test_end_of_invitations_is_in_activity(self, link, other, ada_member):
         other.post(f"/dashboard/team/{ada_member.pk}/remove/")
 
         page = other.get("/dashboard/activity/").content.decode()
         assert "ended the invitation of chidi@example.com, made by ada@example.com" in page
 
     def test_must_still_be_allowed_to_invite_when_the_link_is_used(self, link, other, ada_member):
-        """Whatever removed the inviter: here no code of ours did."""
+        """However the inviter was removed. Here the row is deleted directly."""
         Member.objects.filter(pk=ada_member.pk).delete()
 
         assert not joins(link)
 
     @pytest.mark.parametrize("change", [{"is_active": False}, None])
-    def test_whose_account_is_closed_or_gone_lets_nobody_in(self, link, other, ada_member, change):
+    def test_with_a_closed_or_deleted_account_ends_invitations(self, link, other, ada_member, change):
         if change:
             User.objects.filter(pk=ada_member.user_id).update(**change)
         else:
@@ -274,7 +273,7 @@ class TestInviter:
 
         assert not joins(link)
 
-    def test_whose_account_staff_close_takes_the_invitations_along(self, link, other, ada_member):
+    def test_closing_the_account_ends_open_invitations(self, link, other, ada_member):
         staff = signed_in(UserFactory(is_staff=True, is_superuser=True))
 
         staff.post(f"/admin/merchants/user/{ada_member.user_id}/change/", {"reason": "left"})
@@ -283,7 +282,7 @@ class TestInviter:
         assert not joins(link)
         assert ("member.invitation_ended", "chidi@example.com") in told()
 
-    def test_is_asked_under_the_lock_when_inviting(self, ada, ada_member):
+    def test_rights_are_checked_under_the_lock_when_inviting(self, ada, ada_member):
         Member.objects.filter(pk=ada_member.pk).update(role="viewer")
 
         with pytest.raises(team.MayNotInvite):
@@ -304,10 +303,22 @@ class TestQuota:
     def test_allows_five_invitations_of_one_address_in_a_day(self, owner):
         pages = self.attempts(owner, ["chidi@example.com", "CHIDI@example.com"] * 3)
 
-        assert ["This address was invited 5 times within a day" in page for page in pages] == [False] * 5 + [
-            True
-        ]
+        assert ["invitations to this address (5 a day)" in page for page in pages] == [False] * 5 + [True]
         assert len(mail.outbox) == 5
+
+    def test_counts_every_spelling_of_a_domain_that_mail_reaches(self, owner):
+        spellings = [
+            "site.example",
+            "\u017fite.example",
+            "\uff53ite.example",
+            "\uff33ite.example",
+            "SITE.example",
+        ]
+
+        pages = self.attempts(owner, [f"chidi@{domain}" for domain in [*spellings, "s\uff49te.example"]])
+
+        assert ["invitations to this address (5 a day)" in page for page in pages] == [False] * 5 + [True]
+        assert {each.to[0] for each in mail.outbox} == {"chidi@site.example"}
 
     def test_is_free_again_the_next_day(self, owner):
         self.attempts(owner, ["chidi@example.com"] * 6)
@@ -320,7 +331,11 @@ class TestQuota:
         monkeypatch.setattr(team, "PER_INVITER", replace(team.PER_INVITER, slots=2))
         pages = self.attempts(owner, [f"a{number}@example.com" for number in range(3)])
 
-        assert ["You have sent 2 invitations" in page for page in pages] == [False, False, True]
+        assert ["You have reached your limit of invitations (2 a day)" in page for page in pages] == [
+            False,
+            False,
+            True,
+        ]
 
     def test_allows_a_hundred_of_one_business(self, owner, ada, monkeypatch):
         monkeypatch.setattr(team, "PER_BUSINESS", replace(team.PER_BUSINESS, slots=2))
@@ -329,7 +344,7 @@ class TestQuota:
 
         (page,) = self.attempts(other, ["a3@example.com"])
 
-        assert "This business has sent 2 invitations" in page
+        assert "This business has reached its limit of invitations (2 a day)" in page
         assert len(mail.outbox) == 2
 
     def test_counts_mails_to_one_address_of_all_businesses(self, owner, bisi_member, monkeypatch):
@@ -338,7 +353,7 @@ class TestQuota:
 
         (page,) = self.attempts(signed_in(bisi_member.user), ["chidi@example.com"])
 
-        assert "This address was sent 1 invitations within a day" in page
+        assert "This address has reached its limit of invitations (1 a day)" in page
 
 
 HOSTILE = [

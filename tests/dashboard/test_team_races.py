@@ -21,7 +21,25 @@ class TestLastOwner:
         act = partial(change, actor=Actor(name="test"), now=timezone.now())
 
         with racers(2) as started:
-            results = started.race(*[partial(act, member=each) for each in owners])
+            results = started.race(*[partial(act, member=each, by=each.user) for each in owners])
 
         assert sorted(type(each).__name__ for each in results) == ["LastOwner", "NoneType"]
         assert Member.objects.filter(business=business, role="owner").count() == 1
+
+
+@pytest.mark.django_db
+class TestActor:
+    """An owner who is removed between the check of the role and the change."""
+
+    @pytest.mark.parametrize("change", [team.remove, partial(team.change_role, role="owner")])
+    def test_changes_nothing_without_the_right_to(self, change):
+        business = BusinessFactory()
+        MemberFactory(business=business, role="owner")
+        actor = MemberFactory(business=business, role="owner")
+        member = MemberFactory(business=business, role="viewer")
+        Member.objects.filter(pk=actor.pk).update(role="viewer")
+
+        with pytest.raises(team.MayNotManage):
+            change(member=member, by=actor.user, actor=Actor(name="test"), now=timezone.now())
+
+        assert Member.objects.get(pk=member.pk).role == "viewer"
