@@ -51,7 +51,7 @@ def mails_are_sent(app_configs: Any, **options: Any) -> list[checks.CheckMessage
         return []
     return [
         checks.Warning(
-            "MAIL_URL is not set: invitations are not mailed, people without an account cannot join, and nobody can reset a password.",
+            "MAIL_URL is not set: invitations and password resets are not mailed, and invited people without an account cannot join.",
             hint="Set MAIL_URL, such as smtp+tls://user:password@host:587.",
             id="sluice.MAIL_URL",
         )
@@ -59,17 +59,19 @@ def mails_are_sent(app_configs: Any, **options: Any) -> list[checks.CheckMessage
 
 
 def main() -> None:
-    """Check the project, its migrations and its API description; exit 1 where something is wrong."""
+    """Check the project, its migrations, templates and API description; exit 1 where something is wrong."""
     import django  # noqa: PLC0415  (only as a program)
     from django.core.management import call_command  # noqa: PLC0415
 
     django.setup()
-    from config import migration_rules  # noqa: PLC0415  (needs the app registry)
+    from config import migration_rules, template_rules  # noqa: PLC0415  (they need the app registry)
 
     call_command("check", fail_level="WARNING")
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
     if unsafe := migration_rules.complaints():
         raise SystemExit("\n".join(["Migrations that would disturb the release before:", *unsafe]))
+    if faults := template_rules.complaints():
+        raise SystemExit("\n".join(["Templates that give up a protection:", *faults]))
     call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
 
 

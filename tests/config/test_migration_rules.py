@@ -138,9 +138,11 @@ class TestRules:
 
 
 class TestLint:
+    @pytest.mark.long
     def test_passes_what_there_is(self):
         assert migration_rules.complaints() == []
 
+    @pytest.mark.long
     def test_looks_at_what_comes_after_the_baseline(self, monkeypatch):
         monkeypatch.setitem(migration_rules.BASELINE, "webhooks", "0003_deliveries_by_state")
 
@@ -149,6 +151,7 @@ class TestLint:
             "webhooks.0004_retention: constraint-missing-not-valid",
         }
 
+    @pytest.mark.long
     @pytest.mark.django_db
     def test_fails_where_something_is_unsafe(self, monkeypatch):
         monkeypatch.setitem(migration_rules.BASELINE, "webhooks", "0003_deliveries_by_state")
