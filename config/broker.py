@@ -1,5 +1,7 @@
 """Redis as Celery's broker, where no message is worth the process that took it."""
 
+from typing import Any
+
 from kombu.transport import redis
 
 
@@ -12,6 +14,16 @@ class Channel(redis.Channel):
     """
 
     do_restore = False
+
+    def basic_ack(self, *arguments: Any, **options: Any) -> None:
+        """Acknowledge a message, unless the connection was lost: kombu's error for that ends the whole worker."""
+        if self.connection is not None:
+            super().basic_ack(*arguments, **options)
+
+    def basic_reject(self, *arguments: Any, **options: Any) -> None:
+        """Reject a message, unless the connection was lost."""
+        if self.connection is not None:
+            super().basic_reject(*arguments, **options)
 
 
 class Transport(redis.Transport):

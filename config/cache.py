@@ -1,8 +1,8 @@
 """The shared cache in Redis, whose entries are JSON.
 
-Django's own backend unpickles what it reads, and a pickle can run any code: whoever can write to Redis would act as
-Sluice. Here an entry is parsed, never executed. One that isn't JSON, such as one that the release before wrote, counts
-as missing.
+Django's backend unpickles the entries it reads, and unpickling can run any code: with write access to Redis, an
+attacker could run code as Sluice. This backend parses entries and never executes them. An entry that isn't JSON, such
+as one of an earlier release, counts as missing.
 """
 
 import json
@@ -13,16 +13,16 @@ from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 
 
 class NotJSONable(TypeError):
-    """A value would be another one when it is read back, or could not be written at all."""
+    """The value can't be stored as JSON, or would be a different value when read back."""
 
 
 class JSONSerializer:
-    """Writes values as JSON, and integers such that Redis can count them up."""
+    """Serialize values as JSON. Integers are stored as they are, so that Redis can increment them."""
 
     def dumps(self, value: object) -> str | int:
-        """Return what is stored of a value.
+        """Return the stored form of a value.
 
-        :raises NotJSONable: the value, or a part of it, isn't of a type that JSON keeps
+        :raises NotJSONable: the value, or a part of it, has a type that JSON doesn't preserve
 
         >>> JSONSerializer().dumps([1.5, "a"]), JSONSerializer().dumps(7)
         ('[1.5, "a"]', 7)
@@ -37,7 +37,7 @@ class JSONSerializer:
 
         :raises ValueError: the entry isn't JSON
         """
-        return json.loads(data)
+        return json.loads(data)  # noqa: TID251  (what is too deep is missing, like all that is not JSON)
 
 
 def _check(value: object) -> None:
@@ -54,7 +54,7 @@ def _check(value: object) -> None:
 
 
 class JSONClient(RedisCacheClient):
-    """Reads entries with `JSONSerializer`; those that it cannot read are missing."""
+    """Read entries with `JSONSerializer`. Entries that aren't JSON count as missing."""
 
     def get(self, key: Any, default: Any) -> Any:
         return self._read(self.get_client(key).get(key), default)

@@ -1,7 +1,7 @@
 """A connection to the broker that is lost at the worst of moments."""
 
 import pytest
-from kombu import Connection, Consumer, Exchange, Producer, Queue
+from kombu import Connection, Consumer, Exchange, Message, Producer, Queue
 
 from config.broker import Transport
 from tests.faults.processes import Redis
@@ -20,17 +20,22 @@ def redis(tmp_path):
     running.kill()
 
 
+def connection_with_message(redis):
+    """Return a connection, and the message that was taken from its queue."""
+    connection = Connection(f"redis://127.0.0.1:{redis.port}/0", transport=Transport)
+    taken = []
+    Producer(connection.default_channel).publish({}, routing_key="work", declare=[WORK])
+    Consumer(
+        connection.default_channel, [WORK], callbacks=[lambda _, message: taken.append(message)]
+    ).consume()
+    connection.drain_events(timeout=5)
+    return connection, taken
+
+
 class TestConnection:
     def test_that_is_lost_with_a_message_in_hand_can_be_closed(self, redis):
         """What a worker does when Redis is killed: as with the transport that kombu has, an error would end it."""
-        connection = Connection(f"redis://127.0.0.1:{redis.port}/0", transport=Transport)
-        taken = []
-        Producer(connection.default_channel).publish({}, routing_key="work", declare=[WORK])
-        consumer = Consumer(
-            connection.default_channel, [WORK], callbacks=[lambda _, message: taken.append(message)]
-        )
-        consumer.consume()
-        connection.drain_events(timeout=5)
+        connection, taken = connection_with_message(redis)
         connection.default_channel._brpop_start()  # it waits for the next message
         remote_control = connection.channel()
         Consumer(remote_control, [REPLIES], callbacks=[print]).consume()
@@ -41,3 +46,13 @@ class TestConnection:
         connection.close()
 
         assert len(taken) == 1
+
+    @pytest.mark.parametrize("answer", [Message.ack, Message.reject, Message.requeue])
+    def test_that_is_lost_lets_messages_be_answered(self, redis, answer):
+        """What a worker does when Redis is killed before it acknowledges a message that it took."""
+        connection, taken = connection_with_message(redis)
+
+        redis.kill()
+        connection.collect(socket_timeout=1)
+
+        answer(taken[0])
