@@ -1,6 +1,7 @@
-"""Roles of those who act, shown beside the e-mail address in the audit trail.
+"""Roles of actors, shown beside the e-mail address in the audit trail.
 
-A name isn't shown: each person chooses their own, and could choose another person's. Roles are those of now.
+Names aren't shown: users choose their own, and could choose another user's. Roles are current ones, not those at the
+time of the entry.
 """
 
 from typing import TypeVar
@@ -13,14 +14,14 @@ Entries = TypeVar("Entries", bound=QuerySet[AuditEntry])
 
 
 def with_roles(entries: Entries) -> Entries:
-    """Annotate entries with what `role_of` reads."""
+    """Annotate entries with the values that `role_of` reads."""
     member = Member.objects.filter(business=OuterRef("business"), user__email=OuterRef("actor"))
     staff = User.objects.filter(email=OuterRef("actor"), is_staff=True)
     return entries.annotate(member_role=Subquery(member.values("role")[:1]), is_by_staff=Exists(staff))
 
 
 def role_of(entry: AuditEntry) -> str:
-    """Return the role of an entry's actor: a member's role, or what else it is."""
+    """Return the role of an entry's actor: a member's role, or the kind of actor."""
     member_role: str | None = entry.member_role  # type: ignore[attr-defined]  # annotated
     if member_role:
         return str(Member.Role(member_role).label)

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from merchants import signing
 from merchants.errors import Problem
 from merchants.key_ring import key_ring
-from merchants.masking import mask_card_numbers
+from merchants.masking import mask_target
 from merchants.models import ApiKey, Business, Nonce
 from merchants.retention import PIECE
 from merchants.signed_headers import HEADERS, form_error
@@ -130,7 +130,7 @@ def request_target(request: Request | HttpRequest) -> str:
 def _shown(string_to_sign: str) -> str:
     """Return a string to sign for an answer: a card number in its target is masked."""
     *before, target, body_hash = string_to_sign.rsplit("\n", 2)
-    target = mask_card_numbers(target).encode(errors="replace").decode()
+    target = mask_target(target).encode(errors="replace").decode()
     return "\n".join([*before, target, body_hash])
 
 

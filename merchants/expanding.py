@@ -17,7 +17,7 @@ def _is_postgresql(schema_editor: Any) -> bool:
 class OnPostgreSQL(Operation):
     """An operation for PostgreSQL, with the one that runs in its place on other databases."""
 
-    elsewhere: ClassVar[type[Operation] | None] = None  # None: nothing
+    elsewhere: ClassVar[type[Operation] | None] = None  # None: no operation
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if _is_postgresql(schema_editor):
@@ -79,4 +79,4 @@ class AddConstraintNotValid(OnPostgreSQL, operations.AddConstraintNotValid):
 
 
 class ValidateConstraint(OnPostgreSQL, operations.ValidateConstraint):
-    """Check the rows that were there before a constraint, without blocking writes."""
+    """Check rows that are older than a constraint, without blocking writes."""

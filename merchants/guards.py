@@ -1,8 +1,8 @@
 """Rules that the database itself enforces, on both engines, by trigger.
 
 `AppendOnly` keeps a table's rows as they were written. `Final` lets a column change only while it holds
-one given value: what is final stays final, whichever code or person writes. `Kept` keeps rows from being
-deleted, and some of their columns from being changed. `Moves` lets a column change by the moves of a table only.
+one given value: what is final stays final, whichever code or person writes. `Fixed` keeps columns from being
+changed, and `Kept` the rows from being deleted as well. `Moves` lets a column change by the moves of a table only.
 
 An app's guards are put up after each `migrate` rather than by a migration: SQLite's way of altering a
 table makes it anew, and the triggers of the old one would be gone.
@@ -56,8 +56,8 @@ class Final:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Refuse every DELETE of a table's rows, and every change of the columns that say what a row is."""
+class Fixed:
+    """Refuse every change of columns, which are never null."""
 
     table: str
     columns: tuple[str, ...]
@@ -66,15 +66,26 @@ class Kept:
         changed = " OR ".join(f"NEW.{column} <> OLD.{column}" for column in self.columns)
         return refuse(
             vendor,
-            f"{self.table}_no_delete",
-            f"BEFORE DELETE ON {self.table} FOR EACH ROW",
-            f"{self.table} keeps its rows",
-        ) | refuse(
-            vendor,
             f"{self.table}_keeps_its_columns",
             f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
             f"{self.table} keeps {', '.join(self.columns)}",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Refuse every DELETE of a table's rows, and every change of the columns that say what a row is."""
+
+    table: str
+    columns: tuple[str, ...]
+
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        return refuse(
+            vendor,
+            f"{self.table}_no_delete",
+            f"BEFORE DELETE ON {self.table} FOR EACH ROW",
+            f"{self.table} keeps its rows",
+        ) | Fixed(self.table, self.columns).triggers(vendor)
 
 
 def refuse(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[str]]:

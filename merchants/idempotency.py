@@ -1,7 +1,7 @@
 """The merchant's reference is the idempotency key: the same request again gets the same resource.
 
-A `Fingerprint` separates a request's card numbers from everything else, so that a comparison can be made without
-them: what answers differently for the right card number is an oracle for it (PCI DSS 3.5.1.1, decision 0067).
+A `Fingerprint` separates a request's card numbers from its other values, so that requests can be compared without
+them. An answer that depends on the card number would confirm guesses (PCI DSS 3.5.1.1, decision 0067).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from merchants.card_numbers import KEPT_AS_SENT
 from merchants.errors import Problem
 from merchants.masking import split_card_numbers
 
-# The header of an answer that repeats an earlier one. The contract names it.
+# Header of a replayed answer, as named in the contract.
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
@@ -76,11 +76,11 @@ def replay_of(existing: F | None, *, fingerprint: str) -> IdempotentResult[F] | 
 class Fingerprint:
     """Keyed hashes of a validated request."""
 
-    request: str  # all of it, with card numbers masked
+    request: str  # the whole request, with card numbers masked
     card_numbers: str = ""  # the card numbers; empty if it has none
 
     def card_numbers_of(self, resource: UUID) -> str:
-        """Return the hash of the card numbers that is stored with a resource. It differs from that of any other."""
+        """Return the hash of the card numbers to store with a resource. It is different for every resource."""
         if not self.card_numbers:
             return ""
         text = f"{resource} {self.card_numbers}"
@@ -95,7 +95,7 @@ def fingerprint_of(request: Mapping[str, Any], *, plain: Callable[[Any], Any] = 
 
 
 def _separated(value: Any, numbers: list[str], plain: Callable[[Any], Any]) -> Any:
-    """Return a value as JSON has it, with its card numbers moved to a list."""
+    """Return a value in JSON types, with its card numbers moved to a list."""
     if isinstance(value, str):
         masked, found = split_card_numbers(value)
         numbers += found

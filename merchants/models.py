@@ -13,7 +13,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.db.models.functions import Lower
 
-from merchants.card_numbers import CheckedEmailField, FreeTextField, FreeTextJSONField
+from merchants.card_numbers import CheckedEmailField, FreeTextField, FreeTextJSONField, TargetField
+from merchants.email_addresses import canonical
 from merchants.fields import EncryptedTextField
 from merchants.money import has_minor_unit
 
@@ -67,7 +68,7 @@ class Business(models.Model):
 
 class UserManager(BaseUserManager):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        user = User(email=email.strip().lower(), **fields)
+        user = User(email=canonical(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -75,8 +76,12 @@ class UserManager(BaseUserManager):
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
+    def with_email(self, email: str) -> User | None:
+        """Return the user with an e-mail address, whatever its spelling."""
+        return User.objects.filter(email__iexact=canonical(email)).first() if email else None
+
     def get_by_natural_key(self, username: str | None) -> User:  # type: ignore[override]
-        user: User = User.objects.get(email__iexact=username)
+        user: User = User.objects.get(email__iexact=canonical(username or ""))
         return user
 
 
@@ -231,10 +236,10 @@ class Nonce(models.Model):
 
 
 class LimitSlot(models.Model):
-    """One attempt that counts against a limit, such as of sign-ins per address, until it expires."""
+    """One attempt that counts against a limit until it expires, such as a sign-in from an address."""
 
     pk = models.CompositePrimaryKey("subject", "number")
-    subject = models.CharField(max_length=64, help_text="SHA-256 of the limit's name and what it counts by.")
+    subject = models.CharField(max_length=64, help_text="SHA-256 of the limit's name and its subject.")
     number = models.PositiveSmallIntegerField()
     expires_at = models.DateTimeField(db_index=True)
 
@@ -252,7 +257,7 @@ class ApiRequest(models.Model):
     key = models.CharField(max_length=64, help_text="The public id of the key pair.")
     request_id = models.CharField(max_length=128)
     method = models.CharField(max_length=10)
-    target = models.CharField(max_length=500, help_text="Path and query; card numbers are masked.")
+    target = TargetField(max_length=500, help_text="Path and query; card numbers are masked.")
     status = models.PositiveSmallIntegerField()
     code = models.CharField(max_length=40, blank=True, help_text="Of the problem, where there was one.")
     milliseconds = models.PositiveIntegerField()
@@ -273,16 +278,16 @@ class ApiRequest(models.Model):
 
 
 class FailedCallCount(models.Model):
-    """How many calls named a key within an hour without proving that they are its owner's, by the reason.
+    """Number of calls with a key that failed authentication for one reason, within an hour.
 
-    Anybody can make such calls, so the request log lists a sample of them only; all of them are counted.
+    Such calls can come from strangers, so the request log lists only a sample of them. All of them are counted.
     """
 
     pk = models.CompositePrimaryKey("business_id", "hour", "key", "code")
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
-    hour = models.DateTimeField(db_index=True, help_text="Its beginning.")
+    hour = models.DateTimeField(db_index=True, help_text="Start of the hour.")
     key = models.CharField(max_length=64, help_text="The public id of the key pair.")
-    code = models.CharField(max_length=40, help_text="Of the problem.")
+    code = models.CharField(max_length=40, help_text="Code of the problem.")
     count = models.PositiveBigIntegerField()
 
     def __str__(self) -> str:

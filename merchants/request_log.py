@@ -4,8 +4,8 @@ A call only appends to a bounded list in memory, which costs it microseconds. A 
 writes the list down, some hundred rows in one statement, at most every INTERVAL. When it cannot keep up,
 or the database is away, entries are dropped and counted: no call ever waits for its own log.
 
-Anybody who knows the public id of a key can make calls that fail authentication. They have a queue of their own, so
-they never displace authenticated calls, and only some a minute of each network and of each key enter it. All of
+Calls that fail authentication can come from anyone with the public id of a key. They have a separate queue, so they
+never displace authenticated calls, and only a sample per minute of each network and of each key enters it. All of
 them are counted, by key, reason and hour.
 
 Bodies and headers are not kept at all. The target is, without card numbers.
@@ -26,7 +26,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet, Sum
 
-from merchants.masking import mask_card_numbers
+from merchants.masking import mask_target
 from merchants.models import ApiKey, ApiRequest, Business, FailedCallCount
 from merchants.networks import network_of
 from merchants.retention import forget_in_order
@@ -34,8 +34,8 @@ from merchants.retention import forget_in_order
 log = structlog.get_logger("sluice.request_log")
 
 CAPACITY = 20_000  # entries that wait at most
-FAILURES_CAPACITY = 2_000  # entries of calls that failed authentication
-FAILURES_PER_NETWORK = 10  # samples in a minute, of each process
+FAILURES_CAPACITY = 2_000  # calls that failed authentication
+FAILURES_PER_NETWORK = 10  # samples per minute and process
 FAILURES_PER_KEY = 60
 BATCH = 500  # rows in one statement
 INTERVAL = 1.0  # seconds
@@ -63,7 +63,7 @@ class Call:
             key=self.key.public_id,
             request_id=self.request_id[:128],
             method=self.method[:10],
-            target=mask_card_numbers(self.target).replace("\x00", "")[:500],
+            target=mask_target(self.target).replace("\x00", "")[:500],
             status=self.status,
             code=self.code[:40],
             milliseconds=round(self.seconds * 1000),
@@ -76,7 +76,7 @@ CountKey = tuple[uuid.UUID, datetime, str, str]  # business, hour, public id, co
 
 
 class FailedCalls:
-    """Calls of this process that failed authentication: all of them counted, a sample of them kept."""
+    """Calls of this process that failed authentication: a count of all of them, and a sample."""
 
     def __init__(self) -> None:
         self.waiting: deque[Call] = deque()
@@ -100,7 +100,7 @@ class FailedCalls:
         key = f"key {call.key.public_id}"
         network = f"network {network_of(call.address) if call.address else ''}"
         if self._sampled[key] >= FAILURES_PER_KEY or self._sampled[network] >= FAILURES_PER_NETWORK:
-            return False  # no entry is made: a flood from many networks takes no memory
+            return False  # add no entry, so that a flood from many networks uses no memory
         self._sampled.update((key, network))
         return True
 
@@ -116,7 +116,7 @@ class FailedCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedCallSum:
-    """How many calls named a key and failed authentication for one reason."""
+    """Number of calls with a key that failed authentication for one reason."""
 
     key: str
     code: str
@@ -124,7 +124,7 @@ class FailedCallSum:
 
 
 class RequestLog:
-    """The calls of this process that are not written down yet."""
+    """The calls of this process that aren't stored yet."""
 
     def __init__(self) -> None:
         self._waiting: deque[Call] = deque()
@@ -134,7 +134,7 @@ class RequestLog:
         self._flushing = threading.Lock()
 
     def note(self, call: Call) -> None:
-        """Remember a call; drop it where too many wait already."""
+        """Queue a call, or drop it if the queue is full."""
         if not call.is_authentic:
             self._failed.note(call)
             return
@@ -226,14 +226,14 @@ def _add_counts(counts: Counter[CountKey]) -> None:
             code,
             count,
         ]
-        for (business_id, hour, key, code), count in sorted(counts.items())  # one order: no deadlocks
+        for (business_id, hour, key, code), count in sorted(counts.items())  # sorted: no deadlocks
     ]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(_ADD_COUNT, rows)
 
 
 def failed_calls(business: Business, *, since: datetime) -> list[FailedCallSum]:
-    """Return how many calls named each key of a business and failed authentication, the most first."""
+    """Return the numbers of calls that failed authentication, by key and reason, the largest first."""
     counted = FailedCallCount.objects.filter(business=business, hour__gte=since).values_list("key", "code")
     sums = counted.annotate(total=Sum("count")).order_by("-total", "key", "code")
     return [FailedCallSum(key=key, code=code, count=total) for key, code, total in sums]
@@ -256,7 +256,7 @@ def old_requests(*, now: datetime) -> QuerySet[ApiRequest]:
 
 
 def old_counts(*, now: datetime) -> QuerySet[FailedCallCount]:
-    """Return the counts of failed calls that are past their days."""
+    """Return the counts of failed calls that are past their retention."""
     return FailedCallCount.objects.filter(hour__lt=_days_ago(now))
 
 

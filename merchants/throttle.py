@@ -1,10 +1,11 @@
-"""Limits on attempts: at most so many of one subject in so much time, counted in the database.
+"""Limits on the attempts of a subject within a sliding window, counted in the database.
 
-An attempt takes one of a limited number of slots, as a row, and holds it until its time is over. One statement
-takes a free or expired slot, so no more of many parallel attempts succeed than there are slots. The time slides:
-there is no seam between two windows at which twice as many would be allowed.
+An attempt takes one of a limited number of slots, stored as a row that expires. One statement takes a free or expired
+slot, so parallel attempts can't exceed the limit. The window slides, so twice the limit isn't allowed around the
+boundary of two windows.
 
-The database counts, not the cache: without it nobody can sign in anyway, and Redis may be frozen or away.
+Attempts are counted in the database and not in the cache, because signing in needs the database anyway, and Redis may
+be unavailable or hang.
 """
 
 import hashlib
@@ -19,17 +20,21 @@ from merchants.models import LimitSlot
 
 
 class LimitReached(Exception):
-    """Every slot of a limit is taken until `retry_at`."""
+    """All slots of a limit are taken until `retry_at`."""
 
     def __init__(self, limit: "Limit", *, retry_at: datetime) -> None:
         super().__init__(limit.name)
         self.limit = limit
         self.retry_at = retry_at
 
+    def retry_after_seconds(self, now: datetime) -> int:
+        """Return the value of a `Retry-After` header: whole seconds, at least 1."""
+        return max(int((self.retry_at - now).total_seconds()) + 1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many attempts one subject, such as a network address, is allowed within a window."""
+    """The number of attempts that one subject, such as a network address, has within a window."""
 
     name: str
     slots: int
@@ -43,15 +48,15 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One subject's claim to a slot of a limit."""
+    """A request for a slot of a limit, for one subject."""
 
     limit: Limit
-    subject: str  # SHA-256: an e-mail address or a password typed in its place is not stored
+    subject: str  # SHA-256, so that e-mail addresses, or passwords typed in their place, aren't stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A slot that was taken; `give_back` frees it."""
+    """A taken slot. `give_back` frees it."""
 
     subject: str
     number: int
@@ -60,9 +65,9 @@ class Slot:
 
 @transaction.atomic
 def take(*claims: Claim, now: datetime) -> list[Slot]:
-    """Take one slot of each claim, or none at all.
+    """Take one slot for each claim, or none.
 
-    Pass the claims in the same order everywhere: their rows are locked in that order.
+    Pass the claims in the same order everywhere, since their rows are locked in that order.
 
     :raises LimitReached: a limit has no free slot
     """
@@ -70,7 +75,7 @@ def take(*claims: Claim, now: datetime) -> list[Slot]:
 
 
 def give_back(slots: Sequence[Slot]) -> None:
-    """Free slots whose attempts turned out not to count."""
+    """Free the slots of attempts that don't count, such as successful ones."""
     taken = Q()
     for slot in slots:
         taken |= Q(subject=slot.subject, number=slot.number, expires_at=slot.expires_at)
@@ -101,7 +106,7 @@ _ACQUIRE = """
 
 
 def _acquire(subject: str, number: int, *, expires_at: datetime, now: datetime) -> bool:
-    """Take a slot that is free or expired; false if a parallel attempt took it first."""
+    """Take a free or expired slot. Return False if a parallel attempt took it first."""
     adapt = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
         cursor.execute(_ACQUIRE, [subject, number, adapt(expires_at), adapt(now)])

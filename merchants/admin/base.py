@@ -1,4 +1,4 @@
-"""What every page of the administration keeps to.
+"""Base classes of the administration's pages.
 
 Nothing is deleted, no list counts or sorts a whole table, and a query string filters only by what the list offers.
 """
@@ -93,14 +93,14 @@ class HouseAdmin(admin.ModelAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:  # noqa: ARG002
         """Allow only the list's own filters. Django's version allows every lookup into a model's own columns.
 
-        With it, `?password__regex=` tells people who may only view users, character by character, what a
-        password's hash is.
+        With it, `?password__regex=` gives away a password hash, character by character, to people who may only
+        view users.
         """
         dates = {f"{self.date_hierarchy}__{part}" for part in ("year", "month", "day")}
         return lookup in self.allowed_lookups | dates | _parameters_of(self.get_list_filter(request))
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:  # noqa: ARG002
-        """Allow only rows' own ids as what a choice in another page refers to."""
+        """Allow other pages to refer to rows by their ids only."""
         return to_field == self.opts.pk.name
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
@@ -116,7 +116,7 @@ class HouseAdmin(admin.ModelAdmin):
             raise IncorrectLookupParameters
         changes = super().get_changelist_instance(request)
         if SEARCH_VAR in changes.filter_params and not changes.result_list:
-            # The links of filters repeat the search.
+            # Links of filters repeat the search text.
             changes.filter_params[SEARCH_VAR] = [mask_card_numbers(request.GET[SEARCH_VAR])]
         return changes
 
@@ -138,7 +138,7 @@ class HouseAdmin(admin.ModelAdmin):
 
 
 def _parameters_of(filters: Iterable[Any]) -> set[str]:
-    """Return the parameters that a list's filters read. A filter by a column compares whole values."""
+    """Return the query parameters that a list's filters read. A filter by a column compares whole values."""
     allowed: set[str] = set()
     for each in filters:
         if isinstance(each, str):

@@ -17,7 +17,7 @@ from merchants.audit_roles import role_of, with_roles
 from merchants.callers import person_acting
 from merchants.models import ApiKey, AuditEntry, User
 
-RIGHTS = ("is_staff", "is_superuser", "groups")  # which only superusers give and take
+RIGHTS = ("is_staff", "is_superuser", "groups")  # only superusers change these
 
 
 @admin.register(User)
@@ -37,7 +37,7 @@ class UserAdmin(ReasonedAdmin):
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Let a superuser change everybody, and other staff only people who have no rights here."""
+        """Allow superusers to change all users, and other staff to change users without rights here."""
         has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
         return super().has_change_permission(request, obj) and (request.user.is_superuser or not has_rights)
 

@@ -20,9 +20,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "subject",
-                    models.CharField(
-                        help_text="SHA-256 of the limit's name and what it counts by.", max_length=64
-                    ),
+                    models.CharField(help_text="SHA-256 of the limit's name and its subject.", max_length=64),
                 ),
                 ("number", models.PositiveSmallIntegerField()),
                 ("expires_at", models.DateTimeField(db_index=True)),

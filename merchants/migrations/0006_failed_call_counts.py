@@ -26,9 +26,9 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("hour", models.DateTimeField(db_index=True, help_text="Its beginning.")),
+                ("hour", models.DateTimeField(db_index=True, help_text="Start of the hour.")),
                 ("key", models.CharField(help_text="The public id of the key pair.", max_length=64)),
-                ("code", models.CharField(help_text="Of the problem.", max_length=40)),
+                ("code", models.CharField(help_text="Code of the problem.", max_length=40)),
                 ("count", models.PositiveBigIntegerField()),
                 (
                     "business",

@@ -69,3 +69,18 @@ def code_of(secret: str, *, steps: int = 0) -> str:
     """Return what an authenticator app shows now, or so many steps of 30 s later."""
     app = TOTP(base64.b32decode(secret), 6, SHA1(), 30)  # noqa: S303  (what apps reckon with)
     return app.generate(int(time.time()) + 30 * steps).decode()
+
+
+def attach_authenticator(page: Page) -> None:
+    """Give the browser of a page a device that makes passkeys and verifies its user."""
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    devices = page.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})

@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 from payments.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
-from tests.browser.people import code_of, press, sign_in
+from tests.browser.people import attach_authenticator, code_of, press, sign_in
 from tests.browser.stage import TOTP_SECRET
+from tests.browser.tour import AN_HOUR_LATER
 from tests.clients import Credentials, HttpClient
 from tests.receiver import running_receiver
 
@@ -116,3 +117,71 @@ class TestStaff:
 
             first, second = receiver.wait_for(2)
             assert first.body == second.body
+
+
+class TestReauthentication:
+    """A session that is an hour old changes a user once it was confirmed, by a passkey or by a code."""
+
+    @pytest.fixture
+    def person(self, service):
+        email = f"{secrets.token_hex(6)}@example.com"
+        making = f"from merchants.models import User; print(User.objects.create_user('{email}', 'x').pk)"
+        return email, int(service.command("shell", "-c", making).stdout.split()[-1])
+
+    def change(self, service, page, here, person):
+        """Close the person's account, with a session that is an hour old by then."""
+        page.goto(f"{here}/admin/merchants/user/{person[1]}/change/")
+        page.get_by_label("Is active").uncheck()
+        page.get_by_label("Reason").fill("Left the company")
+        assert service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
+        press(page, "Save")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it's you")
+
+    def check_and_continue(self, service, page, person):
+        email, pk = person
+        expect(page.get_by_text(f"You asked to change the user {email}.")).to_be_visible()
+        expect(page.get_by_text("No (was Yes)")).to_be_visible()
+        assert self.is_active(service, pk)
+        press(page, "Continue")
+        assert not self.is_active(service, pk)
+
+    def is_active(self, service, pk):
+        asked = service.command(
+            "shell", "-c", f"from merchants.models import User; print(User.objects.get(pk={pk}).is_active)"
+        )
+        return asked.stdout.split()[-1] == "True"
+
+    def test_is_done_by_a_passkey(self, service, browser, person):
+        here = service.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
+        email = f"{secrets.token_hex(6)}@staff.example"
+        making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
+        assert service.command("shell", "-c", making).returncode == 0
+        with visit(browser) as seen:
+            page = seen.page
+            attach_authenticator(page)
+            page.goto(f"{here}/admin/")
+            sign_in(page, email, PASSWORD)
+            page.get_by_label("Code").fill(code_of(TOTP_SECRET))
+            press(page, "Continue")
+            page.goto(f"{here}/dashboard/account/passkeys/new/")
+            page.get_by_label("Name").fill("Laptop")
+            press(page, "Make the passkey")
+
+            self.change(service, page, here, person)
+            if "passkey" not in page.url:
+                press(page, "Use a passkey", "link")
+            press(page, "Use a passkey")
+
+            self.check_and_continue(service, page, person)
+            assert seen.complaints == []
+
+    def test_is_done_by_a_code(self, service, seen, person):
+        page = seen.page
+
+        self.change(service, page, service.base_url, person)
+        if "code" not in page.url:
+            press(page, "Use authenticator app or code", "link", exact=False)
+        page.get_by_label("Code").fill(code_of(TOTP_SECRET, steps=1))  # the code of now has signed in
+        press(page, "Confirm")
+
+        self.check_and_continue(service, page, person)

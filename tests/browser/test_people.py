@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
-from tests.browser.people import code_of, press
+from tests.browser.people import attach_authenticator, code_of, press
 from tests.browser.stage import mailed_link
 
 pytestmark = pytest.mark.e2e
@@ -59,17 +59,7 @@ class TestPasskey:
         here = owner.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
         with visit(browser) as seen:
             page = seen.page
-            devices = page.context.new_cdp_session(page)
-            devices.send("WebAuthn.enable")
-            options = {
-                "protocol": "ctap2",
-                "transport": "internal",
-                "hasResidentKey": True,
-                "hasUserVerification": True,
-                "isUserVerified": True,
-                "automaticPresenceSimulation": True,
-            }
-            devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+            attach_authenticator(page)
             owner.sign_in(page, here)
             page.goto(f"{here}/dashboard/account/passkeys/new/")
             page.get_by_label("Name").fill("Laptop")

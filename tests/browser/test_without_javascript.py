@@ -46,7 +46,7 @@ class TestWithoutJavaScript:
         assert service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
         page.get_by_role("button", name=re.compile("Create")).click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it's you")
-        expect(page.get_by_text("You asked to create an API key. Nothing has been done yet.")).to_be_visible()
+        expect(page.get_by_text("You asked to create an API key. Nothing has changed yet.")).to_be_visible()
         page.get_by_label("Password").fill(page.password)
         press(page, "Confirm")
         expect(page.get_by_text("Till 7")).to_be_visible()

@@ -277,7 +277,7 @@ for row in Session.objects.all():
 
 
 def inviting_an_hour_later(stage: Stage) -> Act:
-    """Return the act of inviting somebody long after signing in, up to the page that keeps the form."""
+    """Return the action of inviting a member long after signing in, up to the page with the kept form."""
 
     def act(page: Page) -> None:
         page.goto(f"{stage.service.base_url}/dashboard/team/invite/")

@@ -408,7 +408,7 @@ class TestUserPage:
         person.refresh_from_db()
         assert not person.is_active
 
-    def test_of_others_is_closed_by_whoever_may_change_people(self, clerk):
+    def test_of_others_is_closed_by_staff_who_may_change_people(self, clerk):
         person = UserFactory(is_active=True)
         rights = {"is_staff": "on", "is_superuser": "on", "groups": [Group.objects.create(name="All").pk]}
 
@@ -418,6 +418,86 @@ class TestUserPage:
         assert answer.status_code == 302
         assert (person.is_active, person.is_staff, person.is_superuser) == (False, False, False)
         assert not person.groups.exists()
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "change/", "delete/", "password/", "password", "history/", "", "change/?_popup=1", "change/?_to_field=id",
+            "change/?_changelist_filters=is_staff__exact%3D1",
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("rights", [{"is_superuser": True}, {"is_staff": True}])
+    def test_of_staff_changes_at_no_address_for_a_clerk(self, clerk, path, rights):
+        person = UserFactory(email="colleague@example.com", password="a password of theirs", **rights)
+        group = Group.objects.create(name="Rights")
+        before = User.objects.filter(pk=person.pk).values().get()
+        form = {
+            "email": "mine@example.com", "name": "Mine", "is_active": "", "is_staff": "on", "is_superuser": "on",
+            "groups": [group.pk], "user_permissions": [1], "password": "x", "password1": "x", "password2": "x",
+            "usable_password": "true", "reason": "x", "post": "yes", "_save": "Save", "_saveasnew": "1",
+        }  # fmt: skip
+
+        clerk.post(f"/admin/merchants/user/{person.pk}/{path}", form)
+
+        assert User.objects.filter(pk=person.pk).values().get() == before
+        assert not person.groups.exists()
+        assert not person.user_permissions.exists()
+        assert User.objects.count() == 2
+
+    @pytest.mark.parametrize("action", ["delete_selected", "replay_chosen", "", "is_superuser"])
+    def test_of_staff_changes_in_no_list_for_a_clerk(self, clerk, action):
+        person = UserFactory(email="colleague@example.com", is_staff=True, is_superuser=True)
+        before = User.objects.filter(pk=person.pk).values().get()
+        form = {"action": action, "_selected_action": [person.pk], "post": "yes", "_save": "Save"}
+        rows = {
+            "form-TOTAL_FORMS": 1,
+            "form-INITIAL_FORMS": 1,
+            "form-0-id": person.pk,
+            "form-0-is_active": "",
+        }
+
+        clerk.post(page(User), form)
+        clerk.post(page(User), form | rows)
+
+        assert User.objects.filter(pk=person.pk).values().get() == before
+
+    def test_gives_a_clerk_no_right_by_a_group(self, clerk):
+        """With every permission that Django knows, those to change groups included."""
+        person = User.objects.get(email="clerk@example.com")
+        mine, other = Group.objects.create(name="Mine"), Group.objects.create(name="Other")
+        person.groups.add(mine)
+        person.user_permissions.set(Permission.objects.filter(content_type__app_label="auth"))
+        everything = [each.pk for each in Permission.objects.all()]
+
+        answers = [
+            clerk.post(
+                page(Group, "change", mine.pk), {"name": "Mine", "permissions": everything, "reason": "x"}
+            ),
+            clerk.post(page(Group, "add"), {"name": "New", "permissions": everything, "reason": "x"}),
+            clerk.post(
+                page(User, "change", person.pk), {"is_active": "on", "groups": [other.pk], "reason": "x"}
+            ),
+            clerk.get(page(Group, "add")),
+        ]
+
+        assert {answer.status_code for answer in answers} == {403}
+        assert not mine.permissions.exists()
+        assert list(person.groups.all()) == [mine]
+        assert Group.objects.count() == 2
+
+    def test_has_no_page_for_permissions_second_factors_and_sessions(self, staff):
+        for label in ("auth/permission", "mfa/authenticator", "account/emailaddress", "usersessions/usersession",
+                      "sessions/session", "merchants/member", "merchants/invitation", "admin/logentry"):  # fmt: skip
+            assert staff.get(f"/admin/{label}/").status_code == 404
+
+    def test_of_a_person_who_became_staff_meanwhile_is_left_alone(self, clerk):
+        """The rights are those of the row that the form was posted for, not of the page that was shown."""
+        person = UserFactory(email="new@example.com")
+        assert clerk.get(page(User, "change", person.pk)).status_code == 200
+        User.objects.filter(pk=person.pk).update(is_staff=True)
+
+        assert clerk.post(page(User, "change", person.pk), {"reason": "x"}).status_code == 403
+        assert User.objects.get(pk=person.pk).is_active
 
     def test_and_groups_are_added_by_superusers_only(self, clerk):
         assert clerk.post(page(User, "add"), {"email": "new@example.com"}).status_code == 403

@@ -112,11 +112,11 @@ class TestEveryPage:
             assert "lookup_allowed" not in vars(each) or each is HouseAdmin, each
 
     def test_is_left_out_without_the_base_class(self):
-        class Forgetful(admin.ModelAdmin):
+        class WithoutBaseClass(admin.ModelAdmin):
             pass
 
         session = apps.get_model("sessions.Session")
-        for page in (Forgetful, None):
+        for page in (WithoutBaseClass, None):
             admin.site.register(session, page)
             assert session not in admin.site._registry
 
@@ -156,6 +156,7 @@ class TestEveryPage:
                     condition = str(found.order_by().values("pk").query).partition(" WHERE ")[2]
                     assert not [name for name in secrets if f'"{name}"' in condition], (term, condition)
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
     def test_refuses_lookups_of_secret_columns(self, viewer, model, page):
         secrets = [path for path, field in columns(model) if is_secret(field)]
@@ -165,6 +166,7 @@ class TestEveryPage:
             answer = viewer.get(address(model), {f"{path}__regex": "^x"})
             assert answer.status_code == 400, path
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
     def test_sorts_by_no_column_on_request(self, viewer, model, page):
         usual = viewer.get(address(model)).context["cl"].queryset.query.order_by
@@ -174,6 +176,7 @@ class TestEveryPage:
             assert listed.status_code == 200
             assert listed.context["cl"].queryset.query.order_by == usual
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
     def test_refers_to_rows_by_their_ids_only(self, viewer, model, page):
         for field in model._meta.fields:
@@ -181,6 +184,7 @@ class TestEveryPage:
                 answer = viewer.get(address(model), {"_to_field": field.name, "_popup": "1"})
                 assert answer.status_code == 400, field
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
     def test_still_filters_by_what_it_offers(self, viewer, model, page):
         listed = viewer.get(address(model)).context["cl"]

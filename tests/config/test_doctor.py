@@ -201,6 +201,12 @@ class TestDoctor:
 
         self.finds("webhook networks", Severity.WARNING)
 
+    @pytest.mark.parametrize("network", ["fec0::/10", "64:ff9b::/96", "2002::/16", "8.0.0.0/5", "0.0.0.0/0"])
+    def test_warns_about_a_public_sandbox_that_calls_networks_with_private_addresses(self, settings, network):
+        settings.PUBLIC_URL, settings.WEBHOOK_ALLOW_CIDRS = "https://sandbox.example.com", [network]
+
+        self.finds("webhook networks", Severity.WARNING)
+
     @pytest.mark.parametrize(
         ("url", "networks"),
         [
@@ -209,6 +215,8 @@ class TestDoctor:
             ("http://10.0.0.7:8000", ["10.0.0.0/8"]),
             ("https://sandbox.example.com", []),
             ("https://sandbox.example.com", ["8.8.8.0/24"]),
+            ("http://[64:ff9b::a00:7]:8000", ["10.0.0.0/8"]),  # NAT64 of 10.0.0.7
+            ("http://[fec0::7]:8000", ["127.0.0.0/8"]),  # site-local
         ],
     )
     def test_accepts_webhooks_of_a_sandbox(self, settings, url, networks):

@@ -42,7 +42,7 @@ class TestReadiness:
         assert started.wait(10)
         try:
             assert readiness.states() == {"migrations": "ok"}
-            monkeypatch.setattr(Readiness, "PATIENCE", 0)
+            monkeypatch.setattr(Readiness, "CHECK_TIMEOUT", 0)
             assert readiness.states() == {"database": "away"}
         finally:
             go_on.set()

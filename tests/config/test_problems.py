@@ -515,6 +515,7 @@ def raw_answer(service, head, body=b"", *, is_all=False, then_closed=False):
 @pytest.mark.journey
 @pytest.mark.xdist_group("journey")
 class TestOverHttp:
+    @pytest.mark.long
     def test_chunked_body_without_length_is_411(self, service):
         head = b"POST /api/payments HTTP/1.1\nHost: x\nTransfer-Encoding: chunked\n\n"
 

@@ -37,7 +37,7 @@ def actions():
 class TestConfirmation:
     NEW_KEY = "/dashboard/developers/keys/new/"
 
-    def test_is_not_asked_of_whoever_has_just_signed_in(self, visitor, ada_member):
+    def test_is_not_needed_right_after_sign_in(self, visitor, ada_member):
         sign_in(visitor)
 
         assert visitor.post(self.NEW_KEY, {"name": ""}).status_code == 200
@@ -163,7 +163,7 @@ class TestForgottenPassword:
         assert {answer["Location"] for answer in answers} == {"/dashboard/login/forgotten/sent/"}
         assert [message.to for message in mail.outbox] == [["ada@example.com"]]
 
-    def test_is_the_same_work_for_an_address_that_nobody_has(self, visitor, ada_member):
+    def test_is_the_same_work_for_an_unknown_address(self, visitor, ada_member):
         work = []
         for email in ("warms-up@example.com", "ada@example.com", "zoe@example.com"):
             with CaptureQueriesContext(connection) as queries:

@@ -182,11 +182,13 @@ class TestFailedCalls:
 
         page = developer.get(REQUESTS).content.decode()
 
-        assert re.findall(r"invalid_signature</a>: <span[^>]*>(\d+)<", page) == ["12"]
+        assert re.findall(r"invalid_signature</a>: <span[^>]*>(\d+)</span> (calls?)<", page) == [
+            ("12", "calls")
+        ]
         assert bisi.public_id not in page
         assert Audit(page).findings == []
 
-    def test_are_not_spoken_of_where_there_are_none(self, developer):
+    def test_are_not_shown_where_there_are_none(self, developer):
         assert "failed authentication" not in developer.get(REQUESTS).content.decode()
 
 

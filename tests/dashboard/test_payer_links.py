@@ -1,4 +1,4 @@
-"""The payer's 3-D Secure page lets whoever has its address decline the payment: only those who may act see it."""
+"""The link of a payer's 3-D Secure page is enough to decline the payment: only roles that may cancel see it."""
 
 import json
 

@@ -126,6 +126,20 @@ class TestTestEvent:
         assert "X-Service-Attempt: 1" in shown
         assert "Send again" not in shown
 
+    @pytest.mark.long
+    def test_is_limited_for_each_business(self, browser, ada, other_browser, bisi):
+        for key in (ada, bisi):
+            make_endpoint(business=key.business)
+        for _ in range(20):
+            browser.post(f"{WEBHOOKS}test/")
+
+        answer = browser.post(f"{WEBHOOKS}test/", follow=True)
+        other_browser.post(f"{WEBHOOKS}test/")
+
+        assert "Too many test events. Try again in" in answer.content.decode()
+        assert Delivery.objects.filter(business=ada.business).count() == 20
+        assert Delivery.objects.filter(business=bisi.business).count() == 1
+
     def test_needs_an_endpoint(self, browser, ada):
         assert "Save a webhook URL first" in browser.post(f"{WEBHOOKS}test/", follow=True).content.decode()
 

@@ -17,6 +17,7 @@ from django.urls import resolve
 from prometheus_client import REGISTRY
 
 from config import guides, metrics, settings
+from config.problems import PROBLEMS, BadRequest
 from payments import metrics as _payments
 from webhooks import metrics as _webhooks
 
@@ -26,7 +27,8 @@ GUIDE = (PROJECT / "docs" / "operations.md").read_text()
 ALERTS = yaml.safe_load((OPERATIONS / "alerts.yml").read_text())
 DASHBOARD = json.loads((OPERATIONS / "grafana.json").read_text())
 DOCKERFILE = (PROJECT / "Dockerfile").read_text()
-COMPOSE = yaml.safe_load((PROJECT / "docker-compose.yml").read_text())
+COMPOSE_TEXT = (PROJECT / "docker-compose.yml").read_text()
+COMPOSE = yaml.safe_load(COMPOSE_TEXT)
 
 RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
@@ -142,8 +144,15 @@ class TestImage:
         assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${BASE_IMAGE}"}
         assert COMPOSE["x-sluice"]["build"]["args"]["BASE_IMAGE"] == f"${{BASE_IMAGE:-{default}}}"
 
-    def test_can_be_pinned_by_digest(self, tmp_path):
-        """`make pin-images` prints every image of Compose with the digest that docker reports."""
+    def test_is_pinned_by_digest(self):
+        images = re.findall(r"^ARG BASE_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)
+        images += re.findall(r"\$\{[A-Z]+_IMAGE:-([^}]+)\}", COMPOSE_TEXT)
+
+        assert len(images) == 5
+        assert all(re.fullmatch(r"[a-z]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}", image) for image in images)
+
+    def test_can_be_updated_to_the_digests_of_today(self, tmp_path):
+        """`make pin-images` prints every image of Compose with the digest that docker reports for its tag."""
         program = tmp_path / "docker"
         program.write_text(
             '#!/bin/sh\n[ "$3" = inspect ] && echo "sha256:$(printf %s "$4" | sha256sum | cut -c-64)"\n'
@@ -157,7 +166,7 @@ class TestImage:
         ).stdout
 
         images = [one["image"] for one in COMPOSE["services"].values() if one["image"] != "sluice"]
-        named = {re.fullmatch(r"\$\{([A-Z]+_IMAGE):-(\S+)\}", image).groups() for image in images}
+        named = {re.fullmatch(r"\$\{([A-Z]+_IMAGE):-(\S+)@\S+\}", image).groups() for image in images}
         named |= {("BASE_IMAGE", "python:3.11-slim-bookworm")}
         assert len(named) == 4
         lines = pinned.splitlines()
@@ -273,6 +282,19 @@ class TestProxy:
 
     def test_shows_metrics_to_nobody(self):
         assert re.search(r"location = /metrics \{\s+return 404;", self.CONF)
+
+    def test_refuses_in_the_words_of_the_service(self):
+        texts = [document.replace("\\'", "'") for document in re.findall(r"'(\"title\".+)';", self.CONF)]
+        refusals = [json.loads(f"{{{text}}}") for text in texts]
+        codes = dict(re.findall(r"^    (default|[0-9]+) ([a-z_]+);$", self.CONF, re.MULTILINE))
+
+        assert {str(each["status"]): each["code"] for each in refusals[1:]} | {
+            "default": "invalid_request"
+        } == codes
+        for each in refusals:
+            kind = PROBLEMS[each["code"]]
+            assert (kind.status, kind.title) == (each["status"], each["title"])
+            assert each["detail"] in {kind.help, BadRequest.default_detail}
 
     def test_closes_connections_before_the_application_does(self):
         [kept] = re.findall(r"keepalive_timeout (\d+)s", self.CONF)

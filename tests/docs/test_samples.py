@@ -82,6 +82,7 @@ def at_once(function, items):
         return list(threads.map(function, items))
 
 
+@pytest.mark.long
 class TestVerifyingSamples:
     @pytest.mark.parametrize("name", LANGUAGES)
     def test_know_a_genuine_delivery_from_others(self, name):
@@ -115,6 +116,7 @@ class TestVerifyingSamples:
         assert (judged.stdout.decode().strip(), judged.returncode) == ("invalid", 1)
 
 
+@pytest.mark.long
 class TestSigningSamples:
     @pytest.mark.parametrize("name", SIGNERS)
     def test_sign_like_the_vectors(self, name):

@@ -616,6 +616,7 @@ class TestOverHttp:
         assert sorted(status for status, _ in answers) == [201] + [401] * 99
         assert {answer["code"] for status, answer in answers if status == 401} == {"nonce_reused"}
 
+    @pytest.mark.long
     def test_key_that_is_revoked_is_unknown_at_once(self, service):
         merchant = service.open_business("Chidi Chairs")
         assert merchant.get("/api/banks").status_code == 200

@@ -1,7 +1,9 @@
 """The request log: what was asked, without what must not be kept, and without anybody waiting for it."""
 
+from contextlib import contextmanager
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +14,7 @@ from freezegun import freeze_time
 
 from merchants import request_log as module
 from merchants.models import ApiRequest, FailedCallCount
-from merchants.request_log import FailedCalls, RequestLog, request_log
+from merchants.request_log import FailedCalls, request_log
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 
@@ -28,6 +30,19 @@ def _nothing_waits():
     discard()
     yield
     discard()
+
+
+@contextmanager
+def failing_database(monkeypatch, function):
+    """Have a function of the request log fail, and keep the connection of the test open."""
+
+    def fail(_argument):
+        raise DatabaseError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, function, fail)
+        patched.setattr(module, "connection", SimpleNamespace(close=lambda: None))
+        yield
 
 
 def logged():
@@ -72,6 +87,12 @@ class TestCall:
         for secret in ("4084084084084081", ada.secret, "408408408408", '"cvv"'):
             assert secret not in stored
 
+    @pytest.mark.parametrize("blank", ["%20", "%2D", "+", "-", "."])
+    def test_masks_encoded_card_numbers(self, api, blank):
+        api.get(f"/api/payments?cursor={blank.join(['4084', '0840', '8408', '4081'])}")
+
+        assert [call.target for call in logged()] == ["/api/payments?cursor=408408******4081"]
+
     def test_says_when_a_key_was_last_used(self, api, ada):
         api.get("/api/banks")
         type(ada).objects.filter(pk=ada.pk).update(last_used_at=timezone.now() - timedelta(hours=1))
@@ -91,7 +112,7 @@ class TestCall:
 
 
 class TestFailedCalls:
-    """Calls with a known key id and a wrong signature, which anybody can send."""
+    """Calls with a known key id and a wrong signature, which strangers can send."""
 
     @pytest.fixture(autouse=True)
     def within_a_minute(self):
@@ -180,15 +201,9 @@ class TestFailedCalls:
             (ada.public_id, "timestamp_out_of_range", 1),
         ]
 
-    def test_are_counted_later_where_the_database_does_not_answer(self, stranger, monkeypatch):
-        def fail(_counts):
-            raise DatabaseError
-
+    def test_are_counted_after_the_database_fails(self, stranger, monkeypatch):
         stranger.get("/api/banks")
-        with monkeypatch.context() as patched:
-            patched.setattr(module, "_add_counts", fail)
-            patched.setattr(module, "connection", RequestLog())  # nothing to close within a test
-            patched.setattr(RequestLog, "close", lambda _self: None, raising=False)
+        with failing_database(monkeypatch, "_add_counts"):
             request_log.flush()
         logged()
 
@@ -216,15 +231,9 @@ class TestBuffer:
         with django_assert_num_queries(1):  # the nonce
             api.get("/api/banks")
 
-    def test_forgets_what_the_database_does_not_take(self, api, monkeypatch):
-        def fail(_calls):
-            raise DatabaseError
-
+    def test_drops_calls_when_the_database_fails(self, api, monkeypatch):
         api.get("/api/banks")
-        with monkeypatch.context() as patched:
-            patched.setattr(module, "_write", fail)
-            patched.setattr(module, "connection", RequestLog())  # nothing to close within a test
-            patched.setattr(RequestLog, "close", lambda _self: None, raising=False)
+        with failing_database(monkeypatch, "_write"):
             assert request_log.flush() == 0
         assert logged() == []
 

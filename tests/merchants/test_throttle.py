@@ -42,6 +42,17 @@ class TestTake:
 
         assert LimitSlot.objects.count() == 1
 
+    @pytest.mark.parametrize(
+        ("milliseconds", "seconds"), [(0, 901), (500, 900), (899_900, 1), (900_000, 1), (950_000, 1)]
+    )
+    def test_retry_after_is_in_whole_seconds(self, milliseconds, seconds):
+        throttle.take(ONE.of("ada"), now=NOW)
+
+        with pytest.raises(LimitReached) as reached:
+            throttle.take(ONE.of("ada"), now=NOW)
+
+        assert reached.value.retry_after_seconds(NOW + timedelta(milliseconds=milliseconds)) == seconds
+
     def test_gives_back_what_did_not_count(self):
         throttle.give_back(throttle.take(ONE.of("ada"), THREE.of("ada"), now=NOW))
 

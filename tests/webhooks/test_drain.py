@@ -117,6 +117,7 @@ class TestRequest:
         assert sorted(headers, key=str) == [None, "true"]
         assert counted._value.get() == before + 1
 
+    @pytest.mark.long
     def test_has_the_same_id_and_bytes_in_every_attempt_and_the_key_of_the_day(self, settings):
         settings.WEBHOOK_RETRY_DELAYS = [0, 0]
         with zoo.opened(zoo.answering(zoo.status(503))) as door:
@@ -144,6 +145,14 @@ class TestRequest:
         assert (attempt.error, attempt.address) == ("client_error", "127.0.0.1")
         assert bytes(attempt.excerpt) == b"not like this"
         assert attempt.wait_ms > 0
+
+    def test_is_recorded_without_card_numbers(self):
+        answer = b"no order 4084.0840.8408.4081 or 4084084084084081"
+        with zoo.opened(zoo.answering(zoo.status(422, body=answer))) as door:
+            make_delivery(make_endpoint(url=door.url), at=now())
+            drain_once()
+
+        assert bytes(Attempt.objects.get().excerpt) == b"no order 408408******4081 or 408408******4081"
 
     def test_is_not_made_to_a_private_address(self):
         make_delivery(make_endpoint(url="http://10.0.0.1/hook"), at=now())
@@ -198,6 +207,7 @@ class TestDrain:
         assert [request.header("X-Service-Idempotency-Key") for request in door.requests] == [str(young.pk)]
         assert old.state == STATES.SKIPPED
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         ("module", "step"),
         [(held_deliveries, "release_stragglers"), (claiming, "claim"), (finishing, "finish")],
@@ -220,6 +230,7 @@ class TestDrain:
         assert (made, len(door.requests), Attempt.objects.count()) == (1, 1, 1)
         assert delivery.state == STATES.DELIVERED
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "receiver",
         [
@@ -265,6 +276,7 @@ class TestDrain:
         assert len(door.requests) == 30
         assert most.highest <= concurrency.PER_BUSINESS
 
+    @pytest.mark.long
     def test_starts_two_first_attempts_at_a_slow_endpoint_at_once_and_the_third_after_an_answer(
         self, monkeypatch, settings
     ):
@@ -284,6 +296,7 @@ class TestDrain:
         assert second.header("X-Service-Idempotency-Key") == str(later[0].pk)
         assert third.at - first.at > settings.WEBHOOK_TIMEOUT * 0.9
 
+    @pytest.mark.long
     def test_sends_no_retry_to_a_silent_endpoint_that_has_not_answered_a_first_attempt(
         self, monkeypatch, settings
     ):
@@ -302,6 +315,7 @@ class TestDrain:
         assert [request.header("X-Service-Attempt") for request in retries] == ["2", "2", "2"]
         assert min(request.at for request in retries) - first.at > settings.WEBHOOK_TIMEOUT * 0.9
 
+    @pytest.mark.long
     def test_leaves_two_places_of_a_silent_endpoint(self):
         most = Gauge()
         with zoo.opened(most.silently) as door:
@@ -413,6 +427,7 @@ class TestDrain:
         assert (made, len(door.requests)) == (1, 1)
         assert timedelta(seconds=15) < wait < timedelta(seconds=60)
 
+    @pytest.mark.long
     def test_keeps_nobody_waiting_for_a_silent_endpoint(self):
         with zoo.opened(zoo.silent) as deaf, zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             make_deliveries(make_endpoint(url=deaf.url), 8, at=now() - timedelta(minutes=1))
@@ -467,6 +482,7 @@ class TestDrain:
 
         assert time.monotonic() - started < 5
 
+    @pytest.mark.long
     def test_whose_life_has_ended_makes_room_while_it_finishes_what_hangs(self, settings):
         settings.WEBHOOK_TIMEOUT = 3
         with zoo.opened(zoo.silent) as deaf, zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
@@ -483,6 +499,7 @@ class TestDrain:
         assert (made, len(door.requests), was_still_waiting) == (1, 1, True)
         assert Attempt.objects.filter(error="timeout").count() == 1
 
+    @pytest.mark.long
     def test_knows_of_the_last_one_which_endpoint_is_silent(self, settings):
         settings.WEBHOOK_TIMEOUT = 0.5
         with zoo.opened(zoo.silent) as deaf:
@@ -544,6 +561,7 @@ class TestDrain:
 
 
 class TestIsolation:
+    @pytest.mark.long
     def test_of_a_thousand_due_rows_at_a_hanging_endpoint_is_not_felt_by_others(self, settings):
         """In small what `benchmarks/webhooks.py --parts isolation` measures in full."""
         settings.WEBHOOK_TIMEOUT = 2

@@ -121,6 +121,15 @@ class TestAnswers:
         assert EXCERPT == 2048
         assert len(exchange.excerpt) == min(size, 2048)
 
+    @pytest.mark.parametrize("shown", range(1, 19, 2))
+    def test_leave_no_beginning_of_a_card_number_where_they_are_cut(self, shown):
+        before = b"x" * (EXCERPT - shown - 1) + b"="
+        body = before + b"4084 0840 8408 4081" + b"y" * 1000
+        with zoo.opened(zoo.answering(zoo.status(400, body=body))) as door:
+            exchange = post(door.url)
+
+        assert exchange.excerpt in {before, before + b"408408******4081"[: EXCERPT - len(before)]}
+
     def test_are_not_unpacked(self):
         with zoo.opened(zoo.gzip_bomb) as door:
             exchange = post(door.url)
@@ -165,6 +174,7 @@ class TestBadPeers:
         assert exchange.address == "127.0.0.1"
         assert len(door.requests) == 1
 
+    @pytest.mark.long
     def test_end_in_time_all_at_once_under_the_limit_of_production(self, authority):
         woken = threading.Event()
         receivers = [
@@ -295,6 +305,7 @@ class TestLookUps:
         assert exchange.error == "timeout"
         assert exchange.address is None
 
+    @pytest.mark.long
     def test_that_hang_keep_only_each_other_waiting(self):
         woken = threading.Event()
 

@@ -60,6 +60,7 @@ class TestSweep:
     def test_is_a_part_of_every_worker(self):
         assert "webhooks.worker:Sweep" in app.steps["worker"]
 
+    @pytest.mark.long
     def test_sends_what_no_ring_announced(self, swept):
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             endpoint = make_endpoint(url=door.url)
@@ -75,6 +76,7 @@ class TestSweep:
             make_delivery(make_endpoint(url=door.url), at=now(), state=STATES.HELD)
             wait_until_delivered(1)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("error", [OperationalError, RuntimeError])
     def test_goes_on_after_a_failure(self, error, monkeypatch, swept):
         works, failed = claiming.has_work, threading.Event()
@@ -91,6 +93,7 @@ class TestSweep:
             assert failed.wait(5)
             wait_until_delivered(1)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("told", ["by the worker's step", "by the signal"])
     def test_that_is_stopped_finishes_what_is_under_way_and_claims_nothing_more(self, told, swept):
         with zoo.opened(zoo.slow(0.3)) as door:
