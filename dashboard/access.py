@@ -16,13 +16,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from dashboard.reauthentication import SAFE_METHODS
 from dashboard.second_factor import must_set_up
 from merchants import roles
 from merchants.models import Business, Member, User
 from merchants.roles import Permission
 
 CHOSEN = "dashboard.business"  # in the session
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,8 @@ def for_members(
     """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one.
 
     `may` is asked for whatever the method; `to_change` only where the method is not a safe one, for pages
-    that everybody sees and some may change. Which pages ask for recent reauthentication is declared in
-    `config.addresses`.
+    that everybody sees and some may change. `config.addresses` declares which pages require recent
+    reauthentication.
 
     :raises NotInThisRole: the member's role does not allow it; answered with our page of 403
     """
@@ -75,7 +75,7 @@ def for_members(
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not isinstance(request.user, User):
                 return redirect(_sign_in_address(request))
-            seat = _find_seat(request, request.user)
+            seat = find_seat(request, request.user)
             if seat is None:
                 return render(request, "dashboard/no_business.html", status=HTTPStatus.FORBIDDEN)
             if must_set_up(request, request.user, role=seat.member.role):
@@ -100,7 +100,7 @@ def for_people(view: View) -> View:
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             return redirect(_sign_in_address(request))
-        request.seat = _find_seat(request, request.user)  # type: ignore[attr-defined]
+        request.seat = find_seat(request, request.user)  # type: ignore[attr-defined]
         return view(request, *args, **kwargs)
 
     return guarded
@@ -131,7 +131,8 @@ def _sign_in_address(request: HttpRequest) -> str:
     return f"{address}?{urlencode({'next': request.get_full_path()})}"
 
 
-def _find_seat(request: HttpRequest, user: User) -> Seat | None:
+def find_seat(request: HttpRequest, user: User) -> Seat | None:
+    """Return the user's place in the business that was chosen, or else in the first; None for a user of none."""
     members = list(
         Member.objects.filter(user=user, business__is_active=True)
         .select_related("business")

@@ -16,7 +16,9 @@ from allauth.usersessions.internal.flows.sessions import end_other_sessions, end
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.forms import EmailField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -28,9 +30,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dashboard import attempts, known_devices, people_audit, totp_codes
 from dashboard.access import for_people
 from dashboard.browsers import browser_named
+from dashboard.ceremonies import Purpose, ceremony
 from dashboard.code_forms import SetUpCode
+from dashboard.form_summaries import summary
 from dashboard.reauthentication import kept_form
 from dashboard.second_factor import must_set_up
+from merchants.email_addresses import canonical
 from merchants.models import User
 from merchants.names import one_line
 from merchants.throttle import LimitReached
@@ -50,14 +55,14 @@ def at_the_door(view: View) -> View:
 
 
 # On the way in
-second_step = at_the_door(factors.authenticate)
-use_passkey = at_the_door(passkeys.login_webauthn)
+second_step = at_the_door(ceremony(Purpose.SECOND_STEP, factors.authenticate))
+use_passkey = at_the_door(ceremony(Purpose.SIGN_IN, passkeys.login_webauthn))
 forgotten_password_sent = at_the_door(account.password_reset_done)
 new_password_set = at_the_door(account.password_reset_from_key_done)
 
 
 def confirming(view: Any) -> View:
-    """Give one of allauth's pages that confirm who somebody is our frame, and what it is asked for."""
+    """Show one of allauth's confirmation pages in our frame, with the action to be confirmed."""
 
     def shown(request: HttpRequest) -> HttpResponseBase:
         known = {"kept": kept_form(request), "minutes": settings.ACCOUNT_REAUTHENTICATION_TIMEOUT // 60}
@@ -70,47 +75,55 @@ def confirming(view: Any) -> View:
 # Recent reauthentication
 confirm_by_password = confirming(account.ReauthenticateView)
 confirm_by_code = confirming(factors.ReauthenticateView)
-confirm_by_passkey = confirming(passkeys.ReauthenticateWebAuthnView)
+confirm_by_passkey = ceremony(Purpose.REAUTHENTICATION, confirming(passkeys.ReauthenticateWebAuthnView))
 
 
 @require_safe
 @for_people
 def kept_form_page(request: HttpRequest) -> HttpResponse:
-    """Show a form that was submitted before the confirmation, with a button that sends it."""
+    """Show a form that was submitted before the confirmation, with a button that submits it."""
     form = kept_form(request)
     if form is None:
-        messages.info(request, "You are confirmed. Nothing was waiting to be sent.")
+        messages.info(request, "You're confirmed. There is no form to submit.")
         is_staff_only = request.seat is None and _person(request).is_staff  # type: ignore[attr-defined]
         return redirect("admin:index" if is_staff_only else "overview")
-    return render(request, "account/kept_form.html", {"kept": form})
+    return render(request, "account/kept_form.html", {"kept": form, "summary": summary(request, form)})
 
 
 # One's own account
 turn_app_off = in_our_frame(totp.deactivate_totp)
 show_codes = require_safe(for_people(codes.view_recovery_codes))
 make_codes = in_our_frame(codes.generate_recovery_codes)
-add_passkey = in_our_frame(passkeys.add_webauthn)
+add_passkey = in_our_frame(ceremony(Purpose.REGISTRATION, passkeys.add_webauthn))
 remove_passkey = in_our_frame(passkeys.remove_webauthn)
 
 
 @at_the_door
 def forgotten_password(request: HttpRequest) -> HttpResponse:
-    """Mail a link to a new password, to one account no more than a few times."""
+    """Request a mail with a password reset link. The number of mails is limited."""
     if request.method == "POST":
         now = timezone.now()
         try:
-            attempts.take_reset_mail(request, email=request.POST.get("email", "").strip(), now=now)
+            attempts.take_reset_mail(request, email=_entered_address(request), now=now)
         except LimitReached as limit:
             response: HttpResponse = respond_429(request)
-            response.headers["Retry-After"] = str(max(int((limit.retry_at - now).total_seconds()) + 1, 1))
+            response.headers["Retry-After"] = str(limit.retry_after_seconds(now))
             return response
     page: HttpResponse = account.password_reset(request)
     return page
 
 
+def _entered_address(request: HttpRequest) -> str:
+    """Return the e-mail address of a form, or an empty text if it isn't one."""
+    try:
+        return canonical(EmailField().clean(request.POST.get("email", "")))
+    except ValidationError:
+        return ""
+
+
 @at_the_door
 def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
-    """Set a new password. The link came by mail: the browser is known from now on."""
+    """Set a new password. The link was mailed to the user, so the browser becomes a known device."""
     response: HttpResponse = account.password_reset_from_key(request, uidb36=uidb36, key=key)
     user = getattr(request, "password_reset_of", None)
     if user is not None:
@@ -127,7 +140,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 
 
 class SetUpView(totp.ActivateTOTPView):
-    """Set an authenticator app up; the code that does it is used then."""
+    """Set up an authenticator app. The code that sets it up counts as used."""
 
     @transaction.atomic
     def form_valid(self, form: SetUpCode) -> HttpResponse:

@@ -35,7 +35,7 @@ def holdings_of(email: str) -> Holdings:
     :raises NoSuchPerson: nobody has this e-mail address
     :raises NothingToReset: there is no second factor to remove
     """
-    user = User.objects.filter(email__iexact=email.strip()).first()
+    user = User.objects.with_email(email)
     if user is None:
         raise NoSuchPerson
     factors = list(Authenticator.objects.filter(user=user).order_by("pk").values_list("type", flat=True))

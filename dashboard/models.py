@@ -1,20 +1,22 @@
-"""What the dashboard keeps of its own."""
+"""Models of the dashboard."""
 
 from typing import ClassVar
 
 from django.db import models
 
+from merchants.card_numbers import CheckedEmailField
+
 
 class PasswordResetRequest(models.Model):
-    """Somebody has asked for a link to a new password. A worker mails it, and deletes the row.
+    """A request for a password reset link. A worker mails the link and deletes the row.
 
-    The row is written for any address, without looking it up, and holds no secret.
+    The row is written for any address, with or without an account, and holds no secret.
     """
 
     id = models.BigAutoField(primary_key=True)
-    email = models.EmailField(max_length=320)  # as it was entered
+    email = CheckedEmailField(max_length=320)  # as it was entered
     requested_at = models.DateTimeField()
-    leased_until = models.DateTimeField(null=True)  # a worker mails it until then
+    leased_until = models.DateTimeField(null=True)  # set while a worker mails the link
 
     class Meta:
         constraints: ClassVar = [

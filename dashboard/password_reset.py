@@ -1,7 +1,7 @@
-"""Links to new passwords: asked for on a page, mailed by a worker.
+"""Password reset links, requested on a page and mailed by a worker.
 
-The page does the same for every address: it stores the request. It sends no mail, so the time of its answer tells
-nothing. The worker makes the link, which is stored nowhere.
+The page stores the request for any address and sends no mail, so its response time doesn't reveal whether the address
+has an account. The worker creates the link, which isn't stored.
 """
 
 from datetime import datetime, timedelta
@@ -19,6 +19,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from dashboard.models import PasswordResetRequest
+from merchants.card_numbers import refuse_card_number
+from merchants.email_addresses import canonical
 from merchants.models import User
 
 log = structlog.get_logger("sluice.dashboard")
@@ -29,10 +31,11 @@ AT_ONCE = 50
 
 
 class ResetPasswordForm(forms.ResetPasswordForm):
-    """Ask for a link. Whether anybody has the address is found out by the worker."""
+    """Request a link. The worker looks up the account of the address."""
 
     def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"]
+        email = canonical(self.cleaned_data["email"])
+        refuse_card_number(email)
         return email
 
     def save(self, request: HttpRequest, **kwargs: Any) -> str:  # noqa: ARG002 (allauth's signature)
@@ -42,7 +45,7 @@ class ResetPasswordForm(forms.ResetPasswordForm):
 
 
 def mail_due(*, now: datetime) -> int:
-    """Mail the links that were asked for; return how many requests were dealt with."""
+    """Mail the requested links. Return the number of completed requests."""
     PasswordResetRequest.objects.filter(requested_at__lte=now - LIFETIME).delete()
     due = PasswordResetRequest.objects.filter(Q(leased_until=None) | Q(leased_until__lte=now))
     done = 0
@@ -55,7 +58,7 @@ def mail_due(*, now: datetime) -> int:
 
 
 def _mail(email: str) -> bool:
-    """Mail a link to each account with the address; False where that has to be tried again."""
+    """Mail a link to each account with the address. Return False if the mail must be retried."""
     for user in forms.filter_users_by_email(email, is_active=True, prefer_verified=True, for_login=True):
         try:
             _mail_link(user)

@@ -1,6 +1,6 @@
-"""Links that are a payer's credential, such as `redirect_link`, in documents that pages show.
+"""Hide links that are a payer's credential, such as `redirect_link`, in documents on pages.
 
-Whoever opens one can decline the payment. They are shown to roles that may cancel it anyway.
+Opening such a link is enough to decline the payment, so only roles that may cancel the payment see it.
 """
 
 import json
@@ -15,12 +15,12 @@ HIDDEN = f"Hidden. {roles.why_not(Permission.CAPTURE)}"
 
 
 def shown_to(seat: Seat, document: Any) -> Any:
-    """Return a document as a member may see it: as it is, or with its payer links replaced by a sentence."""
+    """Return a document as a member may see it: unchanged, or with its payer links replaced by an explanation."""
     return document if roles.may(seat.member.role, Permission.CAPTURE) else without_payer_links(document)
 
 
 def text_shown_to(seat: Seat, text: str) -> str:
-    """Return a JSON text as a member may see it: as it is unless a payer link has to be replaced."""
+    """Return a JSON text as a member may see it: unchanged, unless a payer link has to be replaced."""
     if roles.may(seat.member.role, Permission.CAPTURE) or not any(name in text for name in PAYER_LINKS):
         return text
     try:
@@ -30,7 +30,7 @@ def text_shown_to(seat: Seat, text: str) -> str:
 
 
 def without_payer_links(document: Any) -> Any:
-    """Replace the payer links of a document, however deep they are.
+    """Replace the payer links at any depth of a document.
 
     >>> without_payer_links({"data": {"id": "1", "redirect_link": "https://…/3ds/x"}})["data"]["redirect_link"]
     'Hidden. Only owners and finance may capture, void or cancel a payment.'

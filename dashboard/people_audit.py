@@ -68,5 +68,5 @@ def _password_changed(request: HttpRequest, user: User, **_: Any) -> None:
 
 @receiver(account.password_reset)
 def _password_reset(request: HttpRequest, user: User, **_: Any) -> None:
-    request.password_reset_of = user  # type: ignore[attr-defined]  # for the page's answer
+    request.password_reset_of = user  # type: ignore[attr-defined]  # read by the page
     record(request, "password.reset", user=user, now=timezone.now())

@@ -49,7 +49,7 @@ class SignInPage(View):
         except SignInRefused:
             return _sign_in_page(request, is_refused=True)
         except LimitReached as limit:
-            return _try_later(request, limit.retry_at, now=now)
+            return _try_later(request, limit, now=now)
 
 
 def _sign_in_page(
@@ -64,12 +64,12 @@ def _sign_in_page(
     return render(request, "dashboard/sign_in.html", context, status=status)
 
 
-def _try_later(request: HttpRequest, retry_at: datetime, *, now: datetime) -> HttpResponse:
-    seconds = max(int((retry_at - now).total_seconds()) + 1, 1)
+def _try_later(request: HttpRequest, limit: LimitReached, *, now: datetime) -> HttpResponse:
+    seconds = limit.retry_after_seconds(now)
     page = _sign_in_page(
         request,
         status=HTTPStatus.TOO_MANY_REQUESTS,
-        retry_at=retry_at,
+        retry_at=limit.retry_at,
         minutes=-(-seconds // 60),
     )
     page.headers["Retry-After"] = str(seconds)

@@ -61,6 +61,16 @@ def is_public(address: str | Address, *, allowed: Sequence[Network] = ()) -> boo
     return not any(candidate in network for network in NOT_PUBLIC if network.version == candidate.version)
 
 
+def is_public_network(network: str) -> bool:
+    """Return whether all addresses of a network are public.
+
+    >>> [is_public_network(each) for each in ("8.8.8.0/24", "10.0.0.0/24", "fec0::/10", "0.0.0.0/0")]
+    [True, False, False, False]
+    """
+    candidate = ip_network(network)
+    return not any(candidate.overlaps(each) for each in NOT_PUBLIC if each.version == candidate.version)
+
+
 def unwrapped(address: Address) -> Address:
     """Return the IPv4 address that an IPv6 one only carries: mapped, NAT64 or 6to4; else the address."""
     if isinstance(address, IPv4Address):

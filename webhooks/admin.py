@@ -113,7 +113,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         delivery = kwargs.get("obj")
         if isinstance(delivery, Delivery) and self.has_replay_permission(request):
-            # Without a body the page says why there is no button.
+            # Without a body, the page explains why it has no button.
             is_shown = services.is_replayable(delivery) or not (delivery.has_payload or delivery.is_test)
             context["replay_form"] = ReplayForm() if is_shown else None
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Least
 
-from merchants.card_numbers import CheckedURLField
+from merchants.card_numbers import CheckedURLField, FreeBytesField, FreeTextField
 from merchants.fields import EncryptedTextField
 from merchants.models import Business
 
@@ -241,8 +241,8 @@ class Attempt(models.Model):
     total_ms = models.FloatField()
     status = models.PositiveSmallIntegerField(null=True)
     error = models.CharField(max_length=32, blank=True)  # a class such as timeout
-    explanation = models.CharField(max_length=255, blank=True)  # the same in words
-    excerpt = models.BinaryField(max_length=2048, blank=True)  # the first bytes of the answer's body
+    explanation = FreeTextField(max_length=255, blank=True)  # the same in words
+    excerpt = FreeBytesField(max_length=2048, blank=True)  # the first bytes of the answer's body
 
     class Meta:
         constraints: ClassVar = [

@@ -25,6 +25,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.tracing import Trace
 
+from merchants.card_numbers import masked_bytes, masked_start
 from webhooks.addresses import Network, is_public
 
 USER_AGENT = "Sluice-Webhooks/1.0"
@@ -295,7 +296,8 @@ def _require_callable(host: str, allowed: Sequence[Network]) -> None:
 def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
     exchange.status = response.status
     with suppress(aiohttp.ClientPayloadError):  # a broken body changes nothing: the headers have decided
-        exchange.excerpt = response.content.read_nowait(EXCERPT)[:EXCERPT]
+        start = response.content.read_nowait(EXCERPT)[:EXCERPT]
+        exchange.excerpt = masked_bytes(start) if response.content.at_eof() else masked_start(start)
     if response.content.at_eof():
         response.release()
     else:  # more is to come: the connection goes, nobody waits for it

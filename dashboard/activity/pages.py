@@ -12,11 +12,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard import exports
 from dashboard.access import Seat, members_only
 from dashboard.activity import sentences
 from dashboard.activity.sentences import Change
 from dashboard.pages import BY_NUMBER, page_of
+from merchants import exports
 from merchants.audit_roles import role_of, with_roles
 from merchants.models import AuditEntry, Business, Member
 

@@ -20,7 +20,7 @@ FACTOR_NAMES = {
 
 # What each action is called; {target} and the names of `after` (or else `before`) stand for themselves.
 SENTENCES = {
-    "card_number.guesses_stopped": "used the reference {target} with 5 different cards: it is no longer compared with any",
+    "card_number.guesses_stopped": "used the reference {target} with 5 different cards. It is no longer compared with any card",
     "business.created": "opened the business “{name}”",
     "business.changed": "changed the business {target}",
     "api_key.created": "created the API key “{name}” ({target})",

@@ -14,13 +14,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard import exports
 from dashboard.access import Seat, members_only
 from dashboard.pages import BY_SEQUENCE, page_of
 from dashboard.transactions.filters import midnight, sane_day
 from ledger.models import Entry
 from ledger.services import balances
 from ledger.statements import AccountStatement, in_chunks, wallet_statements
+from merchants import exports
 from payments.services.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
 ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)

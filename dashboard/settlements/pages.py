@@ -11,13 +11,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard import exports
 from dashboard.access import Seat, members_only
 from dashboard.choices import choices
 from dashboard.pages import BY_ID, BY_NUMBER, page_of
 from dashboard.settlements.steps import steps_of
 from dashboard.timelines import Moment
 from ledger.services import balances
+from merchants import exports
 from payments.models import SettlementBatch, SettlementItem, Transaction
 from payments.services.statements import csv_lines, show
 

@@ -80,10 +80,10 @@ def _time(at: datetime, text: str, shown: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def query_with(context: Context, **changes: Any) -> str:
-    """Return this page's query with some parameters replaced; empty ones are left out.
+    """Return this page's query with some parameters replaced. Empty ones are left out.
 
-    A card number in a search that found nothing is masked. In one that found something it is an identifier or metadata,
-    which the page shows as it was sent.
+    A card number in a search without results is masked. If the search has results, the number is an identifier or
+    metadata, which the page shows unchanged.
     """
     query = context["request"].GET.copy()
     if "q" in query and not getattr(context.get("page"), "rows", ()):

@@ -27,7 +27,7 @@ class Detail:
     refunds: Sequence[CardOperation]
     delivery: Delivery | None
     bank_name: str
-    raw: str  # the API's answer, as JSON; without payer links for roles that may not act
+    raw: str  # the API's answer as JSON, without payer links for roles that may not cancel
     can_capture: bool
     can_cancel: bool
     can_refund: bool

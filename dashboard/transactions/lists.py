@@ -12,10 +12,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from dashboard import exports
 from dashboard.access import Seat, members_only
 from dashboard.pages import page_of
 from dashboard.transactions.filters import PaymentFilter, PayoutFilter, TransactionFilter, form_of, sources
+from merchants import exports
 from payments import banks
 from payments.models import SettlementItem, Transaction
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -15,13 +16,16 @@ from dashboard.access import Seat, for_members
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.health import health_of
 from dashboard.webhooks.sample import sample_payment
-from merchants import audit, clock
+from merchants import audit, clock, throttle
 from merchants.callers import person_acting
 from merchants.roles import Permission
+from merchants.throttle import Limit, LimitReached
 from webhooks import services
 from webhooks.models import Delivery, Endpoint
 
 RECENT = 10
+
+TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # of a business: each is a call to its endpoint
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -104,6 +108,7 @@ def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
     now = clock.now()
     try:
         with transaction.atomic():
+            throttle.take(TEST_EVENTS.of(seat.business.pk), now=now)
             delivery = services.send_test_event(
                 business=seat.business, data=sample_payment(seat.business, now=now), now=now
             )
@@ -116,6 +121,11 @@ def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
             )
     except Endpoint.DoesNotExist:
         messages.warning(request, "Save a webhook URL first: the test event goes there.")
+        return redirect("dashboard-webhooks")
+    except LimitReached as limit:
+        messages.warning(
+            request, f"Too many test events. Try again in {limit.retry_after_seconds(now)} seconds."
+        )
         return redirect("dashboard-webhooks")
     messages.info(request, "A test event is on its way. What your endpoint answers appears here.")
     return redirect("dashboard-delivery", delivery.pk)

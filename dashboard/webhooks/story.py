@@ -52,7 +52,7 @@ class Story:
     timeline: Sequence[Moment]
     headers: Sequence[tuple[str, str]]  # as the next attempt would carry them
     body: str  # for people: indented
-    exact_body: str  # to be copied; empty where the member may not see all of it
+    exact_body: str  # for the copy button; empty if the member may not see all of it
     url: str
     subject: SubjectLink | None  # None for a test event
     last_answer: str  # the beginning of what the endpoint answered last
