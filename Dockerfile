@@ -1,8 +1,8 @@
 # One image for web, worker, beat and every command. It runs as a user without rights, on a read-only root
-# file system with a /tmp in memory. `make pin-images` prints BASE_IMAGE with its digest, for a build of the very
-# same base: docker build --build-arg BASE_IMAGE=…@sha256:… .
+# file system with a /tmp in memory. To build on another base: docker build --build-arg BASE_IMAGE=…@sha256:… .
+# `make pin-images` prints BASE_IMAGE with the digest that its tag has today.
 
-ARG BASE_IMAGE=python:3.11-slim-bookworm
+ARG BASE_IMAGE=python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 FROM ${BASE_IMAGE} AS build
 ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1

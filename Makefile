@@ -18,7 +18,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -44,7 +44,7 @@ run-production: install ## start production's processes on this machine: Postgre
 test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
 	@$(PYTEST) -m "not e2e and not faults and not long" $(ARGS)
 
-test-long: install ## run what takes its time: whole stories, state machines, who may do what
+test-long: install ## run the slow tests: journeys, races, state machines, hanging peers
 	@$(PYTEST) -m "not e2e and not faults and long" $(ARGS)
 
 test-all: install ## run all tests that need no browser, and the faults that tell most
@@ -84,8 +84,8 @@ sbom: $(filter .tools/%,$(UV)) ## write what an installation consists of into bu
 	@mkdir -p build && $(UV) export --locked --quiet --preview-features sbom-export --format cyclonedx1.5 --no-default-groups --all-extras --output-file build/sbom.json >/dev/null
 	@echo "build/sbom.json"
 
-pin-images: ## print the images of docker-compose.yml with their digests, for .env (needs docker and its registry)
-	@set -o pipefail; sed -nE 's/.*\$$\{([A-Z]+_IMAGE):-([^}]+)\}.*/\1 \2/p' docker-compose.yml | while read -r name image; do \
+pin-images: ## print the images of docker-compose.yml with the digests of today, for .env (needs docker and its registry)
+	@set -o pipefail; sed -nE 's/.*\$$\{([A-Z]+_IMAGE):-([^@}]+)(@[^}]+)?\}.*/\1 \2/p' docker-compose.yml | while read -r name image; do \
 		digest=$$(docker buildx imagetools inspect "$$image" --format '{{.Manifest.Digest}}' </dev/null) \
 			|| { echo "The digest of $$image can't be looked up: is there a way to the registry?" >&2; exit 2; }; \
 		echo "$$name=$$image@$$digest"; \
@@ -93,6 +93,9 @@ pin-images: ## print the images of docker-compose.yml with their digests, for .e
 
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
+
+addresses: install ## write docs/addresses.md from the table of config/addresses.py
+	@$(RUN) manage.py address_guide > docs/addresses.md
 
 clean: ## remove what can be made again (keeps var/)
 	@rm -rf build .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -50,7 +50,7 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         ("Take and send money", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
         ("Hear of outcomes", [_entry("webhooks"), errors, _entry("limits")]),
         ("Look up", [reference, _entry("changelog")]),
-        ("Run the service", [_entry(slug) for slug in ("operations", "security", "rails", "bank-transfers", "invariants")]),
+        ("Run the service", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),
     ]  # fmt: skip
 
 

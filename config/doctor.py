@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +32,7 @@ from merchants.fields import UnreadableSecret
 from payments.models import CardOperation, Transaction
 from payments.services import comparison
 from virtual_accounts.models import ProviderMessage
+from webhooks import addresses
 from webhooks.models import Delivery
 
 
@@ -110,27 +111,27 @@ def _settings() -> Iterator[Finding]:
 
 
 def _webhook_networks() -> Iterator[Finding]:
-    """Warn about a sandbox that strangers can reach and that sends webhooks into its own network."""
+    """Warn about a sandbox on the internet that may send webhooks into its own network."""
     host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    reachable = [network for network in settings.WEBHOOK_ALLOW_CIDRS if not ip_network(network).is_global]
+    reachable = [each for each in settings.WEBHOOK_ALLOW_CIDRS if not addresses.is_public_network(each)]
     if settings.SANDBOX and reachable and is_public(host):
         yield Finding(
             "webhook networks",
             Severity.WARNING,
-            f"PUBLIC_URL is public, and webhooks may call networks that are not: {', '.join(reachable)}.",
-            "Set WEBHOOK_ALLOW_CIDRS=none: whoever has an account here can have requests sent to the services of "
-            "this machine and network.",
+            f"PUBLIC_URL is public, and webhooks may be sent to private networks: {', '.join(reachable)}.",
+            "Set WEBHOOK_ALLOW_CIDRS=none. Otherwise any user of the sandbox can have requests sent to services on "
+            "this machine and its network.",
         )
 
 
 def is_public(host: str) -> bool:
-    """Return whether others than this machine and its network can reach a host, as far as its name says.
+    """Return whether a host is on the internet, judging by its name or address.
 
     >>> [is_public(host) for host in ("sandbox.example.com", "8.8.8.8", "10.0.0.7", "localhost", "sluice.internal", "web")]
     [True, True, False, False, False, False]
     """
     try:
-        return ip_address(host.strip("[]")).is_global
+        return addresses.is_public(host.strip("[]"))
     except ValueError:
         name = host.lower().rstrip(".")
         return "." in name and not name.endswith(PRIVATE_DOMAINS)
@@ -264,15 +265,15 @@ def _broker() -> Iterator[Finding]:
 
 
 def _broker_access() -> Iterator[Finding]:
-    """Warn about a Redis that other machines may write to without a password."""
+    """Warn about a Redis on another machine that requires no password."""
     options: dict[str, Any] = parse_url(settings.REDIS_URL)  # type: ignore[no-untyped-call]
     if options.get("password") or "path" in options or is_local(options.get("host", "localhost")):
         return
     yield Finding(
         "broker access",
         Severity.WARNING,
-        "Redis is on another machine and takes commands without a password.",
-        "Set requirepass in Redis and put the password into REDIS_URL: redis://:password@host:6379/0.",
+        "Redis is on another machine and requires no password.",
+        "Set requirepass in Redis, and add the password to REDIS_URL: redis://:password@host:6379/0.",
     )
 
 
@@ -384,12 +385,12 @@ def _card_numbers(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "card numbers",
             Severity.WARNING,
-            f"In the last 24 hours {references} used with 5 cards other than the stored one.",
-            f"Search the audit trail for {comparison.GUESSES_STOPPED}. Ask the business; if it didn't send these "
+            f"In the last 24 hours {references} used with 5 cards that differ from the stored card.",
+            f"Search the audit trail for {comparison.GUESSES_STOPPED}. Ask the business. If it didn't send these "
             "requests, revoke its API keys.",
         )
     else:
-        yield Finding("card numbers", Severity.FINE, "No reference was used to guess a card number.")
+        yield Finding("card numbers", Severity.FINE, "No card numbers were guessed in the last 24 hours.")
 
 
 def _duration(length: timedelta) -> str:

@@ -95,7 +95,7 @@ def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
 
 
 def networks(name: str, *, default: tuple[str, ...]) -> list[str]:
-    """Return comma-separated networks; `none` is the empty list."""
+    """Return comma-separated networks. `none` is the empty list."""
     if text(name).lower() == "none":
         return []
     return _each(name, words(name, default=default), read=ip_network, example="10.0.0.0/8")

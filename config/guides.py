@@ -52,6 +52,7 @@ GUIDES: dict[str, Guide] = {
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes, on one page.", "limits.md"),
         Guide("operations", "Operations", "Deploy, scale, back up, rotate, and what each alarm means.", "operations.md"),
         Guide("security", "Security", "Threat model, what is stored of a card, PCI DSS scope, and how to report.", "security.md"),
+        Guide("addresses", "Addresses", "Who may use each address, with which reauthentication and limits.", "addresses.md"),
         Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
         Guide("bank-transfers", "Bank notifications", "How the hosting bank tells of them.", "bank-transfers.md"),
         Guide("invariants", "What must always hold", "The rules that check_ledger examines.", "invariants.md"),
@@ -70,6 +71,22 @@ def breakable(text: str) -> SafeString:
     entries_<wbr>sum_<wbr>to_<wbr>zero
     """
     return mark_safe(escape(text).replace("_", "_<wbr>"))  # noqa: S308  (escaped here)
+
+
+def _breakable_code(text: str) -> SafeString:
+    """Return code as HTML, such that a line may end within a long path or the name of a permission.
+
+    >>> print(_breakable_code("/api/payments"), _breakable_code("/docs/errors/{code}"))
+    /api/payments /docs/<wbr>errors/<wbr>{code}
+    >>> print(_breakable_code("payments.add_tariff"))
+    payments.<wbr>add_<wbr>tariff
+    """
+    html = str(escape(text))
+    if text.startswith("/") and text.count("/") > 2:  # noqa: PLR2004
+        html = re.sub("(?<=.)/(?=.)", "/<wbr>", html)
+    elif re.fullmatch(r"[a-z_]+\.[a-z]+_[a-z_]+", text):
+        html = re.sub("([._])", r"\1<wbr>", html)
+    return mark_safe(html)  # noqa: S308  (escaped here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +241,7 @@ class _Renderer(RendererHTML):
 
     def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         text = tokens[idx].content
-        code = f"<code>{escape(text)}</code>"
+        code = f"<code>{_breakable_code(text)}</code>"
         address = f"/docs/errors/{text}" if text in PROBLEMS else text if text in PLACES else ""
         return f'<a href="{escape(address)}">{code}</a>' if address else code
 

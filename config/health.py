@@ -45,7 +45,7 @@ def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found, and when, on the steady clock."""
+    """The result of a check, and the monotonic time when it was made."""
 
     states: dict[str, str]
     at: float
@@ -56,15 +56,15 @@ class Checked:
 
 
 class Readiness:
-    """What the process needs, checked at most once a second however often it is asked.
+    """The state of the services that the process needs, checked at most once a second.
 
-    Anyone may ask `/readyz`, and a check costs statements and a connection to Redis. While one thread checks,
-    others answer with what the last check found. A check that takes longer than `PATIENCE` means that the database
-    does not answer: waiting for it would occupy every thread.
+    `/readyz` is public, and a check costs statements and a connection to Redis. While one thread checks, others
+    return the last result. If a check takes longer than `CHECK_TIMEOUT`, the database counts as unavailable, so that
+    a database that hangs doesn't occupy every thread.
     """
 
-    LIFETIME = 1.0  # seconds
-    PATIENCE = 5.0  # seconds
+    LIFETIME = 1.0  # seconds that a result is used
+    CHECK_TIMEOUT = 5.0  # seconds
 
     def __init__(self) -> None:
         self._checking = threading.Lock()
@@ -74,20 +74,20 @@ class Readiness:
         latest = self._latest
         if latest is not None and latest.age < self.LIFETIME:
             return latest.states
-        if self._checking.acquire(timeout=0 if latest is not None else self.PATIENCE):
+        if self._checking.acquire(timeout=0 if latest is not None else self.CHECK_TIMEOUT):
             try:
                 return self._check()
             finally:
                 self._checking.release()
         latest = self._latest
-        is_recent = latest is not None and latest.age < self.PATIENCE
+        is_recent = latest is not None and latest.age < self.CHECK_TIMEOUT
         return latest.states if latest is not None and is_recent else {"database": "away"}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._latest = None
 
     def _check(self) -> dict[str, str]:
-        latest = self._latest  # another thread's, while this one waited
+        latest = self._latest  # another thread may have checked while this one waited
         if latest is None or latest.age >= self.LIFETIME:
             latest = self._latest = Checked(_states(), time.monotonic())
         return latest.states

@@ -166,7 +166,7 @@ def drift() -> int:
 def _card_numbers() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "sluice_card_number_guesses_stopped",
-        "References used with so many different cards within a day that none is compared any more.",
+        "References that reached the limit of differing cards in the last 24 hours. They are no longer compared with any card.",
         value=comparison.guesses_stopped(since=timezone.now() - timedelta(days=1)),
     )
 

@@ -37,8 +37,8 @@ public id. Where a signature is wrong, the sandbox answers with the `string_to_s
 A `reference` is yours, names the resource, and makes a repeated request safe: the same reference with the
 same request answers 200 with `Idempotent-Replayed: true` and executes nothing twice; with another request it
 answers 409 `duplicate_reference`. After a timeout, send the same request again, with a new nonce. A request with a
-card is replayed for 24 hours, and until 5 requests with its reference had another card number; then its reference
-answers 409 whatever the card is. Other requests are replayed for ever.
+card is replayed for 24 hours, and until 5 requests with its reference had a different card number. After that, its
+reference answers 409 for every card. Other requests are replayed for ever.
 
 ## Errors
 

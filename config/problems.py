@@ -48,7 +48,7 @@ PROBLEMS: dict[str, Kind] = {
     "no_price": Kind(400, "There is no price for this currency", "Use another currency, or ask your operator to agree a price for it."),
     "invalid_payment_method": Kind(400, "The virtual account cannot be paid into", "Use the `id` of one of your active virtual accounts, in its currency."),
     "reserved_reference": Kind(400, "The reference has a reserved prefix", "Choose a reference that does not begin with va_, chk_, pl_ or return_: Sluice generates those."),
-    "card_number_misplaced": Kind(400, "The card number is in another field, too", "Send the card number in `source.pan` only: every other field may be stored, shown or sent on."),
+    "card_number_misplaced": Kind(400, "The card number is in another field", "Send the card number in `source.pan` only. Other fields may be stored, shown or forwarded."),
     "destination_required": Kind(400, "The account to return the money to is missing", "Add `destination` with name, account_number and bank_code: the bank did not name an account of the sender that payouts can reach."),
     "amount_too_large": Kind(400, "The amount is too large", "Ask for no more than what was authorised or is left to refund."),
     "missing_header": Kind(401, "An authentication header is missing", "Merchants send X-Api-Key, X-Timestamp, X-Nonce and X-Signature; the hosting bank sends X-Bank-Timestamp and X-Bank-Signature."),

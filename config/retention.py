@@ -1,8 +1,8 @@
 """Everything that has its days, in one list: what it is, which rows are past them, and how they go.
 
 `manage.py purge` and the schedule walk the list. Only what is finished goes, in pieces of some thousand rows.
-Transactions, the ledger, settlement and the audit trail are not in it: they stay, and of a transaction only the
-hashes that cover a card number are erased.
+Transactions, the ledger, settlement and the audit trail are kept. Only a transaction's hashes that cover a card
+number are erased.
 """
 
 from collections.abc import Callable, Iterator

@@ -32,7 +32,7 @@ class SandboxFolder:
                 "FINGERPRINT_KEY": secrets.token_urlsafe(32),
             }
             self._create(self._keys, generated)
-        keys: dict[str, str] = json.loads(self._keys.read_text())
+        keys: dict[str, str] = json.loads(self._keys.read_text())  # noqa: TID251  (our file)
         return keys
 
     def protect_database(self) -> None:
@@ -44,7 +44,7 @@ class SandboxFolder:
     def read_credentials(self) -> dict[str, Any] | None:
         if not self.credentials.exists():
             return None
-        document: dict[str, Any] = json.loads(self.credentials.read_text())
+        document: dict[str, Any] = json.loads(self.credentials.read_text())  # noqa: TID251  (our file)
         return document
 
     def address(self) -> str:

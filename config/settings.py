@@ -144,7 +144,7 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation has proved the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False  # ours are in dashboard/attempts.py: they do not need the cache
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False  # dashboard/attempts.py has limits that don't need the cache
 ACCOUNT_FORMS = {
     "change_password": "dashboard.code_forms.PasswordChange",
     "reset_password": "dashboard.password_reset.ResetPasswordForm",
@@ -164,11 +164,13 @@ MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_TOTP_TOLERANCE = 1  # a code's neighbours: clocks differ
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_PASSKEY_LOGIN_ENABLED = True
+# Passkeys replace the password at sign-in and when people confirm who they are: their device asks for a PIN or the like.
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = SANDBOX  # http://localhost
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
-# Seconds for which a password or second factor counts as given recently, by which people confirm what they do.
+# Seconds for which a password or second factor counts as recently given.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = env.number(
     "REAUTHENTICATION_TIMEOUT", default=600, minimum=60, maximum=3600
 )
@@ -251,7 +253,7 @@ if REDIS_URL:
         "default": {
             "BACKEND": "config.cache.JSONCache",
             "LOCATION": REDIS_URL,
-            "KEY_PREFIX": "json",  # keys of releases that pickled had none: neither reads the entries of the other
+            "KEY_PREFIX": "json",  # earlier releases stored pickles without a prefix: neither reads the other's entries
             # Seconds; a Redis that is out of reach costs a call no more than this.
             "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
         }
@@ -268,7 +270,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
-# A message that isn't JSON is refused unread: a pickle would run code of whoever can write to Redis.
+# Messages that aren't JSON are refused unread: with pickles, write access to Redis would be enough to run code.
 CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # no message can stop or reconfigure a worker
