@@ -18,7 +18,7 @@ from benchmarks.backlog import delivery_to
 
 def main() -> None:
     django.setup()
-    from merchants import rows  # noqa: PLC0415  (models need the settings)
+    from kit.db import prepared_statements  # noqa: PLC0415  (models need the settings)
     from merchants.models import Business  # noqa: PLC0415
     from webhooks import bell  # noqa: PLC0415
 
@@ -32,7 +32,7 @@ def main() -> None:
     for number in range(int(rate * seconds)):
         business = next(turns)
         delivery = delivery_to(business, now=timezone.now())
-        rows.insert(delivery)
+        prepared_statements.insert(delivery)
         if "/hang/" not in business.webhook_endpoint.url:
             committed[str(delivery.pk)] = time.time()
         bell.ring()

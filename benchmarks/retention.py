@@ -385,7 +385,7 @@ def compare_transactions(connection: Connection, businesses: list[Any], rounds: 
 def commit_rate(connection: Connection, statement: str, *, rows: int = 1_000) -> float:
     from django.utils import timezone  # noqa: PLC0415
 
-    from merchants.identifiers import new_id  # noqa: PLC0415
+    from kit.time_ordered_ids import new_id  # noqa: PLC0415
 
     def write() -> None:
         for _ in range(rows):

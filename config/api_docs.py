@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.problems import problem_response
-from merchants.errors import Problem
-from merchants.field_errors import closest
+from kit.api.errors import Problem
+from kit.api.field_errors import closest
 
 
 class OpenView(APIView):

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
-from merchants import connectors
+from kit import connectors
 
 RAILS = {
     "CARD_ACQUIRER": "card payments and card checks",

@@ -27,8 +27,8 @@ from redis.exceptions import RedisError
 from config.field_keys import encrypted_columns
 from config.metrics import drift
 from config.models import LATE_AFTER, last_beat
-from merchants import guards
-from merchants.fields import UnreadableSecret
+from kit.db import triggers
+from kit.db.encrypted_field import UnreadableSecret
 from payments.models import CardOperation, Transaction
 from payments.services import comparison
 from virtual_accounts.models import ProviderMessage
@@ -188,7 +188,7 @@ def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
 
 
 def _guards(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
-    missing = guards.missing(connection)
+    missing = triggers.missing(connection)
     if missing:
         yield Finding(
             "guards",

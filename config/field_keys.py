@@ -9,7 +9,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connection, models
 
-from merchants.fields import EncryptedTextField, UnreadableSecret
+from kit.db.encrypted_field import EncryptedTextField, UnreadableSecret
 
 BATCH = 500
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from merchants.masking import mask_card_numbers
+from kit.masking import mask_card_numbers
 
 
 def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

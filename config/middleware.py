@@ -22,9 +22,9 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.metrics import count_request
 from config.problems import problem_response
+from kit.api.conditional_requests import matches
+from kit.masking import mask_card_numbers
 from merchants.callers import client_address
-from merchants.conditional_requests import matches
-from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey
 from merchants.request_log import Call, request_log
 

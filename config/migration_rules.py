@@ -45,15 +45,15 @@ RULES = {  # squawk's name: what to do instead
     "ban-drop-default": "The old code does not name the column: give it db_default instead of default.",
     "ban-drop-table": "The old code reads it. Drop it a release later.",
     "changing-column-type": "Add a column and write both. Even a longer varchar ends prepared statements with an error.",
-    "constraint-missing-not-valid": "Use merchants.expanding.AddConstraintNotValid, then ValidateConstraint.",
-    "disallowed-unique-constraint": "Use merchants.expanding.AddIndexConcurrently with a unique index.",
+    "constraint-missing-not-valid": "Use kit.db.migration_operations.AddConstraintNotValid, then ValidateConstraint.",
+    "disallowed-unique-constraint": "Use kit.db.migration_operations.AddIndexConcurrently with a unique index.",
     "renaming-column": "Rename it in Python alone (db_column).",
     "renaming-table": "Rename it in Python alone (db_table).",
-    "require-concurrent-index-creation": "Use merchants.expanding.AddIndexConcurrently, and atomic = False.",
+    "require-concurrent-index-creation": "Use kit.db.migration_operations.AddIndexConcurrently, and atomic = False.",
     "syntax-error": "PostgreSQL would not understand it.",
     # Ours, asked of the operations:
     "irreversible": "Say how it is taken back, if by doing nothing (noop).",
-    "db-default-alone": "Give the field a default beside its db_default: merchants.rows writes every column.",
+    "db-default-alone": "Give the field a default beside its db_default: kit.db.prepared_statements writes every column.",
 }
 POSTGRESQL = 15  # the oldest that we run on
 

@@ -18,8 +18,8 @@ from config.openapi_operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED,
 from config.openapi_webhooks import webhooks
 from config.openapi_words import INTRODUCTION
 from config.problems import CONTENT_TYPE, PROBLEMS
-from merchants.pagination import NewestFirst
-from merchants.strict_fields import UUID, Reference, StrictField
+from kit.api.pagination import NewestFirst
+from kit.api.strict_fields import UUID, Reference, StrictField
 
 Schema: TypeAlias = dict[str, Any]
 

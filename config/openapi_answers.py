@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 from config.openapi_fields import metadata_schema
 from config.openapi_words import response_code_list
 from config.problems import PROBLEMS, problem
-from merchants.field_errors import NOT_ALLOWED_HERE, UnknownField
-from merchants.strict_fields import MAX_AMOUNT
+from kit.api.field_errors import NOT_ALLOWED_HERE, UnknownField
+from kit.api.strict_fields import MAX_AMOUNT
 from payments.event_representation import EVENT_STATES
 from payments.models import CardOperation, Transaction
 from payments.services.advance import Advanced

@@ -9,8 +9,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
 from config.openapi_words import ABOUT_REQUESTS, REQUEST_WORDS, Word
-from merchants.names import CONTROL_CHARACTERS
-from merchants.strict_fields import (
+from kit.api.strict_fields import (
     UUID,
     Choice,
     Country,
@@ -30,6 +29,7 @@ from merchants.strict_fields import (
     WebAddress,
     WholeNumber,
 )
+from kit.display_names import CONTROL_CHARACTERS
 from payments.serializers import BankCode, CardNumber, PayerSerializer
 
 Schema: TypeAlias = dict[str, Any]

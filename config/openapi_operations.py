@@ -8,8 +8,8 @@ from rest_framework.views import APIView
 
 from config import openapi_examples as examples
 from config import openapi_words as words
+from kit.api.strict_fields import RequestSerializer
 from ledger.views import BalanceView
-from merchants.strict_fields import RequestSerializer
 from payments import event_views, sandbox_views, settlement_views, unapplied_views, views, wallet_views
 from payments.filters import (
     EventFilterSerializer,

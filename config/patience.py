@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, connection
 
-from merchants import locks
+from kit.db import locks
 
 log = structlog.get_logger("sluice.database")
 

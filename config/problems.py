@@ -1,6 +1,6 @@
 """Errors of the API as RFC 9457 problem details, and the table of their codes.
 
-Domain errors are `merchants.errors.Problem`s with a code of their own; the rest are DRF's, Django's, or
+Domain errors are `kit.api.errors.Problem`s with a code of their own; the rest are DRF's, Django's, or
 surprises. None of them repeats a value that was sent.
 """
 
@@ -22,8 +22,8 @@ from rest_framework.response import Response
 
 from config import patience
 from config.metrics import PROBLEMS_TOLD
-from merchants.errors import Problem
-from merchants.masking import mask_card_numbers
+from kit.api.errors import Problem
+from kit.masking import mask_card_numbers
 
 log = structlog.get_logger("sluice.errors")
 

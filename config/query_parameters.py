@@ -13,8 +13,8 @@ from django.utils.module_loading import import_string
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from merchants.field_errors import InvalidFields, unknown_fields
-from merchants.list_filters import PAGING
+from kit.api.field_errors import InvalidFields, unknown_fields
+from kit.api.filters import PAGING
 
 
 class OnlyKnownParameters(BasePermission):

@@ -304,7 +304,7 @@ REST_FRAMEWORK = {
         "config.query_parameters.OnlyKnownParameters",
     ],
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
-    "DEFAULT_PARSER_CLASSES": ["merchants.strict_json.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["kit.api.strict_json.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "config.openapi.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",

@@ -29,7 +29,7 @@ from config import doctor, metrics
 from config.redaction import REMOVED, Redaction, check_id
 from config.redaction import findings as findings_words
 from config.redaction import metrics as redacted_metrics
-from merchants.masking import mask_card_numbers
+from kit.masking import mask_card_numbers
 from payments.models import Transaction
 from webhooks.models import Delivery
 

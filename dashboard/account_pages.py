@@ -35,9 +35,9 @@ from dashboard.code_forms import SetUpCode
 from dashboard.form_summaries import summary
 from dashboard.reauthentication import kept_form
 from dashboard.second_factor import must_set_up
-from merchants.email_addresses import canonical
+from kit.display_names import one_line
+from kit.email_addresses import canonical
 from merchants.models import User
-from merchants.names import one_line
 from merchants.throttle import LimitReached
 
 View = Callable[..., HttpResponseBase]

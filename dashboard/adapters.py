@@ -18,7 +18,8 @@ from django.utils import timezone
 from dashboard import attempts, known_devices, people_audit
 from dashboard.own_path import is_own_path
 from dashboard.reauthentication import is_recent
-from merchants import fields, throttle
+from kit.db import encrypted_field
+from merchants import throttle
 from merchants.callers import client_address
 from merchants.models import User
 from merchants.throttle import LimitReached
@@ -129,10 +130,10 @@ class MFAAdapter(DefaultMFAAdapter):
         return "Sluice" if not settings.SANDBOX else "Sluice sandbox"
 
     def encrypt(self, text: str) -> str:
-        return fields.encrypt(text)
+        return encrypted_field.encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return fields.decrypt(encrypted_text)
+        return encrypted_field.decrypt(encrypted_text)
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:  # noqa: A002
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"

@@ -9,7 +9,7 @@ dashboard.amounts.NoAmount: NGN has 2 decimals.
 
 import re
 
-from merchants.money import decimals_of, money, written
+from kit.money import decimals_of, money, written
 
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
 LARGEST = 10**12  # minor units, as in the API

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from django.http import HttpRequest
 
 from dashboard.known_devices import device_of
+from kit.ip_networks import network_of
 from merchants import throttle
 from merchants.callers import client_address
 from merchants.models import User
-from merchants.networks import network_of
 from merchants.throttle import Claim, Limit, Slot
 
 QUARTER_HOUR, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)

@@ -17,7 +17,7 @@ from django.http import HttpRequest, QueryDict
 from django.urls import Resolver404, resolve
 
 from dashboard.reauthentication import KeptForm
-from merchants.masking import mask_card_numbers
+from kit.masking import mask_card_numbers
 from payments import banks
 
 LONGEST = 200  # characters of a value

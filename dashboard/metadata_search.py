@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from django.db.models import BooleanField, Model, Q
 from django.db.models.expressions import RawSQL
 
+from kit.api.strict_fields import Metadata
 from merchants.models import Business
-from merchants.strict_fields import Metadata
 
 M = TypeVar("M", bound=Model)
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from merchants.card_numbers import CheckedEmailField
+from kit.db.card_number_fields import CheckedEmailField
 
 
 class PasswordResetRequest(models.Model):

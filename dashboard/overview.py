@@ -10,9 +10,9 @@ from datetime import date, datetime, timedelta
 from django.db.models import Count, Exists, Min, Q, QuerySet, Subquery
 
 from dashboard.charts import Column, ColumnChart, columns
+from kit.money import money
 from ledger.services import Balance, balances
 from merchants.models import ApiKey, Business
-from merchants.money import money
 from payments import outcomes
 from payments.models import Transaction
 from payments.services.days import Tally, tallies

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from django.forms import Form, HiddenInput
 from fido2.webauthn import AuthenticationResponse, AuthenticatorData, RegistrationResponse
 
-from merchants.bounded_json import BoundedJSONField
+from kit.bounded_json import BoundedJSONField
 
 # What its libraries raise at bytes that a stranger made up.
 UNREADABLE = (

@@ -19,8 +19,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from dashboard.models import PasswordResetRequest
-from merchants.card_numbers import refuse_card_number
-from merchants.email_addresses import canonical
+from kit.db.card_number_fields import refuse_card_number
+from kit.email_addresses import canonical
 from merchants.models import User
 
 log = structlog.get_logger("sluice.dashboard")

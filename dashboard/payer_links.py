@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from dashboard.access import Seat
-from merchants import bounded_json, roles
+from kit import bounded_json
+from merchants import roles
 from merchants.roles import Permission
 
 PAYER_LINKS = frozenset({"redirect_link"})

@@ -23,8 +23,8 @@ from django.urls import reverse
 
 from dashboard.access import SAFE_METHODS, find_seat
 from dashboard.own_path import is_own_path
-from merchants import fields
-from merchants.masking import mask_card_numbers
+from kit.db import encrypted_field
+from kit.masking import mask_card_numbers
 from merchants.models import User
 
 KEPT = "dashboard.kept_form"  # in the session
@@ -84,7 +84,7 @@ def _keep(request: HttpRequest, act: str) -> None:
         "business": _business_of(request),
         "at": time.time(),
     }
-    request.session[KEPT] = fields.encrypt(json.dumps(kept))  # sessions are rows in the database
+    request.session[KEPT] = encrypted_field.encrypt(json.dumps(kept))  # sessions are rows in the database
 
 
 def _business_of(request: HttpRequest) -> str | None:
@@ -116,8 +116,8 @@ def kept_form(request: HttpRequest) -> KeptForm | None:
         return None
     try:
         sealed = request.session[KEPT]
-        form = KeptForm(**json.loads(fields.decrypt_uncached(sealed)))  # noqa: TID251  (we wrote it)
-    except (fields.UnreadableSecret, TypeError):  # TypeError: of another release
+        form = KeptForm(**json.loads(encrypted_field.decrypt_uncached(sealed)))  # noqa: TID251  (we wrote it)
+    except (encrypted_field.UnreadableSecret, TypeError):  # TypeError: of another release
         return None
     if time.time() - form.at > settings.ACCOUNT_REAUTHENTICATION_TIMEOUT or not is_own_path(form.path):
         return None

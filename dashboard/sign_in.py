@@ -8,8 +8,8 @@ from django.contrib.auth import authenticate
 from django.http import HttpRequest, HttpResponse
 
 from dashboard import attempts, people_audit
+from kit.email_addresses import canonical
 from merchants import throttle
-from merchants.email_addresses import canonical
 from merchants.models import User
 
 

@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from kit.api.strict_fields import MAX_AMOUNT
 from ledger.models import Account, Entry, Posting
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
 from merchants.admin.base import CurrencyFilter
-from merchants.strict_fields import MAX_AMOUNT
 
 
 def by_cause(model: type[Model], term: str, path: str = "") -> Iterator[QuerySet[Any]]:

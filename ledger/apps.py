@@ -2,8 +2,8 @@
 
 from django.apps import AppConfig
 
+from kit.db.triggers import put_up_after_migrate
 from ledger.guards import GUARDS
-from merchants.guards import put_up_after_migrate
 
 
 class LedgerConfig(AppConfig):

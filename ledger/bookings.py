@@ -1,7 +1,7 @@
 """How an entry is written: its accounts locked in the order of their ids, its postings chained to them.
 
 On PostgreSQL this is one statement, or a part of the statement that moves a transaction
-(`merchants.rows.move`). SQLite has one writer at a time: there it is a few plain statements.
+(`kit.db.prepared_statements.move`). SQLite has one writer at a time: there it is a few plain statements.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from kit.db.prepared_statements import insert
+from kit.masking import mask_card_numbers
 from ledger import chain
 from ledger.accounts import account_ids
 from ledger.models import Account, Entry, Posting
-from merchants.masking import mask_card_numbers
-from merchants.rows import insert
 
 Kind = Account.Kind
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from merchants.guards import AppendOnly, Kept, refuse
+from kit.db.triggers import AppendOnly, Kept, refuse
 
 
 @dataclass(frozen=True, slots=True)

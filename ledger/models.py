@@ -10,7 +10,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField
+from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 
 

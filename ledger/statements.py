@@ -71,7 +71,7 @@ def wallet_statements(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedPostings:
-    """The postings of several statements in one order, as the paginators of `merchants.pagination` read them.
+    """The postings of several statements in one order, as the paginators of `kit.api.pagination` read them.
 
     Each account is read through its own index: one statement with all accounts in it would sort everything.
     """

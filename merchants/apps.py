@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from merchants.guards import AppendOnly, put_up_after_migrate
+from kit.db.triggers import AppendOnly, put_up_after_migrate
 
 GUARDS = (AppendOnly("merchants_auditentry"),)
 

@@ -15,12 +15,12 @@ from rest_framework import status
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from kit.api.errors import Problem
+from kit.db.batched_purge import PIECE
+from kit.masking import mask_target
 from merchants import signing
-from merchants.errors import Problem
 from merchants.key_ring import key_ring
-from merchants.masking import mask_target
 from merchants.models import ApiKey, Business, Nonce
-from merchants.retention import PIECE
 from merchants.signed_headers import HEADERS, form_error
 
 SCHEME = "Sluice-HMAC-SHA256"

@@ -7,7 +7,7 @@ from allauth.core.ratelimit import respond_429
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from merchants.csv_text import Cell, line
+from kit.csv_cells import Cell, line
 from merchants.rate_limits import may_export
 
 TOGETHER = 200  # lines in one piece

@@ -8,8 +8,8 @@ key's business, such as its currencies, are seen within REMEMBERED_FOR.
 import time
 from datetime import datetime
 
+from kit.db.prepared_statements import Lookup
 from merchants.models import ApiKey
-from merchants.rows import Lookup
 
 REMEMBERED_FOR = 5.0  # seconds
 SIZE = 4096

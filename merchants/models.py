@@ -13,10 +13,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.db.models.functions import Lower
 
-from merchants.card_numbers import CheckedEmailField, FreeTextField, FreeTextJSONField, TargetField
-from merchants.email_addresses import canonical
-from merchants.fields import EncryptedTextField
-from merchants.money import has_minor_unit
+from kit.db.card_number_fields import CheckedEmailField, FreeTextField, FreeTextJSONField, TargetField
+from kit.db.encrypted_field import EncryptedTextField
+from kit.email_addresses import canonical
+from kit.money import has_minor_unit
 
 
 def default_currencies() -> list[str]:

@@ -4,7 +4,7 @@ from rest_framework import status
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from merchants.errors import Problem
+from kit.api.errors import Problem
 from merchants.models import ApiKey
 
 

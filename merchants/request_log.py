@@ -26,10 +26,10 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet, Sum
 
-from merchants.masking import mask_target
+from kit.db.batched_purge import forget_in_order
+from kit.ip_networks import network_of
+from kit.masking import mask_target
 from merchants.models import ApiKey, ApiRequest, Business, FailedCallCount
-from merchants.networks import network_of
-from merchants.retention import forget_in_order
 
 log = structlog.get_logger("sluice.request_log")
 

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from kit.email_addresses import canonical
 from merchants import audit, roles, throttle
 from merchants.audit import Actor
-from merchants.email_addresses import canonical
 from merchants.models import Business, Invitation, Member, User
 from merchants.roles import Permission
 from merchants.throttle import Limit

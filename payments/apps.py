@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from merchants.guards import AppendOnly, Final, Fixed, Kept, Moves, put_up_after_migrate
+from kit.db.triggers import AppendOnly, Final, Fixed, Kept, Moves, put_up_after_migrate
 from payments.settle_moves import BATCH_MOVES, PAYMENT_MOVES
 
 GUARDS = (

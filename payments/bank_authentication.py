@@ -13,6 +13,7 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from kit.connectors import RailUnavailable
 from merchants.authentication import (
     InvalidSignature,
     MalformedHeader,
@@ -20,7 +21,6 @@ from merchants.authentication import (
     Unauthenticated,
     out_of_range,
 )
-from merchants.connectors import RailUnavailable
 
 SCHEME = "Sluice-Bank-HMAC-SHA256"
 SIGNATURE = re.compile(r"[0-9A-Fa-f]{64}\Z")

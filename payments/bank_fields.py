@@ -17,11 +17,11 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from merchants.bounded_json import pruned
-from merchants.masking import mask_card_numbers
-from merchants.names import printable_line
-from merchants.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
-from merchants.strict_json import MalformedJSON
+from kit.api.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
+from kit.api.strict_json import MalformedJSON
+from kit.bounded_json import pruned
+from kit.display_names import printable_line
+from kit.masking import mask_card_numbers
 from payments import banks
 
 MEMBERS_KEPT = 20

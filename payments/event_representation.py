@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from merchants.timestamps import timestamp
+from kit.timestamps import timestamp
 from payments.services.event_subjects import Subject
 from webhooks.models import Attempt, Delivery, event_name
 

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.pagination import NewestMomentFirst
 from merchants.models import Business
-from merchants.pagination import NewestMomentFirst
 from payments.event_representation import represent_event, represent_event_in_detail
 from payments.filters import filtered_events
 from payments.services.event_subjects import subjects_of

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from merchants.money import has_minor_unit
+from kit.money import has_minor_unit
 
 Snapshot: TypeAlias = dict[str, Any]
 

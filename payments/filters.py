@@ -3,10 +3,10 @@
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from merchants.list_filters import CREATED, CreatedFrom, CreatedTo, narrowed, read_query
+from kit.api.filters import CREATED, CreatedFrom, CreatedTo, narrowed, read_query
+from kit.api.strict_fields import UUID, Choice, Currency, Moment, Reference, RequestSerializer
+from kit.timestamps import until_inclusive, whole_millisecond
 from merchants.models import Business
-from merchants.strict_fields import UUID, Choice, Currency, Moment, Reference, RequestSerializer
-from merchants.timestamps import until_inclusive, whole_millisecond
 from payments.event_representation import EVENT_STATES
 from payments.models import SettlementBatch, Transaction
 from payments.serializers import PAYMENT_METHODS

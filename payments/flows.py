@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from merchants.card_numbers import MISPLACED, misplaced
-from merchants.field_errors import Errors, InvalidFields, error
+from kit.api.field_errors import Errors, InvalidFields, error
+from kit.api.strict_fields import RequestSerializer, read_request
+from kit.db.card_number_fields import MISPLACED, misplaced
 from merchants.models import Business
-from merchants.strict_fields import RequestSerializer, read_request
 from payments.cards import Card
 from payments.idempotency import IdempotentResult, fingerprint
 from payments.models import Transaction
@@ -43,7 +43,7 @@ class Flow:
         :raises DuplicateReference: its reference belongs to a different request
         :raises RailUnavailable: it is a new request and no connector is available; nothing was stored
         """
-        request = read_request(self.serializer, data, business=business)
+        request = read_request(self.serializer, data, currencies=business.currencies)
         _refuse_misplaced_number(data, request)
         mark = fingerprint(request)
         try:

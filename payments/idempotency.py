@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from merchants.idempotency import (
+from kit.api.idempotency import (
     REPLAYED,
     DuplicateReference,
     Fingerprint,

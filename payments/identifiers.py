@@ -1,5 +1,5 @@
 """Our own ids."""
 
-from merchants.identifiers import earliest_id, new_id
+from kit.time_ordered_ids import earliest_id, new_id
 
 __all__ = ["earliest_id", "new_id"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from merchants.timestamps import timestamp
+from kit.timestamps import timestamp
 from payments import banks
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
 from payments.outcomes import COMPLETED

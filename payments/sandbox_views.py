@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.strict_fields import read_request
 from merchants.callers import key_acting
 from merchants.models import Business
-from merchants.strict_fields import read_request
 from payments.representation import represent
 from payments.serializers import AdvanceSerializer
 from payments.services.advance import advance
@@ -27,7 +27,9 @@ class AdvanceView(APIView):
         if not settings.SANDBOX:
             raise SandboxOnly
         business = cast("Business", request.user)
-        wanted = read_request(ADVANCE, cast("dict[str, Any]", request.data or {}), business=business)
+        wanted = read_request(
+            ADVANCE, cast("dict[str, Any]", request.data or {}), currencies=business.currencies
+        )
         return Response(_advance_payment(business, wanted["payment"], request))
 
 

@@ -5,9 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from merchants.field_errors import Errors, error
-from merchants.masking import mask_card_numbers, passes_luhn
-from merchants.strict_fields import (
+from kit.api.field_errors import Errors, error
+from kit.api.strict_fields import (
     Amount,
     Choice,
     Country,
@@ -27,6 +26,7 @@ from merchants.strict_fields import (
     WholeNumber,
     required_together,
 )
+from kit.masking import mask_card_numbers, passes_luhn
 from payments import banks
 from payments.cards import Card, CardSecret, brand_of
 from payments.rails.protocol import ThreeDSecure

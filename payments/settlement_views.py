@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from merchants.list_filters import narrowed
+from kit.api.filters import narrowed
+from kit.api.pagination import OldestFirst, page_of
+from kit.api.strict_fields import RequestSerializer
 from merchants.models import Business
-from merchants.pagination import OldestFirst, page_of
-from merchants.strict_fields import RequestSerializer
 from payments.filters import filtered_settlements
 from payments.models import SettlementBatch, SettlementBatchQuerySet
 from payments.representation import represent_settlement

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import status
 
-from merchants.errors import Problem
+from kit.api.errors import Problem
 from virtual_accounts.models import Transfer
 from virtual_accounts.services.transfers import Notice
 

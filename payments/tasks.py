@@ -4,7 +4,7 @@ import threading
 
 from celery import shared_task
 
-from merchants import clock
+from kit.db import clock
 from payments.services import account_messages, comparison, days, expiry, requery
 
 

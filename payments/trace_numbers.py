@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection
 
-from merchants.connectors import RailUnavailable
+from kit.connectors import RailUnavailable
 from payments.models import TraceCounter
 
 ROUND = 999_999  # STANs: 000001 to 999999, then again from 000001

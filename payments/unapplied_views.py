@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from merchants import clock
+from kit.api.idempotency import REPLAYED, IdempotentResult
+from kit.api.pagination import page_of
+from kit.api.strict_fields import RequestSerializer, read_request
+from kit.db import clock
 from merchants.callers import key_acting
-from merchants.idempotency import REPLAYED, IdempotentResult
 from merchants.models import Business
-from merchants.pagination import page_of
-from merchants.strict_fields import RequestSerializer, read_request
 from payments.filters import filtered_unapplied
 from payments.representation import represent_unapplied_transfer
 from payments.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
@@ -61,7 +61,7 @@ def _read(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
     """Return the fields of a decision, if the business lets its keys decide."""
     key_decisions.require_permission(_business(request))
     body = cast("dict[str, Any]", request.data or {})
-    return read_request(serializer, body, business=_business(request))
+    return read_request(serializer, body, currencies=_business(request).currencies)
 
 
 def _decided(

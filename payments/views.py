@@ -11,11 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from merchants import clock
-from merchants.conditional_requests import matches
+from kit.api.conditional_requests import matches
+from kit.api.pagination import page_of
+from kit.api.strict_fields import read_request
+from kit.db import clock
 from merchants.models import Business
-from merchants.pagination import page_of
-from merchants.strict_fields import read_request
 from payments import banks, flows
 from payments.filters import filtered
 from payments.idempotency import REPLAYED, IdempotentResult
@@ -74,7 +74,7 @@ class CaptureView(APIView):
     """Capture an authorised card payment, in whole or in part."""
 
     def post(self, request: Request, reference: str) -> Response:
-        wanted = read_request(CAPTURE, _body(request), business=_business(request))
+        wanted = read_request(CAPTURE, _body(request), currencies=_business(request).currencies)
         result = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
         )
@@ -85,7 +85,7 @@ class VoidView(APIView):
     """Release an authorised card payment."""
 
     def post(self, request: Request, reference: str) -> Response:
-        read_request(VOID, _body(request), business=_business(request))
+        read_request(VOID, _body(request), currencies=_business(request).currencies)
         result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
         return _done_or_replayed(result)
 
@@ -94,7 +94,7 @@ class CancelView(APIView):
     """Cancel a payment that waits for its payer."""
 
     def post(self, request: Request, reference: str) -> Response:
-        read_request(CANCEL, _body(request), business=_business(request))
+        read_request(CANCEL, _body(request), currencies=_business(request).currencies)
         return _done_or_replayed(cancellations.cancel(transaction_id=_find(request, reference).pk))
 
 
@@ -102,7 +102,7 @@ class RefundsView(APIView):
     """Refund a payment; list its refunds."""
 
     def post(self, request: Request, reference: str) -> Response:
-        wanted = read_request(REFUND, _body(request), business=_business(request))
+        wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
         return _created_or_replayed(represent_refund(result.resource), is_replay=result.is_replay)
 
@@ -127,7 +127,7 @@ class DeactivateView(APIView):
     """Let a virtual account accept nothing more."""
 
     def post(self, request: Request, reference: str) -> Response:
-        read_request(DEACTIVATE, _body(request), business=_business(request))
+        read_request(DEACTIVATE, _body(request), currencies=_business(request).currencies)
         account = _find_account(request, reference)
         return Response(represent_account(deactivation.deactivate(account.pk, now=clock.now())))
 
@@ -139,7 +139,7 @@ class SimulateView(APIView):
         if not settings.SANDBOX:
             raise SandboxOnly
         business = _business(request)
-        told = read_request(SIMULATE, _body(request), business=business)
+        told = read_request(SIMULATE, _body(request), currencies=business.currencies)
         receipt = transfers.receive(simulated_notice(told), owner=business)
         return Response({"success": True, "message": simulation_message(receipt.transfer)})
 
@@ -163,7 +163,7 @@ class ResolveBeneficiaryView(APIView):
     """Ask a bank for the name of an account's holder."""
 
     def post(self, request: Request) -> Response:
-        wanted = read_request(RESOLVE, _body(request), business=_business(request))
+        wanted = read_request(RESOLVE, _body(request), currencies=_business(request).currencies)
         name = name_enquiries.account_name(business=_business(request), **wanted)
         return Response({"account_name": name, **wanted})
 

@@ -6,11 +6,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.filters import read_query
+from kit.api.pagination import NewestFirst
+from kit.timestamps import timestamp, until_inclusive
 from ledger.statements import MergedPostings, wallet_statements
-from merchants.list_filters import read_query
 from merchants.models import Business
-from merchants.pagination import NewestFirst
-from merchants.timestamps import timestamp, until_inclusive
 from payments.filters import MovementFilterSerializer
 from payments.services.wallet_statement import Movement, movements
 

@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from config.addresses import addresses
 from config.health import readiness
-from merchants import clock, rate_limits
+from kit.db import clock
+from merchants import rate_limits
 from merchants.models import ApiKey
 from merchants.request_log import RequestLog
 from payments.services import requery

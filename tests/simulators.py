@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from django.core.exceptions import ImproperlyConfigured
 
-from merchants import connectors
+from kit import connectors
 from payments.simulators.acquirer import AcquirerSimulator
 from payments.simulators.bank import BankSimulator
 from payments.simulators.mischief import Mischief

@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from merchants.guards import AppendOnly, Final, Kept, put_up_after_migrate
+from kit.db.triggers import AppendOnly, Final, Kept, put_up_after_migrate
 
 GUARDS = (
     AppendOnly("virtual_accounts_transfer"),

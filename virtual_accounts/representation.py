@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from merchants.timestamps import timestamp
+from kit.timestamps import timestamp
 from virtual_accounts.models import Session, VirtualAccount
 
 

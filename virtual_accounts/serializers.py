@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from merchants.models import Business
-from merchants.strict_fields import (
+from kit.api.strict_fields import (
     Choice,
     Country,
     Currency,
@@ -20,6 +19,7 @@ from merchants.strict_fields import (
     Text,
     read_request,
 )
+from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
 
 Type, AccountType = VirtualAccount.Type, VirtualAccount.AccountType
@@ -126,4 +126,6 @@ def read_account(data: Mapping[str, Any], *, business: Business) -> dict[str, An
     """
     kind = (data.get("type"), data.get("account_type", AccountType.INDIVIDUAL))
     is_known = all(isinstance(part, str) for part in kind)
-    return read_request(FORMS.get(kind, OF_NO_KIND) if is_known else OF_NO_KIND, data, business=business)
+    return read_request(
+        FORMS.get(kind, OF_NO_KIND) if is_known else OF_NO_KIND, data, currencies=business.currencies
+    )

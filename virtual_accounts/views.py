@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from merchants import clock
-from merchants.idempotency import REPLAYED
+from kit.api.idempotency import REPLAYED
+from kit.api.pagination import page_of
+from kit.db import clock
 from merchants.models import Business
-from merchants.pagination import page_of
 from virtual_accounts.filters import filtered
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import represent

@@ -25,8 +25,8 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from merchants import clock as clocks
-from merchants.clock import FollowedClock
+from kit.db import clock as clocks
+from kit.db.clock import FollowedClock
 from webhooks import bell, claiming, finishing, held_deliveries
 from webhooks.claiming import Claimed
 from webhooks.concurrency import InFlight

@@ -11,8 +11,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from merchants.card_numbers import masked_bytes
-from merchants.masking import mask_card_numbers
+from kit.db.card_number_fields import masked_bytes
+from kit.masking import mask_card_numbers
 from webhooks.claiming import Claimed
 from webhooks.models import Attempt, Delivery
 from webhooks.schedule import delay_before

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Least
 
-from merchants.card_numbers import CheckedURLField, FreeBytesField, FreeTextField
-from merchants.fields import EncryptedTextField
+from kit.db.card_number_fields import CheckedURLField, FreeBytesField, FreeTextField
+from kit.db.encrypted_field import EncryptedTextField
 from merchants.models import Business
 
 

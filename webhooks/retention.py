@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from merchants.retention import forget_in_order
+from kit.db.batched_purge import forget_in_order
 from webhooks.models import FINISHED, Attempt, Delivery, DeliveryQuerySet
 
 PIECE = 1_000  # deliveries; each may have some attempts, whose answers go with it

@@ -25,7 +25,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.tracing import Trace
 
-from merchants.card_numbers import masked_bytes, masked_start
+from kit.db.card_number_fields import masked_bytes, masked_start
 from webhooks.addresses import Network, is_public
 
 USER_AGENT = "Sluice-Webhooks/1.0"

@@ -15,14 +15,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from rest_framework import status
 
+from kit.api.errors import Problem
+from kit.db.card_number_fields import refuse_card_number
+from kit.db.prepared_statements import Lookup, insert
+from kit.timestamps import timestamp
 from merchants import audit
 from merchants.audit import Actor
-from merchants.card_numbers import refuse_card_number
-from merchants.errors import Problem
 from merchants.keys import random_key
 from merchants.models import Business
-from merchants.rows import Lookup, insert
-from merchants.timestamps import timestamp
 from webhooks import bell, destinations, held_deliveries
 from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event, event_name
 

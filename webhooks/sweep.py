@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
-from merchants import clock
+from kit.db import clock
 from webhooks import claiming
 from webhooks import drain as drains
 

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from merchants import clock
+from kit.db import clock
 from webhooks import drain as drains
 from webhooks import held_deliveries
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from merchants.masking import mask_card_numbers as mask
+from kit.masking import mask_card_numbers as mask
 
 register = template.Library()
 

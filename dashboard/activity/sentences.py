@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from merchants.money import written
+from kit.money import written
 
 FACTOR_NAMES = {
     "totp": "an authenticator app",

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from merchants import bounded_json, signing
-from merchants.masking import mask_target
+from kit import bounded_json
+from kit.masking import mask_target
+from merchants import signing
 from merchants.models import ApiKey
 from merchants.signed_headers import HEADERS, form_error
 

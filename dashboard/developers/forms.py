@@ -2,8 +2,8 @@
 
 from django import forms
 
+from kit.display_names import validate_name
 from merchants.models import ApiKey
-from merchants.names import validate_name
 
 OVERLAPS = [(0, "now"), (1, "in an hour"), (24, "in a day"), (72, "in three days"), (168, "in a week")]
 METHODS = [(each, each) for each in ("GET", "POST")]

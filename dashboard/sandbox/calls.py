@@ -10,9 +10,9 @@ from typing import Any
 
 from django.test import Client
 
-from merchants import bounded_json
+from kit import bounded_json
+from kit.masking import mask_card_numbers
 from merchants.curl import sign_call
-from merchants.masking import mask_card_numbers
 from merchants.models import ApiKey
 
 CVV = re.compile(r'("cvv"\s*:\s*")[^"]*')

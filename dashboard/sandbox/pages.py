@@ -17,7 +17,7 @@ from dashboard.access import Seat, for_members
 from dashboard.sandbox.calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
 from dashboard.transactions.pages import address_of, own
-from merchants import clock
+from kit.db import clock
 from merchants.callers import person_acting
 from merchants.models import ApiKey, Business
 from merchants.roles import Permission

@@ -3,9 +3,9 @@
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 
-from merchants.card_numbers import refuse_card_number
+from kit.db.card_number_fields import refuse_card_number
+from kit.display_names import validate_name
 from merchants.models import Member, User
-from merchants.names import validate_name
 
 
 class InviteForm(forms.Form):

@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from dashboard import areas
 from dashboard.amounts import with_sign
 from dashboard.moments import distance
-from merchants.masking import mask_card_numbers
-from merchants.money import written
+from kit.masking import mask_card_numbers
+from kit.money import written
 
 register = template.Library()
 

@@ -15,12 +15,13 @@ from dashboard.access import Seat, for_members
 from dashboard.api_errors import explain
 from dashboard.transactions.forms import PayoutForm
 from dashboard.transactions.pages import address_of
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.money import money
 from ledger.services import balances
-from merchants import audit, clock
+from merchants import audit
 from merchants.callers import person_acting
-from merchants.errors import Problem
 from merchants.models import Business
-from merchants.money import money
 from merchants.roles import Permission
 from payments import banks, flows
 from payments.fees import Flow, fee

@@ -16,9 +16,9 @@ from dashboard.access import Seat, for_members, members_only
 from dashboard.api_errors import explain
 from dashboard.pages import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
-from merchants import clock
+from kit.api.errors import Problem
+from kit.db import clock
 from merchants.callers import person_acting
-from merchants.errors import Problem
 from merchants.roles import Permission
 from payments.services import deactivation
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount

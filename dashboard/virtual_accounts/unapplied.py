@@ -24,10 +24,10 @@ from dashboard.virtual_accounts.unapplied_forms import (
     UnappliedFilter,
     is_sender_known,
 )
-from merchants import clock
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.money import money as format_money
 from merchants.callers import person_acting
-from merchants.errors import Problem
-from merchants.money import money as format_money
 from merchants.roles import Permission
 from payments import banks
 from payments.models import Transaction

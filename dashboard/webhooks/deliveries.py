@@ -15,7 +15,7 @@ from dashboard.access import Seat, for_members, members_only
 from dashboard.pages import BY_MOMENT, page_of
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
 from dashboard.webhooks.story import later_attempts, story_of
-from merchants import clock
+from kit.db import clock
 from merchants.callers import person_acting
 from merchants.roles import Permission
 from webhooks import services

@@ -5,8 +5,8 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from kit.timestamps import timestamp
 from merchants.models import Business
-from merchants.timestamps import timestamp
 
 
 def sample_payment(business: Business, *, now: datetime) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from dashboard.access import Seat, for_members
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.health import health_of
 from dashboard.webhooks.sample import sample_payment
-from merchants import audit, clock, throttle
+from kit.db import clock
+from merchants import audit, throttle
 from merchants.callers import person_acting
 from merchants.roles import Permission
 from merchants.throttle import Limit, LimitReached

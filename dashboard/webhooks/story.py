@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard import payer_links
 from dashboard.access import Seat
 from dashboard.timelines import BAD, GOOD, NEW, WAIT, Moment
-from merchants import bounded_json
+from kit import bounded_json
 from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers

@@ -19,10 +19,10 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
-from merchants.bounded_json import BoundedJSONField
-from merchants.masking import mask_card_numbers
+from kit.bounded_json import BoundedJSONField
+from kit.masking import mask_card_numbers
+from kit.money import money
 from merchants.models import Business
-from merchants.money import money
 
 # What a search term may mean: querysets, each of which one index answers.
 Look = Callable[[type[Model], str], Iterable[QuerySet[Any]]]

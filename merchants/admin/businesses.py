@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 from django.db.models import Field
 from django.http import HttpRequest
 
+from kit.display_names import validate_name
 from merchants.admin.base import ReadOnlyInline
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_id, exactly
 from merchants.models import ApiKey, Business, Member
-from merchants.names import validate_name
 
 
 class MemberInline(ReadOnlyInline):

@@ -7,7 +7,7 @@ import django.db.models.functions.text
 from django.conf import settings
 from django.db import migrations, models
 
-import merchants.fields
+import kit.db.encrypted_field
 import merchants.models
 
 
@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("public_id", models.CharField(max_length=64, unique=True)),
-                ("secret", merchants.fields.EncryptedTextField()),
+                ("secret", kit.db.encrypted_field.EncryptedTextField()),
                 ("name", models.CharField(blank=True, max_length=100)),
                 (
                     "access",

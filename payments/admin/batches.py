@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from merchants import clock, exports
+from kit.db import clock
+from merchants import exports
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
 from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting

@@ -15,10 +15,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
-from merchants import clock
+from kit.api.errors import Problem
+from kit.db import clock
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.callers import person_acting
-from merchants.errors import Problem
 from merchants.models import User
 from payments.models import Proposal
 from payments.services import proposals

@@ -15,7 +15,7 @@ from django.urls import URLPattern, path
 from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
-from merchants import clock
+from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
 from payments.admin.submitting import submit
 from payments.models import CardOperation, Transaction

@@ -10,10 +10,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 
-from merchants import clock
+from kit.api.errors import Problem
+from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
 from merchants.callers import person_acting
-from merchants.errors import Problem
 from merchants.models import User
 from payments.models import Proposal
 from payments.services import proposals

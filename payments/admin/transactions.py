@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from kit.db.clock import database_now
 from merchants.admin import (
     ReadOnlyInline,
     by_business_name,
@@ -15,7 +16,6 @@ from merchants.admin import (
     in_each_business,
 )
 from merchants.admin.base import CurrencyFilter
-from merchants.clock import database_now
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
 from payments.models import CardOperation, Transaction, Transition
 

@@ -2,7 +2,7 @@ import django.db.models.deletion
 from django.db import migrations, models
 from django.db.models import F, Q
 
-from merchants.expanding import AddConstraintNotValid
+from kit.db.migration_operations import AddConstraintNotValid
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from merchants.expanding import AddIndexConcurrently
+from kit.db.migration_operations import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Case, F, Q, When
 
-from merchants.expanding import AddConstraintNotValid
+from kit.db.migration_operations import AddConstraintNotValid
 
 COLLECTED = Case(
     When(method="virtual_account", status="success", then=F("amount")), default=F("amount_captured")

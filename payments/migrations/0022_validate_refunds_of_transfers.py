@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from merchants.expanding import ValidateConstraint
+from kit.db.migration_operations import ValidateConstraint
 
 
 class Migration(migrations.Migration):

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from merchants.expanding import AddConstraintNotValid
+from kit.db.migration_operations import AddConstraintNotValid
 
 
 class Migration(migrations.Migration):

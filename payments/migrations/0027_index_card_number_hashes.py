@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from merchants.expanding import AddIndexConcurrently, ValidateConstraint
+from kit.db.migration_operations import AddIndexConcurrently, ValidateConstraint
 
 
 class Migration(migrations.Migration):

@@ -11,7 +11,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
-from merchants.card_numbers import FreeTextField
+from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 from payments.models.operations import CardOperation
 from payments.models.states import AlreadyMoved, InvalidState

@@ -6,8 +6,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+from kit.money import has_minor_unit
 from merchants.models import Business
-from merchants.money import has_minor_unit
 from payments.fees import HOME_CURRENCY, FeeRule, Flow, WrongRule
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField
+from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 from payments.models.states import AlreadyMoved
 from payments.models.transactions import Transaction

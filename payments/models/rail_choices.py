@@ -4,7 +4,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import models
 
-from merchants import connectors
+from kit import connectors
 from merchants.models import Business
 from payments import rails
 

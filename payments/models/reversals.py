@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from merchants.card_numbers import FreeTextField
+from kit.db.card_number_fields import FreeTextField
 from payments.models.transactions import Transaction
 
 

@@ -2,7 +2,7 @@
 
 from rest_framework import status
 
-from merchants.errors import Problem
+from kit.api.errors import Problem
 
 
 class InvalidState(Problem):

@@ -14,9 +14,9 @@ from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
-from merchants.card_numbers import FreeTextField
+from kit.db.card_number_fields import FreeTextField
+from kit.db.prepared_statements import Follower, insert, move
 from merchants.models import Business
-from merchants.rows import Follower, insert, move
 from payments.models.states import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
 from virtual_accounts.models import Session

@@ -17,7 +17,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session: the token in the address counts)
 
-from merchants import clock
+from kit.db import clock
 from payments import sandbox_outcomes
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from merchants import clock
+from kit.db import clock
 from payments.models import Transaction
 from payments.pages.ending import Ending
 from virtual_accounts.models import Session

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from merchants.connectors import OutOfReach, RailUnavailable, connector
+from kit.connectors import OutOfReach, RailUnavailable, connector
 from payments.rails.protocol import CardAcquirer, PayoutBank
 
 __all__ = ["ACQUIRERS", "BANKS", "OutOfReach", "RailUnavailable", "card_acquirer", "payout_bank"]

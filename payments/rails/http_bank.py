@@ -11,8 +11,8 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from merchants import clock
-from merchants.names import identifier_text, printable_line
+from kit.db import clock
+from kit.display_names import identifier_text, printable_line
 from payments import outcomes
 from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller

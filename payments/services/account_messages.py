@@ -8,7 +8,7 @@ from functools import partial
 
 import structlog
 
-from merchants.clock import database_now
+from kit.db.clock import database_now
 from payments.services import query_leases, rail_calls
 from payments.services.query_leases import Lane
 from payments.services.rail_calls import Question, Reply, Round

@@ -7,9 +7,9 @@ from enum import StrEnum
 from django.db import transaction as database
 from django.db.models import Q
 
+from kit.db.clock import database_now
 from merchants import audit
 from merchants.audit import Actor
-from merchants.clock import database_now
 from payments import sandbox_outcomes
 from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
 from payments.services import expiry, payout_returns, requery

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db.models import F
 
-from merchants.set_based import insert_selected
 from payments.models import SettlementBatch, Transaction, TransactionQuerySet, Transition
+from payments.services.insert_select import insert_selected
 
 SettleStatus = Transaction.SettleStatus
 

@@ -14,8 +14,7 @@ from django.db import transaction as database
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
-from merchants.rows import insert_if_absent
-from merchants.set_based import insert_selected
+from kit.db.prepared_statements import insert_if_absent
 from payments import business_days
 from payments.identifiers import new_id
 from payments.models import (
@@ -28,6 +27,7 @@ from payments.models import (
     TransactionQuerySet,
 )
 from payments.services import batch_moves
+from payments.services.insert_select import insert_selected
 
 SettleStatus = Transaction.SettleStatus
 

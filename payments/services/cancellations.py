@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from merchants.clock import database_now
+from kit.db.clock import database_now
 from payments.idempotency import IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.outcomes import CANCELLED

@@ -85,7 +85,7 @@ def erase_card_number_hashes(*, now: datetime) -> Iterator[int]:
     old = old_card_number_hashes(now=now)
     while keys := list(old.order_by("created_at").values_list("pk", flat=True)[:PIECE]):
         with database.atomic():
-            # In the order of ids, as rows are locked everywhere (`merchants.locks`).
+            # In the order of ids, as rows are locked everywhere (`kit.db.locks`).
             locked = list(
                 old.filter(pk__in=keys)
                 .order_by("pk")

@@ -17,9 +17,9 @@ from django.db import transaction as database
 from django.db.models import Case, Count, F, Max, Q, QuerySet, Sum, When
 from django.db.models.functions import TruncDate
 
-from merchants.identifiers import earliest_id
+from kit.db.prepared_statements import insert_if_absent
+from kit.time_ordered_ids import earliest_id
 from merchants.models import Business
-from merchants.rows import insert_if_absent
 from payments.models import DayTotals, RolledDay, Transaction
 
 DAY = timedelta(days=1)

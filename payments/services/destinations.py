@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rest_framework import status
 from rest_framework.exceptions import ValidationError
 
-from merchants.errors import Problem
-from merchants.field_errors import NOT_ALLOWED_HERE, error
+from kit.api.errors import Problem
+from kit.api.field_errors import NOT_ALLOWED_HERE, error
 from payments import banks
 from virtual_accounts.models import Transfer
 

@@ -10,8 +10,8 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 from django.db.models import Exists, OuterRef
 
-from merchants import locks
-from merchants.clock import database_now
+from kit.db import locks
+from kit.db.clock import database_now
 from payments.models import CardOperation, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
 from payments.services import finishing, operations

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from django.db import transaction as database
 
+from kit.db import clock
+from kit.db.prepared_statements import Follower
 from ledger.services import Booking
-from merchants import clock
-from merchants.rows import Follower
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
 from payments.idempotency import IdempotentResult

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from django.conf import settings
 
+from kit.db.prepared_statements import Lookup, insert_if_absent
 from merchants.models import Business
-from merchants.rows import Lookup, insert_if_absent
 from payments.cards import Card
 from payments.fees import Snapshot, flow_of
 from payments.idempotency import Fingerprint, IdempotentResult

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework import status
 
+from kit.api.errors import Problem
+from kit.api.idempotency import IdempotentResult
 from merchants.audit import Actor
-from merchants.errors import Problem
-from merchants.idempotency import IdempotentResult
 from merchants.models import Business
 from payments.models import Transaction
 from payments.services import connectors, destinations, unapplied

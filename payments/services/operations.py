@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework import status
 
+from kit.api.errors import Problem
+from kit.db import clock
 from ledger import services as ledger
-from merchants import clock
-from merchants.errors import Problem
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome

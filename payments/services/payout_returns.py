@@ -12,13 +12,13 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from kit.api.idempotency import DuplicateReference
+from kit.db.clock import database_now
+from kit.db.prepared_statements import insert, insert_if_absent
 from ledger import services as ledger
 from merchants import audit
 from merchants.audit import Actor
-from merchants.clock import database_now
-from merchants.idempotency import DuplicateReference
 from merchants.models import Business
-from merchants.rows import insert, insert_if_absent
 from payments import outcomes
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction

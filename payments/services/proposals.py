@@ -10,10 +10,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction as database
 
+from kit.db.prepared_statements import insert_if_absent
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import User
-from merchants.rows import insert_if_absent
 from payments.identifiers import new_id
 from payments.models import InvalidState, Proposal
 from payments.services import staff_actions

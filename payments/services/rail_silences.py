@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction as database
 from django.db.models import QuerySet
 
-from merchants.rows import insert_if_absent
+from kit.db.prepared_statements import insert_if_absent
 from payments.models import RailSilence
 from payments.services.query_leases import Lane
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from kit.db.prepared_statements import insert_if_absent
 from merchants.models import Business
-from merchants.rows import insert_if_absent
 from payments.idempotency import DuplicateReference, IdempotentResult, fingerprint, replay_of
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction

@@ -15,7 +15,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 
-from merchants.clock import database_now
+from kit.db.clock import database_now
 from payments.models import AlreadyMoved, CardOperation, Transaction, bank_memory
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from kit.db.clock import database_now
 from merchants import audit
 from merchants.audit import Actor
-from merchants.clock import database_now
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, REVERSED, UNSPECIFIED_FAILURE, Outcome, payout_failure
 from payments.rails.protocol import RailAnswer

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from merchants.csv_text import line
-from merchants.timestamps import timestamp
+from kit.csv_cells import line
+from kit.timestamps import timestamp
 from payments.models import SettlementBatch, SettlementItem
 
 COLUMNS = (
@@ -104,7 +104,7 @@ _CARRIED_FROM = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementLines:
-    """The lines of a statement as the paginators of `merchants.pagination` cut them: by position.
+    """The lines of a statement as the paginators of `kit.api.pagination` cut them: by position.
 
     Carried amounts are lines, but no rows, so a queryset cannot return them.
     """

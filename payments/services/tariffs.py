@@ -12,9 +12,9 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
+from kit.api.field_errors import error
 from merchants import audit
 from merchants.audit import Actor
-from merchants.field_errors import error
 from merchants.models import Business
 from payments.fees import FREE, FeeRule, Flow, Snapshot, default_rule
 from payments.models import Tariff

@@ -10,10 +10,10 @@ from datetime import datetime
 
 from django.db import transaction as database
 
+from kit.api.idempotency import DuplicateReference
+from kit.db.clock import database_now
 from ledger import services as ledger
 from ledger.services import Booking
-from merchants.clock import database_now
-from merchants.idempotency import DuplicateReference
 from merchants.models import Business
 from payments.fees import Flow
 from payments.idempotency import generated_fingerprint

@@ -12,11 +12,11 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework import status
 
+from kit.api.errors import Problem
 from ledger import services as ledger
 from ledger.services import Booking, Kind
 from merchants import audit
 from merchants.audit import Actor
-from merchants.errors import Problem
 from payments import banks, fees
 from payments.idempotency import IdempotentResult, generated_fingerprint
 from payments.models import InvalidState, Transaction

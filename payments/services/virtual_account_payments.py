@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
-from merchants.field_errors import error
-from merchants.identifiers import new_id
+from kit.api.field_errors import error
+from kit.time_ordered_ids import new_id
 from merchants.models import Business
 from payments.idempotency import Fingerprint, IdempotentResult
 from payments.models import InvalidState, Transaction

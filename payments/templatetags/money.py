@@ -2,7 +2,7 @@
 
 from django import template
 
-from merchants.money import money
+from kit.money import money
 
 register = template.Library()
 register.filter(money)

@@ -417,5 +417,14 @@ def _is_stopped(answer):
 
 
 def _sources():
-    packages = ("config", "dashboard", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
+    packages = (
+        "config",
+        "dashboard",
+        "kit",
+        "ledger",
+        "merchants",
+        "payments",
+        "virtual_accounts",
+        "webhooks",
+    )
     return [path for name in packages for path in Path(settings.BASE_DIR, name).rglob("*.py")]

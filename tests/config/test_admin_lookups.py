@@ -13,8 +13,8 @@ from django.db.models import Field
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from kit.db.encrypted_field import EncryptedTextField
 from merchants.admin import HouseAdmin
-from merchants.fields import EncryptedTextField
 from merchants.models import ApiKey, User
 from payments.models import Transaction
 from tests import orders
@@ -24,7 +24,16 @@ from virtual_accounts.models import VirtualAccount
 
 pytestmark = pytest.mark.django_db
 
-OUR_PACKAGES = {"config", "dashboard", "payments", "virtual_accounts", "webhooks", "ledger", "merchants"}
+OUR_PACKAGES = {
+    "config",
+    "dashboard",
+    "payments",
+    "virtual_accounts",
+    "webhooks",
+    "ledger",
+    "merchants",
+    "kit",
+}
 PAGES = sorted(admin.site._registry.items(), key=lambda item: item[0]._meta.label)
 IDS = [model._meta.label for model, _ in PAGES]
 LOOKUPS = [

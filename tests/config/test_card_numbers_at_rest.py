@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import PasswordResetRequest
-from merchants.card_numbers import (
+from kit.db.card_number_fields import (
     CheckedEmailField,
     CheckedURLField,
     FreeBytesField,
@@ -36,7 +36,7 @@ from webhooks.sender import Exchange
 
 pytestmark = pytest.mark.django_db
 
-OURS = ("config", "dashboard", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
+OURS = ("config", "dashboard", "kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
 OWN = orders.GOOD_CARD  # of the request's card
 NUMBER = "5399831619690403"  # of a card that no request is made with
 MASKED = "539983******0403"
@@ -430,7 +430,7 @@ def test_every_text_column_is_masked_checked_or_named_here():
     }
 
     assert sorted(forgotten - NAMES_OF_OURS) == [], (
-        "Use a field of merchants.card_numbers, or name it in KEPT."
+        "Use a field of kit.db.card_number_fields, or name it in KEPT."
     )
 
 

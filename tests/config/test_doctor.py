@@ -13,7 +13,7 @@ from django.utils import timezone
 from config import doctor
 from config.doctor import Severity
 from config.models import beat
-from merchants.guards import AppendOnly
+from kit.db.triggers import AppendOnly
 from merchants.models import ApiKey
 from payments.models import CardOperation, Transaction
 from tests import orders
@@ -88,7 +88,7 @@ class TestDoctor:
         assert "payments.0009_more" in finding["said"]
 
     def test_finds_a_guard_that_is_down(self, monkeypatch):
-        monkeypatch.setattr(doctor.guards, "_known", [AppendOnly("payments_nothing")])
+        monkeypatch.setattr(doctor.triggers, "_known", [AppendOnly("payments_nothing")])
 
         finding, _ = self.finds("guards", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]

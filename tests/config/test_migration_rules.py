@@ -7,7 +7,7 @@ from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 from django.db.models.functions import Random
 
 from config import checks, migration_rules
-from merchants import expanding
+from kit.db import migration_operations
 
 STATE = MigrationLoader(None).project_state([("webhooks", migration_rules.BASELINE["webhooks"])])
 
@@ -103,7 +103,7 @@ SAFE = {
         ],
     ),
     "no index any more": migrations.RemoveIndex("delivery", "deliveries_finished"),
-    "a rule for new rows": expanding.AddConstraintNotValid("delivery", TRIED),
+    "a rule for new rows": migration_operations.AddConstraintNotValid("delivery", TRIED),
     "rows, and back": migrations.RunPython(do_something, migrations.RunPython.noop),
 }
 
@@ -118,7 +118,7 @@ class TestRules:
         assert complaints_about(operation) == set()
 
     def test_let_an_index_be_built_beside_the_service(self):
-        index = expanding.AddIndexConcurrently("delivery", EVENT_INDEX)
+        index = migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX)
 
         assert complaints_about(index, atomic=False) == set()
         assert complaints_about(index) == {"ban-concurrent-index-creation-in-transaction"}
@@ -172,15 +172,15 @@ class TestExpanding:
     @pytest.mark.parametrize(
         "operations",
         [
-            [expanding.AddIndexConcurrently("delivery", EVENT_INDEX)],
+            [migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX)],
             [
-                expanding.AddIndexConcurrently("delivery", EVENT_INDEX),
-                expanding.AddIndexConcurrently("delivery", OTHER_INDEX),
-                expanding.RemoveIndexConcurrently("delivery", EVENT_INDEX.name),
+                migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX),
+                migration_operations.AddIndexConcurrently("delivery", OTHER_INDEX),
+                migration_operations.RemoveIndexConcurrently("delivery", EVENT_INDEX.name),
             ],
             [
-                expanding.AddConstraintNotValid("delivery", TRIED),
-                expanding.ValidateConstraint("delivery", "at_most_eight"),
+                migration_operations.AddConstraintNotValid("delivery", TRIED),
+                migration_operations.ValidateConstraint("delivery", "at_most_eight"),
             ],
         ],
         ids=["index", "index removed", "constraint"],

@@ -31,7 +31,7 @@ WAITING, HELD = Delivery.State.WAITING, Delivery.State.HELD
 def _small_pieces(monkeypatch):
     """Every walk takes several pieces."""
     for module in (
-        "merchants.retention",
+        "kit.db.batched_purge",
         "merchants.authentication",
         "webhooks.retention",
         "config.retention",

@@ -18,9 +18,9 @@ from django.test import Client
 from django.utils import timezone
 
 from config.urls import urlpatterns
+from kit.time_ordered_ids import new_id
 from merchants import team
 from merchants.audit import Actor
-from merchants.identifiers import new_id
 from merchants.models import LimitSlot, Member
 from merchants.roles import GRANTS, Permission, Role, may, why_not
 from payments.models import SettlementBatch

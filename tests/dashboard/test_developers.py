@@ -12,7 +12,7 @@ from tests.clients import Credentials, InProcessClient, signed_headers
 from tests.config.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import ApiKeyFactory
-from tests.merchants.test_names import UNREADABLE
+from tests.kit.test_display_names import UNREADABLE
 
 pytestmark = pytest.mark.django_db
 

@@ -31,7 +31,16 @@ class TestLimit:
 class TestStreams:
     def test_are_all_limited(self):
         """Only `merchants.exports` streams, and it counts exports."""
-        packages = ("config", "dashboard", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
+        packages = (
+            "config",
+            "dashboard",
+            "kit",
+            "ledger",
+            "merchants",
+            "payments",
+            "virtual_accounts",
+            "webhooks",
+        )
         sources = [path for name in packages for path in Path(settings.BASE_DIR, name).rglob("*.py")]
 
         (streaming,) = [path for path in sources if "StreamingHttpResponse(" in path.read_text()]

@@ -18,8 +18,8 @@ from django.utils import timezone
 
 from config import urls
 from config.addresses import ROWS
+from kit.db import encrypted_field
 from ledger.models import Entry
-from merchants import fields
 from merchants.models import ApiKey, Business, Invitation, Member, User
 from payments import banks
 from payments.models import CardOperation, Transaction
@@ -560,13 +560,13 @@ class TestKeptForm:
 
     def test_takes_no_place_in_the_cache_of_secrets(self, ada_member):
         client = stale(ada_member.user)
-        before = fields._decrypted.cache_info().currsize
+        before = encrypted_field._decrypted.cache_info().currsize
 
         for number in range(3):
             asked = client.post("/dashboard/payouts/new/", {"narration": f"{number}" * 50_000})
             client.get(asked["Location"])
 
-        assert fields._decrypted.cache_info().currsize == before
+        assert encrypted_field._decrypted.cache_info().currsize == before
 
     def test_lies_encrypted_in_the_session(self, ada_member):
         client = stale(ada_member.user)

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from freezegun import freeze_time
 
-from merchants import fields
+from kit.db import encrypted_field
 from merchants.models import AuditEntry, Member
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
@@ -83,7 +83,7 @@ class TestApp:
         stored = Authenticator.objects.get(type="totp").data["secret"]
 
         assert secret not in stored
-        assert fields.decrypt(stored) == secret
+        assert encrypted_field.decrypt(stored) == secret
 
     def test_is_turned_off_again(self, fresh, secret):
         answer = fresh.post("/dashboard/account/app/off/")

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-ROWS = re.findall(r"^\| (.+\?) \| `(.+)` \|$", (PROJECT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+ROWS = re.findall(
+    r"^\| (.+\?) \| `(.+)` \|$", (PROJECT / "docs" / "architecture.md").read_text(), re.MULTILINE
+)
 
 
 class TestWhereIs:

@@ -20,7 +20,7 @@ import pytest
 import requests
 from psycopg import sql
 
-from merchants.masking import passes_luhn
+from kit.masking import passes_luhn
 from tests import bank_signing, orders
 from tests.clients import Credentials, HttpClient, signed_headers
 from tests.journeys.service import start_service

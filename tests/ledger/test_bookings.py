@@ -4,10 +4,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from kit.db.prepared_statements import move
 from ledger import chain
 from ledger.models import Account, Entry, Posting
 from ledger.services import Balance, InsufficientFunds, Kind, Unbalanced, balances, book, book_if_covered
-from merchants.rows import move
 from tests.factories import BusinessFactory
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from merchants import clock as clocks
+from kit.db import clock as clocks
 
 
 class Clock:

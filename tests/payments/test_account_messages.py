@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.db import transaction as database
 
-from merchants import connectors
-from merchants.clock import database_now
+from kit import connectors
+from kit.db.clock import database_now
 from payments.services import account_messages, deactivation, query_leases
 from tests import orders
 from tests.racing import racers

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from merchants.masking import passes_luhn
+from kit.masking import passes_luhn
 from payments.models import CardOperation, Transaction
 from tests import orders
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from config.doctor import Severity, examine
-from merchants.masking import passes_luhn
+from kit.masking import passes_luhn
 from merchants.models import AuditEntry
 from payments import flows
 from payments.idempotency import DuplicateReference

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merchants.masking import passes_luhn
+from kit.masking import passes_luhn
 from payments.cards import BRANDS, CardSecret, brand_of, has_expired
 
 DIGITS = st.text(alphabet="0123456789", min_size=11, max_size=18)

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from kit.money import money
 from ledger.invariants import check
-from merchants.money import money
 from payments import fees
 from payments.fees import Flow
 from payments.invariants import INVARIANTS

@@ -11,8 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from kit.timestamps import timestamp
 from merchants.models import ApiKey
-from merchants.timestamps import timestamp
 from payments.models import Transaction
 from payments.services import payout_returns
 from tests import orders

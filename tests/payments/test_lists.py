@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from merchants.identifiers import earliest_id, latest_id
+from kit.time_ordered_ids import earliest_id, latest_id
 from payments.models import Transaction
 from tests import orders
 from tests.transactions import captured_payment, start

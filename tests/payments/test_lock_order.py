@@ -1,4 +1,4 @@
-"""The order of row locks (`merchants.locks`): no two database transactions can wait for each other.
+"""The order of row locks (`kit.db.locks`): no two database transactions can wait for each other.
 
 LOCK_ORDER_SECONDS=60 runs the long variant of the mixed traffic.
 """
@@ -21,10 +21,10 @@ from django.db import connection, connections
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from kit.api.errors import Problem
+from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Account, Entry
-from merchants import clock
-from merchants.errors import Problem
 from merchants.models import Business
 from payments.invariants import INVARIANTS
 from payments.models import AlreadyMoved, CardOperation, Proposal, SettlementBatch, Transaction

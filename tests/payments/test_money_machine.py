@@ -25,11 +25,11 @@ from hypothesis.stateful import (
 )
 from rest_framework.exceptions import ValidationError
 
+from kit.api.errors import Problem
+from kit.db import clock as clocks
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
-from merchants import clock as clocks
-from merchants.errors import Problem
 from payments.invariants import INVARIANTS
 from payments.models import CardOperation, InvalidState, PayoutReturn, Proposal, SettlementBatch, Transaction
 from payments.services import (

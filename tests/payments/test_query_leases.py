@@ -10,8 +10,8 @@ from django.db import connection
 from django.db import transaction as database
 from django.utils import timezone
 
-from merchants import connectors
-from merchants.clock import database_now
+from kit import connectors
+from kit.db.clock import database_now
 from payments.models import CardOperation, RailSilence, Transaction
 from payments.services import query_leases, rail_calls, rail_silences, requery
 from payments.services.query_leases import Lane

@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from merchants import csv_text
+from kit import csv_cells
 from payments.services.statements import COLUMNS, csv_lines, statement
 from tests import orders
 from tests.settling import decide, settle
@@ -100,7 +100,7 @@ class TestStatementFile:
 
     @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", " =1+1"])
     def test_puts_an_apostrophe_before_what_a_spreadsheet_would_run(self, text):
-        ((cell,),) = csv.reader(io.StringIO(csv_text.line([text]), newline=""))
+        ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text]), newline=""))
 
         assert cell == f"'{text}"
 
@@ -109,14 +109,14 @@ class TestStatementFile:
     def test_sees_signs_behind_invisible_characters_and_in_full_width(self, sign, before):
         text = f"{before}{sign}HYPERLINK(1)"
 
-        ((cell,),) = csv.reader(io.StringIO(csv_text.line([text])))
+        ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text])))
 
         assert cell == f"'{text}"
 
     @pytest.mark.parametrize("separator", [",", ";", "\t", "|", "\r", "\n", "\u2028", "\uff1b"])
     @pytest.mark.parametrize("between", ["", " ", "\u00a0", '"'])
     def test_puts_an_apostrophe_after_a_separator_within_a_cell(self, separator, between):
-        ((cell,),) = csv.reader(io.StringIO(csv_text.line([f"a{separator}{between}=1+1"]), newline=""))
+        ((cell,),) = csv.reader(io.StringIO(csv_cells.line([f"a{separator}{between}=1+1"]), newline=""))
 
         assert cell == f"a{separator}{between}'=1+1"
 
@@ -124,6 +124,6 @@ class TestStatementFile:
         "text", ["order-1", "a=b", "", "1-1", "'=1", "a; b", "a, b@c.example", "12:00:00+00:00"]
     )
     def test_leaves_every_other_text_alone(self, text):
-        ((cell, _),) = csv.reader(io.StringIO(csv_text.line([text, -1])))
+        ((cell, _),) = csv.reader(io.StringIO(csv_cells.line([text, -1])))
 
         assert cell == text

@@ -9,10 +9,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from kit.timestamps import timestamp
 from ledger import services as ledger
 from ledger.models import Account, Entry
 from ledger.statements import wallet_statements
-from merchants.timestamps import timestamp
 from payments.services import payout_returns, unapplied
 from payments.services.wallet_statement import MOVEMENT_KINDS
 from tests import orders

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from merchants.expanding import AddPostgreSQLIndexConcurrently
+from kit.db.migration_operations import AddPostgreSQLIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -9,8 +9,8 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Case, F, OuterRef, Q, Subquery, Value, When
 
-from merchants.card_numbers import FreeTextField, FreeTextJSONField
-from merchants.fields import EncryptedTextField
+from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
+from kit.db.encrypted_field import EncryptedTextField
 from merchants.models import Business
 
 

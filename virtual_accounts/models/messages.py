@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField
+from kit.db.card_number_fields import FreeTextField
 from virtual_accounts.models.accounts import VirtualAccount
 
 

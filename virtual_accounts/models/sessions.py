@@ -8,9 +8,9 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField
-from merchants.money import money
-from merchants.rows import move
+from kit.db.card_number_fields import FreeTextField
+from kit.db.prepared_statements import move
+from kit.money import money
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 

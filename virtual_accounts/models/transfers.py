@@ -8,9 +8,9 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
 
-from merchants.card_numbers import FreeTextField, FreeTextJSONField
+from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
+from kit.money import money
 from merchants.models import Business
-from merchants.money import money
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 from virtual_accounts.models.sessions import Session

@@ -5,8 +5,8 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from merchants.card_numbers import FreeTextField, FreeTextJSONField
-from merchants.money import money
+from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
+from kit.money import money
 
 
 class UnclaimedTransfer(models.Model):

@@ -4,7 +4,7 @@ from typing import cast
 
 from django.conf import settings
 
-from merchants.connectors import RailUnavailable, connector
+from kit.connectors import RailUnavailable, connector
 from virtual_accounts.providers.protocol import AccountProvider
 
 __all__ = ["RailUnavailable", "account_provider"]

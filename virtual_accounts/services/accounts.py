@@ -7,12 +7,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction as database
 
+from kit.api.idempotency import IdempotentResult, fingerprint_of, keyed_hash, replay_of
+from kit.db.prepared_statements import Lookup, insert_if_absent
+from kit.time_ordered_ids import new_id
 from merchants import audit
 from merchants.audit import Actor
-from merchants.idempotency import IdempotentResult, fingerprint_of, keyed_hash, replay_of
-from merchants.identifiers import new_id
 from merchants.models import Business
-from merchants.rows import Lookup, insert_if_absent
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import numbers
 

@@ -6,8 +6,8 @@ Locks are taken in this order: account, session, transaction.
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from merchants.identifiers import new_id
-from merchants.rows import Lookup, insert_if_absent
+from kit.db.prepared_statements import Lookup, insert_if_absent
+from kit.time_ordered_ids import new_id
 from virtual_accounts.models import Session, VirtualAccount
 from virtual_accounts.services import numbers
 

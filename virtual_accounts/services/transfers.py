@@ -7,12 +7,12 @@ from typing import Any
 
 from rest_framework import status
 
-from merchants.clock import database_now
-from merchants.errors import Problem
-from merchants.idempotency import DuplicateReference
-from merchants.identifiers import new_id
+from kit.api.errors import Problem
+from kit.api.idempotency import DuplicateReference
+from kit.db.clock import database_now
+from kit.db.prepared_statements import Lookup, insert, insert_if_absent
+from kit.time_ordered_ids import new_id
 from merchants.models import Business
-from merchants.rows import Lookup, insert, insert_if_absent
 from virtual_accounts.models import (
     SENDER_ACCOUNT,
     SENDER_BANK,

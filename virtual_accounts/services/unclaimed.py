@@ -5,10 +5,10 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from kit.db.prepared_statements import insert_if_absent
+from kit.time_ordered_ids import new_id
 from merchants import audit
 from merchants.audit import Actor
-from merchants.identifiers import new_id
-from merchants.rows import insert_if_absent
 from virtual_accounts.models import UnclaimedTransfer
 from virtual_accounts.services.transfers import Notice
 

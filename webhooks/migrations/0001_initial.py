@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import merchants.fields
+import kit.db.encrypted_field
 
 
 class Migration(migrations.Migration):
@@ -111,7 +111,7 @@ class Migration(migrations.Migration):
                 ("url", models.CharField(max_length=2048)),
                 ("subscribed_events", models.JSONField(help_text="Categories: payment, payout.")),
                 ("enabled", models.BooleanField(default=True)),
-                ("hash_key", merchants.fields.EncryptedTextField()),
+                ("hash_key", kit.db.encrypted_field.EncryptedTextField()),
                 ("created_at", models.DateTimeField()),
                 ("key_made_at", models.DateTimeField()),
                 (

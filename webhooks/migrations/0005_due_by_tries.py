@@ -2,7 +2,7 @@ from django.db import migrations, models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Least
 
-from merchants.expanding import AddIndexConcurrently, RemoveIndexConcurrently
+from kit.db.migration_operations import AddIndexConcurrently, RemoveIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -6,8 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from config.retention import EVERYTHING, Kept
+from kit.progress import show_progress
 from merchants.commands import Document, DocumentCommand
-from merchants.progress import show_progress
 
 
 class Command(DocumentCommand):

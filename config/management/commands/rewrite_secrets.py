@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from config.field_keys import Rewritten, rewrite
-from merchants.fields import UnreadableSecret
+from kit.db.encrypted_field import UnreadableSecret
 
 
 class Command(BaseCommand):

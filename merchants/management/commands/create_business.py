@@ -7,10 +7,10 @@ from django.core.management.base import CommandError
 from django.core.validators import validate_email
 from django.utils import timezone
 
+from kit.display_names import has_control_character
 from merchants.audit import Actor
 from merchants.businesses import open_business
 from merchants.commands import Document, DocumentCommand
-from merchants.names import has_control_character
 
 
 class Command(DocumentCommand):

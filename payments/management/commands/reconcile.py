@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from merchants import clock
+from kit.db import clock
+from kit.money import money
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
-from merchants.money import money
 from payments import bank_statements
 from payments.models import Reconciliation, ReconciliationLine
 from payments.services import reconciliation

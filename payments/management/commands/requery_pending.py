@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from merchants.clock import database_now
-from merchants.progress import show_progress
+from kit.db.clock import database_now
+from kit.progress import show_progress
 from payments.services import requery
 
 

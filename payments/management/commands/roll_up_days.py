@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from merchants import clock
+from kit.db import clock
 from payments.services import days
 
 

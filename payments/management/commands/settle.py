@@ -3,10 +3,10 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
-from merchants import clock
+from kit.db import clock
+from kit.money import money
+from kit.progress import show_progress
 from merchants.commands import Document, DocumentCommand
-from merchants.money import money
-from merchants.progress import show_progress
 from payments import business_days
 from payments.models import SettlementBatch
 from payments.services import batches

@@ -10,8 +10,8 @@ import re
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from merchants import clock
-from merchants.names import identifier_text
+from kit.db import clock
+from kit.display_names import identifier_text
 from payments import outcomes
 from payments.cards import Card
 from payments.outcomes import Outcome

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from merchants import clock
+from kit.db import clock
 from payments.rails.iso8583.answers import APPROVED
 from payments.rails.iso8583.messages import ECHO, SIGN_OFF, SIGN_ON, Message, answer_to, network_request
 from payments.rails.iso8583.wire import LENGTH_BYTES, LONGEST, Garbage, frame, unpack, without_secrets

@@ -10,7 +10,7 @@ def main(business: str, reference: str) -> None:
     import django  # noqa: PLC0415  (only as a program)
 
     django.setup()
-    from merchants import clock  # noqa: PLC0415
+    from kit.db import clock  # noqa: PLC0415
     from merchants.models import Business  # noqa: PLC0415
     from payments.rails.iso8583 import Iso8583Acquirer  # noqa: PLC0415
     from tests import orders  # noqa: PLC0415

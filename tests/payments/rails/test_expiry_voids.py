@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from merchants import clock
+from kit.db import clock
 from payments.models import CardOperation, Transaction
 from tests.payments.rails.processes import acquirer_process, command
 from tests.simulators import acquirer_connected

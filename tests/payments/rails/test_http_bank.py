@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.core.management import call_command
 from django.utils import timezone
 
-from merchants import connectors
+from kit import connectors
 from payments.models import Transaction
 from payments.rails import RailUnavailable, http_bank, signed_calls
 from payments.rails.protocol import AnswerLost, PayoutOrder

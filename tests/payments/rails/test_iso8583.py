@@ -14,8 +14,8 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from merchants import connectors
-from merchants.masking import passes_luhn
+from kit import connectors
+from kit.masking import passes_luhn
 from payments import outcomes
 from payments.cards import Card, CardSecret
 from payments.models import CardOperation, Transaction

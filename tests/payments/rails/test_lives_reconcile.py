@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from merchants import clock
+from kit.db import clock
 from payments.models import CardOperation, Transaction
 from payments.services import unapplied
 from tests import orders

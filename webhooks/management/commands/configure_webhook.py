@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from merchants import clock
+from kit.db import clock
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from webhooks.models import Category

@@ -6,10 +6,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from merchants import clock
+from kit.db import clock
+from kit.progress import show_progress
 from merchants.audit import Actor
 from merchants.commands import add_business_argument, chosen_business
-from merchants.progress import show_progress
 from webhooks import services
 from webhooks.models import Event
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from merchants import clock
+from kit.db import clock
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from merchants import masking
-from merchants.masking import mask_card_numbers, mask_target, passes_luhn
+from kit import masking
+from kit.masking import mask_card_numbers, mask_target, passes_luhn
 
 MASKED = "408408******4081"
 GROUPS = ("4084", "0840", "8408", "4081")

@@ -6,7 +6,7 @@ Serializers built on `RequestSerializer` are stateless once made; each is made o
 
 import ipaddress
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -22,11 +22,10 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import empty
 
-from merchants.countries import ALPHA3
-from merchants.field_errors import Errors, InvalidFields, error, unknown_fields
-from merchants.masking import mask_card_numbers
-from merchants.models import Business
-from merchants.names import REFUSAL, has_control_character
+from kit.api.field_errors import Errors, InvalidFields, error, unknown_fields
+from kit.countries import ALPHA3
+from kit.display_names import REFUSAL, has_control_character
+from kit.masking import mask_card_numbers
 
 MAX_AMOUNT = 10**12  # minor units
 HOST = re.compile(r"([a-z0-9_][a-z0-9._-]*|[0-9a-f:.]+)\Z")  # a name, or an address as `urlsplit` gives it
@@ -104,7 +103,7 @@ class NotBlank(Text):
 
 
 class FreeText(Text):
-    """Text of the merchant that is stored. Its column masks card numbers (`merchants.card_numbers`)."""
+    """Text of the merchant that is stored. Its column masks card numbers (`kit.db.card_number_fields`)."""
 
 
 class Name(NotBlank):
@@ -423,9 +422,9 @@ def _either(options: Collection[str]) -> str:
 
 
 def read_request(
-    serializer: RequestSerializer, data: Mapping[str, Any], *, business: Business
+    serializer: RequestSerializer, data: Mapping[str, Any], *, currencies: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the values of a request, all errors told at once, the business's currencies among them.
+    """Return the values of a request. All errors are reported together, including a currency that isn't enabled.
 
     :raises ValidationError: anything is wrong with it
     """
@@ -438,8 +437,8 @@ def read_request(
             raise
         errors = refused.detail
     currency = data.get("currency")
-    if isinstance(currency, str) and currency in CURRENCIES and currency not in business.currencies:
-        message = f"This business is enabled for {_either(tuple(business.currencies))} only."
+    if isinstance(currency, str) and currency in CURRENCIES and currency not in currencies:
+        message = f"This business is enabled for {_either(tuple(currencies))} only."
         errors["currency"] = error(message, "unsupported_currency")
     if errors:
         raise InvalidFields(errors)

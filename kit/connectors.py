@@ -7,8 +7,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 from rest_framework import status
 
-from merchants.errors import Problem
-from merchants.metrics import Timed
+from kit.api.errors import Problem
+from kit.connector_metrics import Timed
 
 log = structlog.get_logger("sluice.connectors")
 

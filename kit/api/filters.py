@@ -9,9 +9,9 @@ from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
-from merchants.field_errors import Errors, error
-from merchants.identifiers import earliest_id, latest_id
-from merchants.strict_fields import Moment, RequestSerializer
+from kit.api.field_errors import Errors, error
+from kit.api.strict_fields import Moment, RequestSerializer
+from kit.time_ordered_ids import earliest_id, latest_id
 
 M = TypeVar("M", bound=Model)
 

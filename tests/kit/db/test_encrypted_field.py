@@ -3,7 +3,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import FieldError
 from django.db import connection
 
-from merchants.fields import UnreadableSecret
+from kit.db.encrypted_field import UnreadableSecret
 from merchants.models import ApiKey
 
 

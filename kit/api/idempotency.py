@@ -16,9 +16,9 @@ from uuid import UUID
 from django.conf import settings
 from rest_framework import status
 
-from merchants.card_numbers import KEPT_AS_SENT
-from merchants.errors import Problem
-from merchants.masking import split_card_numbers
+from kit.api.errors import Problem
+from kit.db.card_number_fields import KEPT_AS_SENT
+from kit.masking import split_card_numbers
 
 # Header of a replayed answer, as named in the contract.
 REPLAYED = {"Idempotent-Replayed": "true"}

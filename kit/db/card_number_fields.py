@@ -24,7 +24,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.query_utils import DeferredAttribute
 
-from merchants.masking import SEPARATOR, mask_card_numbers, mask_target
+from kit.masking import SEPARATOR, mask_card_numbers, mask_target
 
 MISPLACED = "card_number_misplaced"  # code of the error
 REFUSAL = "This field may not hold a card number."

@@ -6,7 +6,7 @@ from typing import Any, Self, TypeAlias
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from merchants.masking import mask_card_numbers
+from kit.masking import mask_card_numbers
 
 Errors: TypeAlias = dict[str, Any]
 

@@ -8,8 +8,8 @@ from typing import IO, Any, NoReturn
 from rest_framework import status
 from rest_framework.parsers import BaseParser
 
-from merchants.bounded_json import is_too_deep
-from merchants.errors import Problem
+from kit.api.errors import Problem
+from kit.bounded_json import is_too_deep
 
 
 class MalformedJSON(Problem):
