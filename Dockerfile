@@ -26,4 +26,4 @@ USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen(r.Request('http://127.0.0.1:8000/readyz', headers={'Host': 'localhost'}), timeout=4)"]
-CMD ["gunicorn", "-c", "config/gunicorn.py", "config.wsgi"]
+CMD ["gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"]

@@ -39,7 +39,7 @@ run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000
 	@exec $(RUN) manage.py sandbox --port $(PORT) --data $(DATA)
 
 run-production: install ## start production's processes on this machine: PostgreSQL, Redis, gunicorn with TLS, worker, beat (ARGS=--help)
-	@exec $(RUN) -m config.production $(ARGS)
+	@exec $(RUN) -m config.runtime.local_production $(ARGS)
 
 test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
 	@$(PYTEST) -m "not e2e and not faults and not long" $(ARGS)
@@ -66,7 +66,7 @@ lint: install ## check style, types, import contracts, migrations and the API de
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/lint-imports
 	@.venv/bin/mypy
-	@$(RUN) -m config.checks
+	@$(RUN) manage.py check_project
 
 format: install ## let ruff format and fix what it can
 	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
@@ -78,7 +78,7 @@ bench: install ## measure everything against its yardsticks: ARGS="--quick", ARG
 audit: install ## look for known vulnerabilities of what is locked; says so where the index does not answer (ARGS=--unless-offline)
 	@$(UV) sync --locked --quiet --group audit
 	@mkdir -p build && $(UV) export --locked --quiet --all-extras --all-groups --no-emit-project --output-file build/requirements.txt >/dev/null
-	@$(RUN) -m config.audit build/requirements.txt $(ARGS)
+	@$(RUN) -m config.checks.package_audit build/requirements.txt $(ARGS)
 
 sbom: $(filter .tools/%,$(UV)) ## write what an installation consists of into build/sbom.json (CycloneDX)
 	@mkdir -p build && $(UV) export --locked --quiet --preview-features sbom-export --format cyclonedx1.5 --no-default-groups --all-extras --output-file build/sbom.json >/dev/null
@@ -94,7 +94,7 @@ pin-images: ## print the images of docker-compose.yml with the digests of today,
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
 
-addresses: install ## write docs/addresses.md from the table of config/addresses.py
+addresses: install ## write docs/addresses.md from the table of config/access_rules.py
 	@$(RUN) manage.py address_guide > docs/addresses.md
 
 clean: ## remove what can be made again (keeps var/)

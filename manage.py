@@ -7,7 +7,9 @@ import sys
 from django.core.management import execute_from_command_line
 
 SETTINGS = "config.settings"
-SETTINGS_OF = {"deliver_webhooks": "config.sender_settings"}  # of commands that need less than everything
+SETTINGS_OF = {
+    "deliver_webhooks": "config.runtime.sender_settings"
+}  # of commands that need less than everything
 
 
 def main() -> None:

@@ -172,7 +172,15 @@ def sandbox(options: argparse.Namespace) -> Iterator[Figure]:
 def production(options: argparse.Namespace) -> Iterator[Figure]:
     """Production's processes with gunicorn's own TLS, as `make run-production` starts them."""
     port = free_port()
-    command = [sys.executable, "-m", "config.production", "--port", str(port), "--environment", "sandbox"]
+    command = [
+        sys.executable,
+        "-m",
+        "config.runtime.local_production",
+        "--port",
+        str(port),
+        "--environment",
+        "sandbox",
+    ]
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     try:
         greeting = _greeting(process)

@@ -80,7 +80,9 @@ def start(running: Stack, port: int, exits: ExitStack) -> dict[str, Process]:
         running.running("celery", "-A", "config", "beat", "--schedule", schedule, "--pidfile", "")
     )
     [web] = exits.enter_context(
-        running.running("gunicorn", "-c", "config/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}")
+        running.running(
+            "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}"
+        )
     )
     wait_until_open(port, child_of(web))
     wait_until(lambda: is_ready(port), seconds=60, what="web")

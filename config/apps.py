@@ -8,6 +8,8 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import celery, checks, patience  # noqa: F401, PLC0415  (registering checks needs the app registry)
+        # Registering checks needs the app registry.
+        from config import celery, lock_timeout  # noqa: F401, PLC0415
+        from config.checks import startup  # noqa: F401, PLC0415
 
-        request_started.connect(patience.settle)
+        request_started.connect(lock_timeout.settle)

@@ -20,8 +20,8 @@ from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config.metrics import count_request
 from config.problems import problem_response
+from config.request_metrics import count_request
 from kit.api.conditional_requests import matches
 from kit.masking import mask_card_numbers
 from merchants.callers import client_address

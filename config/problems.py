@@ -20,8 +20,8 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from config import patience
-from config.metrics import PROBLEMS_TOLD
+from config import lock_timeout
+from config.request_metrics import PROBLEMS_SENT
 from kit.api.errors import Problem
 from kit.masking import mask_card_numbers
 
@@ -106,7 +106,7 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
     """Turn any exception of an API view into its answer. DRF calls this."""
     exception = _as_api_exception(exception)
     request = context["request"]
-    PROBLEMS_TOLD.labels(_code(exception)).inc()
+    PROBLEMS_SENT.labels(_code(exception)).inc()
     body = problem(
         _code(exception),
         request_id=getattr(request, "id", ""),
@@ -138,7 +138,7 @@ def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") ->
 
 def problem_response(request: HttpRequest, code: str, *, detail: str = "") -> HttpResponse:
     """Answer with a problem outside of DRF's views."""
-    PROBLEMS_TOLD.labels(code).inc()
+    PROBLEMS_SENT.labels(code).inc()
     body = problem(code, request_id=getattr(request, "id", ""), detail=detail)
     body |= _also(request.path, body["detail"])
     return HttpResponse(json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE)
@@ -193,7 +193,7 @@ def _as_api_exception(exception: Exception) -> exceptions.APIException:
     for kind, answer in FORESEEN:
         if isinstance(exception, kind):
             return answer()
-    patience.note(exception)
+    lock_timeout.note(exception)
     _log_surprise(exception)
     is_database_away = isinstance(exception, OperationalError | InterfaceError)
     return TemporarilyUnavailable() if is_database_away else InternalError()

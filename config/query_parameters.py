@@ -34,8 +34,8 @@ class OnlyKnownParameters(BasePermission):
 def _parameters(view: Hashable, method: str) -> frozenset[str] | None:
     """Return the parameters of an operation; None where it reads the query itself, or where there is none."""
     # Views name their permissions when they are imported, and operations name the views.
-    operations: dict[Any, Any] = import_string("config.openapi_operations.OPERATIONS")
-    undescribed: Iterable[Any] = import_string("config.openapi_operations.UNDESCRIBED")
+    operations: dict[Any, Any] = import_string("config.openapi.operations.OPERATIONS")
+    undescribed: Iterable[Any] = import_string("config.openapi.operations.UNDESCRIBED")
     operation = operations.get((view, method))
     if operation is None:
         return frozenset() if (view, method) in undescribed else None

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from config.addresses import Asks, declared
+from config.access_rules import Asks, declared
 from config.middleware import MACHINES
 from dashboard.access import SAFE_METHODS
 from dashboard.reauthentication import ask, drop_kept_form, is_recent
@@ -18,7 +18,7 @@ SIGNED_IN_PATHS = ("/dashboard/", "/admin/")  # only signed-in users may change 
 
 
 class RecentReauthentication:
-    """Ask for recent reauthentication before the view runs, as `config.addresses` declares.
+    """Ask for recent reauthentication before the view runs, as `config.access_rules` declares.
 
     An undeclared address asks for every method except GET, HEAD and OPTIONS. This middleware comes after the CSRF
     protection, so that a form posted by another site is never kept.

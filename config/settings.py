@@ -13,9 +13,7 @@ from kombu import Queue
 
 from config import env, logs
 from config.sandbox_folder import SandboxFolder
-from payments import banks
-from virtual_accounts import nuban
-from webhooks.schedule import BASE_DELAYS
+from kit import banks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -74,7 +72,7 @@ INSTALLED_APPS = [
     "webhooks",
     "ledger",
     "merchants",
-    "config.administration.AdministrationConfig",
+    "config.operations.admin_app.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -188,7 +186,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # XFrameOptionsMiddleware: the same
     "security.W003",  # CsrfViewMiddleware: config.middleware.FormProtection
 ]
-CSRF_FAILURE_VIEW = "config.docs.forged"
+CSRF_FAILURE_VIEW = "config.docs_site.views.forged"
 SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
 # So many entries at the end of X-Forwarded-For are true; any further ones are what the caller claims.
 PROXIES_IN_FRONT = env.number("PROXIES_IN_FRONT", default=0 if SANDBOX else 1, minimum=0)
@@ -251,7 +249,7 @@ if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
 if REDIS_URL:
     CACHES = {
         "default": {
-            "BACKEND": "config.cache.JSONCache",
+            "BACKEND": "config.runtime.cache.JSONCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "json",  # earlier releases stored pickles without a prefix: neither reads the other's entries
             # Seconds; a Redis that is out of reach costs a call no more than this.
@@ -264,7 +262,7 @@ else:
 # Tasks -----------------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-CELERY_BROKER_TRANSPORT = "config.broker:Transport" if REDIS_URL else None
+CELERY_BROKER_TRANSPORT = "config.runtime.broker:Transport" if REDIS_URL else None
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {"socket_timeout": 5, "socket_connect_timeout": 2} if REDIS_URL else {"polling_interval": 0.05}
 )
@@ -306,7 +304,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
     "DEFAULT_PARSER_CLASSES": ["kit.api.strict_json.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "config.openapi.SluiceSchema",
+    "DEFAULT_SCHEMA_CLASS": "config.openapi.document.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter like any other
@@ -320,7 +318,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api",
     "COMPONENT_SPLIT_REQUEST": True,  # what is sent is named …Request
     # Enums stay where they are read. What operations refer to, and the first page's words, are added here.
-    "POSTPROCESSING_HOOKS": ["config.openapi.complete"],
+    "POSTPROCESSING_HOOKS": ["config.openapi.document.complete"],
 }
 
 SIGNATURE_TOLERANCE = 300  # seconds a timestamp may differ from the server's clock
@@ -378,10 +376,8 @@ DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default
 
 # Webhooks --------------------------------------------------------------------------------------------
 
-# Seconds before each attempt; as many attempts as there are numbers.
-WEBHOOK_RETRY_DELAYS = env.numbers(
-    "WEBHOOK_RETRY_DELAYS", default=tuple(int(delay.total_seconds()) for delay in BASE_DELAYS)
-)
+# Seconds before each attempt; as many attempts as there are numbers. Empty: webhooks.schedule.BASE_DELAYS.
+WEBHOOK_RETRY_DELAYS = env.numbers("WEBHOOK_RETRY_DELAYS", default=())
 WEBHOOK_TIMEOUT = env.number("WEBHOOK_TIMEOUT", default=10, minimum=1)  # seconds, name look-up to headers
 # Days after its creation that a finished delivery keeps its body and the answers, and after an attempt that its
 # facts are kept; the delivery's own row stays.
@@ -401,12 +397,10 @@ logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 
 # A hosting bank is known well enough to make its numbers -----------------------------------------------
 
-if ACCOUNT_PROVIDER and not (
-    nuban.BANK_CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME
-):
+if ACCOUNT_PROVIDER and not (banks.CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME):
     env.refuse(
         "VIRTUAL_ACCOUNT_BANK_CODE must have 3, 5 or 6 digits, and VIRTUAL_ACCOUNT_BANK_NAME must name a bank "
-        "that is not in payments/banks.csv."
+        "that is not in kit/banks.csv."
     )
 if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
     env.refuse("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")

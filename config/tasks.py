@@ -8,9 +8,10 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client import start_http_server
 
-from config import metrics, tracing
+from config import tracing
 from config.models import beat
-from config.retention import EVERYTHING
+from config.operations import metrics
+from config.operations.retention import EVERYTHING
 
 
 @shared_task(name="config.heartbeat")

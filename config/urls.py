@@ -4,7 +4,9 @@ from django.contrib import admin
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from config import api_docs, docs, health
+from config.docs_site import views as docs
+from config.openapi import views as api_docs
+from config.operations import health
 from dashboard import account_pages as account
 from dashboard import views as dashboard
 from dashboard.activity import pages as activity
@@ -235,8 +237,8 @@ urlpatterns = [
     path("metrics", health.metrics_page, name="metrics"),
 ]
 
-handler400 = "config.docs.bad_request"
-handler403 = "config.docs.forbidden"
-handler404 = "config.docs.not_found"
-handler429 = "config.docs.too_many_requests"  # django-allauth's
-handler500 = "config.docs.server_error"
+handler400 = "config.docs_site.views.bad_request"
+handler403 = "config.docs_site.views.forbidden"
+handler404 = "config.docs_site.views.not_found"
+handler429 = "config.docs_site.views.too_many_requests"  # django-allauth's
+handler500 = "config.docs_site.views.server_error"

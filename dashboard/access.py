@@ -63,7 +63,7 @@ def for_members(
     """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one.
 
     `may` is asked for whatever the method; `to_change` only where the method is not a safe one, for pages
-    that everybody sees and some may change. `config.addresses` declares which pages require recent
+    that everybody sees and some may change. `config.access_rules` declares which pages require recent
     reauthentication.
 
     :raises NotInThisRole: the member's role does not allow it; answered with our page of 403
@@ -86,7 +86,7 @@ def for_members(
             request.seat = seat  # type: ignore[attr-defined]  # the frame of the page shows it
             return view(request, seat, *args, **kwargs)
 
-        guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.addresses`
+        guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.access_rules`
         return guarded
 
     return decorate

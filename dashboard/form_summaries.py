@@ -17,8 +17,8 @@ from django.http import HttpRequest, QueryDict
 from django.urls import Resolver404, resolve
 
 from dashboard.reauthentication import KeptForm
+from kit import banks
 from kit.masking import mask_card_numbers
-from payments import banks
 
 LONGEST = 200  # characters of a value
 

@@ -1,7 +1,7 @@
 """Currencies and fees: nothing is booked, settled, paid out or charged in another currency than its own."""
 
+from kit import banks
 from ledger.invariants import Invariant
-from payments import banks
 from payments.fees import HOME_CURRENCY
 
 # What an entry is about: its kinds, and the rows whose id is its cause.

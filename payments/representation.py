@@ -8,8 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
+from kit import banks
 from kit.timestamps import timestamp
-from payments import banks
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
 from payments.outcomes import COMPLETED
 from virtual_accounts.models import Session, UnappliedMoney

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from kit import banks
 from kit.api.field_errors import Errors, error
 from kit.api.strict_fields import (
     Amount,
@@ -27,7 +28,6 @@ from kit.api.strict_fields import (
     required_together,
 )
 from kit.masking import mask_card_numbers, passes_luhn
-from payments import banks
 from payments.cards import Card, CardSecret, brand_of
 from payments.rails.protocol import ThreeDSecure
 

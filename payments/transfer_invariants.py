@@ -1,7 +1,7 @@
 """What ties bank transfers to payments, to unapplied money and to the ledger: nothing that arrives vanishes."""
 
+from kit import banks
 from ledger.invariants import Invariant
-from payments import banks
 from payments.entries import moved
 
 # As `destinations.sender_of` has it: the bank named an account of the sender that payouts can reach. A bank that is

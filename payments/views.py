@@ -11,12 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit import banks
 from kit.api.conditional_requests import matches
 from kit.api.pagination import page_of
 from kit.api.strict_fields import read_request
 from kit.db import clock
 from merchants.models import Business
-from payments import banks, flows
+from payments import flows
 from payments.filters import filtered
 from payments.idempotency import REPLAYED, IdempotentResult
 from payments.models import CardOperation, Transaction

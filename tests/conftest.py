@@ -14,8 +14,8 @@ from django.db.backends.sqlite3.base import DatabaseOperations
 from django.test import Client
 from django.utils import timezone
 
-from config.addresses import addresses
-from config.health import readiness
+from config.access_rules import addresses
+from config.operations.health import readiness
 from kit.db import clock
 from merchants import rate_limits
 from merchants.models import ApiKey
@@ -53,7 +53,7 @@ def _limits_are_declared() -> Iterator[None]:
         answer = request(client, **environment)
         if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
             declared = addresses().get(answer.resolver_match.route)  # None: an address that a test adds
-            assert declared is None or declared.limits, "Declare the limit in config/addresses.py."
+            assert declared is None or declared.limits, "Declare the limit in config/access_rules.py."
         return answer
 
     with pytest.MonkeyPatch.context() as patch:

@@ -19,9 +19,10 @@ institution's five digits have a 9 in front. Zeros add nothing, so that for bank
 import re
 from itertools import cycle
 
+from kit import banks
+
 WEIGHTS = (3, 7, 3)
 SERIALS = 10**9  # serials have nine digits
-BANK_CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")
 NUMBER = re.compile(r"[0-9]{10}")
 
 
@@ -33,7 +34,7 @@ def institution_code(bank_code: str) -> str:
 
     :raises ValueError: a bank code has three, five or six digits
     """
-    if not BANK_CODE.fullmatch(bank_code):
+    if not banks.CODE.fullmatch(bank_code):
         raise ValueError("A bank code has three, five or six digits.")
     return {3: f"000{bank_code}", 5: f"9{bank_code}", 6: bank_code}[len(bank_code)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from kit.db.card_number_fields import masked_bytes
 from kit.masking import mask_card_numbers
 from webhooks.claiming import Claimed
 from webhooks.models import Attempt, Delivery
-from webhooks.schedule import delay_before
+from webhooks.schedule import delay_before, delays_of
 from webhooks.sender import Exchange
 
 
@@ -116,7 +116,7 @@ def _state_after(result: Finished) -> tuple[Delivery.State, datetime | None]:
         return Delivery.State.DELIVERED, None
     if delivery.is_test:
         return Delivery.State.TEST_FAILED, None
-    delays = [timedelta(seconds=seconds) for seconds in settings.WEBHOOK_RETRY_DELAYS]
+    delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if delivery.is_manual:
         # What was held when it was sent by hand has its automatic attempts still before it.
         was_held = delivery.attempts_made < len(delays)

@@ -24,6 +24,15 @@ BASE_DELAYS = (
 JITTER = 0.5  # each delay is drawn from base x [1 - JITTER, 1 + JITTER]
 
 
+def delays_of(seconds: Sequence[int]) -> tuple[timedelta, ...]:
+    """Return the delays that `WEBHOOK_RETRY_DELAYS` sets, in seconds, or the base delays where it is empty.
+
+    >>> [str(delay) for delay in delays_of([0, 5])], delays_of([]) == BASE_DELAYS
+    (['0:00:00', '0:00:05'], True)
+    """
+    return tuple(timedelta(seconds=each) for each in seconds) or BASE_DELAYS
+
+
 def delay_before(
     attempt: int, *, jitter: float, delays: Sequence[timedelta] = BASE_DELAYS
 ) -> timedelta | None:

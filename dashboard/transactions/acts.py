@@ -21,13 +21,13 @@ from dashboard.access import Seat, for_members
 from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.forms import AmountForm, RefundForm, TransferRefundForm
 from dashboard.transactions.pages import address_of, own
+from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money import money
 from merchants import audit
 from merchants.callers import person_acting
 from merchants.roles import Permission
-from payments import banks
 from payments.models import CardOperation, Transaction
 from payments.services import cancellations, captures, refunds
 from payments.services.destinations import Destination, sender_of

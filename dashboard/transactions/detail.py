@@ -12,8 +12,8 @@ from dashboard import payer_links
 from dashboard.access import Seat
 from dashboard.timelines import Moment
 from dashboard.transactions.timeline import timeline_of
+from kit import banks
 from merchants.models import Business
-from payments import banks
 from payments.models import CardOperation, Transaction
 from payments.representation import represent
 from payments.services import cancellations

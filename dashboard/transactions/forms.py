@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from dashboard.amounts import NoAmount, minor_units
+from kit import banks
 from kit.display_names import validate_name
-from payments import banks
 
 REFERENCE = r"[A-Za-z0-9._:-]{1,100}\Z"
 

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Seat, members_only
 from dashboard.pages import page_of
 from dashboard.transactions.filters import PaymentFilter, PayoutFilter, TransactionFilter, form_of, sources
+from kit import banks
 from merchants import exports
-from payments import banks
 from payments.models import SettlementItem, Transaction
 
 

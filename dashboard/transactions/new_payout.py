@@ -15,6 +15,7 @@ from dashboard.access import Seat, for_members
 from dashboard.api_errors import explain
 from dashboard.transactions.forms import PayoutForm
 from dashboard.transactions.pages import address_of
+from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money import money
@@ -23,7 +24,7 @@ from merchants import audit
 from merchants.callers import person_acting
 from merchants.models import Business
 from merchants.roles import Permission
-from payments import banks, flows
+from payments import flows
 from payments.fees import Flow, fee
 from payments.models import Transaction
 from payments.services.tariffs import rule_now

@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from dashboard.amounts import with_sign
 from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
+from kit import banks
 from kit.money import money
 from ledger.models import Entry
-from payments import banks
 from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
 from webhooks.models import Attempt, Delivery, event_name
 

@@ -24,12 +24,12 @@ from dashboard.virtual_accounts.unapplied_forms import (
     UnappliedFilter,
     is_sender_known,
 )
+from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money import money as format_money
 from merchants.callers import person_acting
 from merchants.roles import Permission
-from payments import banks
 from payments.models import Transaction
 from payments.services import unapplied as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney

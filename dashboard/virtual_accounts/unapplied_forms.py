@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from dashboard.choices import choices
+from kit import banks
 from merchants.models import Business
-from payments import banks
 from payments.services.destinations import sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied

@@ -16,7 +16,7 @@ from kit import bounded_json
 from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
-from webhooks.schedule import JITTER
+from webhooks.schedule import JITTER, delays_of
 from webhooks.sender import USER_AGENT
 from webhooks.services import is_replayable
 from webhooks.signing import sign
@@ -124,7 +124,7 @@ def _kept_plan(attempt: Attempt, before: Attempt) -> str:
     """Tell how long after the last attempt this one came, and between what it was planned."""
     ended = before.started_at + timedelta(milliseconds=before.total_ms)
     waited = max(attempt.started_at - ended, timedelta(0))
-    delays = settings.WEBHOOK_RETRY_DELAYS
+    delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if attempt.number > len(delays):
         return ""
     return f"Came {spoken(waited)} after the last one; planned were {span(delays[attempt.number - 1])}."
@@ -147,7 +147,7 @@ def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment
 
 def later_attempts(delivery: Delivery) -> list[tuple[int, str]]:
     """Return the attempts after the next one, each with its distance from the one before it."""
-    delays = settings.WEBHOOK_RETRY_DELAYS
+    delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if delivery.state != State.WAITING or delivery.is_manual:
         return []
     return [
@@ -155,13 +155,13 @@ def later_attempts(delivery: Delivery) -> list[tuple[int, str]]:
     ]
 
 
-def span(base: float) -> str:
+def span(base: timedelta) -> str:
     """Return between what a delay is drawn.
 
-    >>> span(30), span(43200)
+    >>> span(timedelta(seconds=30)), span(timedelta(hours=12))
     ('15 s to 45 s', '6 h to 18 h')
     """
-    low, high = (spoken(timedelta(seconds=base * (1 + side))) for side in (-JITTER, JITTER))
+    low, high = (spoken(base * (1 + side)) for side in (-JITTER, JITTER))
     return f"{low} to {high}"
 
 

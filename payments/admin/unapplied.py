@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
+from kit.banks import all_banks
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.admin.base import CurrencyFilter
 from payments.admin.submitting import submit
-from payments.banks import all_banks
 from payments.models import Proposal
 from payments.services import staff_actions
 from payments.services.destinations import sender_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from rest_framework import status
 from rest_framework.exceptions import ValidationError
 
+from kit import banks
 from kit.api.errors import Problem
 from kit.api.field_errors import NOT_ALLOWED_HERE, error
-from payments import banks
 from virtual_accounts.models import Transfer
 
 DESTINATION_REQUIRED = (

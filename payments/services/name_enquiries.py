@@ -2,9 +2,9 @@
 
 from rest_framework import status
 
+from kit import banks
 from kit.api.errors import Problem
 from merchants.models import Business
-from payments import banks
 from payments.rails import OutOfReach
 from payments.rails.protocol import AnswerLost
 from payments.services.connectors import bank_for

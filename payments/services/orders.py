@@ -1,6 +1,6 @@
 """Transactions and operations as the rails get them."""
 
-from payments import banks
+from kit import banks
 from payments.models import CardOperation, Transaction
 from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder, ThreeDSecure
 

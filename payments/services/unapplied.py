@@ -12,12 +12,13 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework import status
 
+from kit import banks
 from kit.api.errors import Problem
 from ledger import services as ledger
 from ledger.services import Booking, Kind
 from merchants import audit
 from merchants.audit import Actor
-from payments import banks, fees
+from payments import fees
 from payments.idempotency import IdempotentResult, generated_fingerprint
 from payments.models import InvalidState, Transaction
 from payments.rails import RailUnavailable

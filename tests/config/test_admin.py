@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from config import glance
+from config.operations import admin_summary
 from ledger.models import Account, Entry, Posting
 from merchants.admin.base import REACH
 from merchants.models import ApiKey, AuditEntry, Business, User
@@ -601,7 +601,9 @@ class TestDeliveries:
 
 class TestGlance:
     def told(self, **later):
-        return {figure.label: figure for figure in glance.figures(now=timezone.now() + timedelta(**later))}
+        return {
+            figure.label: figure for figure in admin_summary.figures(now=timezone.now() + timedelta(**later))
+        }
 
     def test_says_what_waits_and_what_needs_somebody(self, everything):
         waiting = make_delivery(Endpoint.objects.get(), at=timezone.now())

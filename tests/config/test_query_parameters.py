@@ -5,11 +5,11 @@ from uuid import UUID
 import pytest
 from django.urls import get_resolver
 
-from config.openapi_operations import OPERATIONS
+from config.openapi.operations import OPERATIONS
 from merchants.models import Nonce
 from payments.models import CardOperation, Transaction
 from tests import orders
-from tests.config.test_openapi import _routes
+from tests.config.openapi.test_document import _routes
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from config.celery import app
-from config.checks import mails_are_sent
+from config.checks.startup import mails_are_sent
 from tests.journeys.service import PROJECT
 
 FIELD_KEY = "dGVzdC1vbmx5LWZpZWxkLWtleS0wMTIzNDU2Nzg5MDE="
@@ -57,7 +57,8 @@ def assert_refused(refused: subprocess.CompletedProcess[str], *named: str) -> No
 class TestEnvironmentExample:
     def test_lists_every_variable_that_is_read(self):
         code = "".join(
-            (PROJECT / "config" / name).read_text() for name in ("settings.py", "env.py", "gunicorn.py")
+            (PROJECT / "config" / name).read_text()
+            for name in ("settings.py", "env.py", "runtime/gunicorn.py")
         )
         read = set(
             re.findall(
@@ -70,7 +71,7 @@ class TestEnvironmentExample:
 
         assert listed == read
 
-    @pytest.mark.parametrize("file", ["settings.py", "gunicorn.py"])
+    @pytest.mark.parametrize("file", ["settings.py", "runtime/gunicorn.py"])
     def test_says_the_limits_of_every_number(self, file):
         limits = {
             call.args[0].value: {
@@ -253,7 +254,7 @@ class TestTypedValues:
     def test_a_wrong_value_stops_gunicorn_instead_of_restarting_its_workers(self, tmp_path):
         wrong = {"CHALLENGE_LIFETIME": "0", "WEB_WORKERS": "0", "SANDBOX_DATA": str(tmp_path)}
 
-        refused = start(wrong, "-m", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi")
+        refused = start(wrong, "-m", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
 
         assert_refused(refused, "CHALLENGE_LIFETIME", "WEB_WORKERS")
 

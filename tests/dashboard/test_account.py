@@ -15,7 +15,7 @@ from dashboard import password_reset
 from dashboard.models import PasswordResetRequest
 from dashboard.tasks import mail_password_resets
 from merchants.models import AuditEntry, User
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import UserFactory

@@ -12,7 +12,7 @@ from dashboard.activity.sentences import SENTENCES
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import User
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.journeys.service import PROJECT

@@ -12,7 +12,7 @@ from django.utils import timezone
 from ledger import services as ledger
 from payments.services import payout_returns, unapplied
 from tests import orders
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.test_settlements import NASTY
 from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment, start

@@ -9,7 +9,7 @@ from django.utils import timezone
 from merchants import signing
 from merchants.models import ApiKey, ApiRequest, AuditEntry, FailedCallCount
 from tests.clients import Credentials, InProcessClient, signed_headers
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import ApiKeyFactory
 from tests.kit.test_display_names import UNREADABLE

@@ -10,7 +10,7 @@ from django.utils import timezone
 from merchants.models import Business
 from payments.models import Transaction
 from tests import orders
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.factories import ApiKeyFactory
 from tests.transactions import captured_payment, challenged_payment, start
 from tests.webhooks.rows import make_deliveries, make_endpoint

@@ -17,13 +17,13 @@ from django.urls import path
 from django.utils import timezone
 
 from config import urls
-from config.addresses import ROWS
+from config.access_rules import ROWS
+from kit import banks
 from kit.db import encrypted_field
 from ledger.models import Entry
 from merchants.models import ApiKey, Business, Invitation, Member, User
-from payments import banks
 from payments.models import CardOperation, Transaction
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import Device, passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
@@ -41,7 +41,7 @@ ASKED = "/dashboard/confirm/?next=%2Fdashboard%2Fconfirm%2Fform%2F"
 
 
 def undeclared(request):
-    """A page without roles and without a declaration in `config.addresses`."""
+    """A page without roles and without a declaration in `config.access_rules`."""
     return HttpResponse(f"{request.method} {request.POST.get('name', '')}")
 
 
@@ -255,7 +255,7 @@ class TestAdministration:
 
 @pytest.mark.urls("tests.dashboard.test_reauthentication")
 class TestUndeclaredPage:
-    """An address that `config.addresses` doesn't declare asks."""
+    """An address that `config.access_rules` doesn't declare asks."""
 
     def test_asks_before_a_change(self, ada_member):
         client = stale(ada_member.user)

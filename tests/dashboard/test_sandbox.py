@@ -9,7 +9,7 @@ from django.utils import timezone
 from merchants.models import ApiKey
 from payments.models import Transaction
 from tests import orders
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.transactions import captured_payment, challenged_payment

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from payments.models import Transaction
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.settling import decide, settle
 from tests.transactions import captured_payment
 

@@ -14,7 +14,7 @@ from freezegun import freeze_time
 from merchants import team
 from merchants.audit import Actor
 from merchants.models import AuditEntry, Business, Invitation, LimitSlot, Member, User
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory

@@ -13,7 +13,7 @@ from merchants.models import AuditEntry
 from payments.models import CardOperation, Transaction
 from tests import orders
 from tests.clients import Credentials, InProcessClient
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.settling import decide, settle

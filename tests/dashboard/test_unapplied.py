@@ -9,7 +9,7 @@ from dashboard.virtual_accounts.unapplied import WHY
 from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import Transaction
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.unapplied import mismatched_money

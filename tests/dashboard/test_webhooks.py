@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.config.test_pages import Audit
+from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.webhooks.rows import (

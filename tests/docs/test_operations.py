@@ -16,7 +16,9 @@ from django.core.management import get_commands, load_command_class
 from django.urls import resolve
 from prometheus_client import REGISTRY
 
-from config import guides, metrics, settings
+from config import settings
+from config.docs_site import guides
+from config.operations import metrics
 from config.problems import PROBLEMS, BadRequest
 from payments import metrics as _payments
 from webhooks import metrics as _webhooks
@@ -299,7 +301,7 @@ class TestProxy:
     def test_closes_connections_before_the_application_does(self):
         [kept] = re.findall(r"keepalive_timeout (\d+)s", self.CONF)
         application = re.search(
-            r"^keepalive = (\d+)", (PROJECT / "config" / "gunicorn.py").read_text(), re.MULTILINE
+            r"^keepalive = (\d+)", (PROJECT / "config" / "runtime" / "gunicorn.py").read_text(), re.MULTILINE
         )
 
         assert int(kept) < int(application.group(1))
@@ -344,8 +346,8 @@ class TestNames:
             assert rest[0] == "manage.py"
             assert rest[1] in get_commands()
         elif program == "gunicorn":
-            assert rest == ["-c", "config/gunicorn.py", "config.wsgi"]
-            assert (PROJECT / "config" / "gunicorn.py").exists()
+            assert rest == ["-c", "config/runtime/gunicorn.py", "config.wsgi"]
+            assert (PROJECT / "config" / "runtime" / "gunicorn.py").exists()
             assert (PROJECT / "config" / "wsgi.py").exists()
         else:
             assert (program, rest[:2]) == ("celery", ["-A", "config"])

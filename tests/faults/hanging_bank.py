@@ -195,7 +195,7 @@ class Service:
         worker = ("--pool", "threads", "--without-mingle", "--without-gossip", "--loglevel", "WARNING")
         requery = (*celery, "worker", "--queues", "requery", "--concurrency", "2", *worker)
         self.processes = [
-            self._process("web", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi"),
+            self._process("web", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"),
             self._process(
                 "worker",
                 *celery,

@@ -52,7 +52,7 @@ class Supervisor:
             for one in json.loads(made.stdout)
         ]
         self.web = self._process(
-            "web", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}"
+            "web", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}"
         )
         self.workers = [self._impatient_worker(number) for number in range(2)]
         self.beat = self._process(
@@ -75,13 +75,13 @@ class Supervisor:
     def another_web(self) -> tuple[Process, str]:
         """Return a second host's web processes, and where they answer."""
         address = f"127.0.0.1:{free_port()}"
-        command = ("gunicorn", "-c", "config/gunicorn.py", "config.wsgi")
+        command = ("gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
         return self._process("web2", *command, WEB_BIND=address), f"http://{address}"
 
     def web_behind(self, door: socket.socket) -> Process:
         """Return web processes that are handed a listening socket, as by systemd."""
         handed = ("tests.faults.socket_activation", str(door.fileno()))
-        web = self._process("web3", *handed, "gunicorn", "-c", "config/gunicorn.py", "config.wsgi")
+        web = self._process("web3", *handed, "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
         web.options["pass_fds"] = (door.fileno(),)
         return web
 

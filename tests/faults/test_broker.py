@@ -3,7 +3,7 @@
 import pytest
 from kombu import Connection, Consumer, Exchange, Message, Producer, Queue
 
-from config.broker import Transport
+from config.runtime.broker import Transport
 from tests.faults.processes import Redis
 
 pytestmark = [pytest.mark.faults, pytest.mark.telling]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from config import production
+from config.runtime import local_production
 from tests.journeys.service import PROJECT, free_port, wait_until_open
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -35,7 +35,7 @@ class Front:
 @contextmanager
 def nginx(folder: Path, *, upstream: str) -> Iterator[Front]:
     """Run nginx with our file, in which only ports and places are others."""
-    certificate, _ = production._certificate(folder)
+    certificate, _ = local_production._certificate(folder)
     front = Front(free_port(), free_port(), certificate)
     (folder / "sluice.conf").write_text(_here(folder, front, upstream))
     (folder / "nginx.conf").write_text(

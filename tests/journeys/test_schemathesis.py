@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from config.openapi_operations import OPERATIONS
-from payments import banks
+from config.openapi.operations import OPERATIONS
+from kit import banks
 from payments.sandbox_outcomes import TEST_CARDS
 from tests import orders
 from tests.clients import signed_headers

@@ -96,7 +96,7 @@ class Release:
 
     @contextmanager
     def web(self):
-        command = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi"]
+        command = [sys.executable, "-m", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"]
         process = subprocess.Popen(command, cwd=self.folder, env=self.environment)
         try:
             wait_until_open(self.port, process)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.retention import EVERYTHING, Kept
+from config.operations.retention import EVERYTHING, Kept
 from kit.progress import show_progress
 from merchants.commands import Document, DocumentCommand
 

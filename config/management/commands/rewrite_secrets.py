@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from config.field_keys import Rewritten, rewrite
+from config.operations.key_rotation import Rewritten, rewrite
 from kit.db.encrypted_field import UnreadableSecret
 
 

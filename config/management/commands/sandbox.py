@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections, transaction
 from django.utils import timezone
 
-from config.embedded import EmbeddedServer
+from config.runtime.embedded import EmbeddedServer
 from merchants.audit import Actor
 from merchants.businesses import new_password, open_business
 from merchants.curl import sign_call

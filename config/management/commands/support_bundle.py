@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from config import support
+from config.operations import support_bundle
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         if missing:
             raise CommandError(f"There is no log file {', '.join(missing)}.", returncode=2)
         try:
-            support.write(target, logs=log, redact=redact, now=now)
+            support_bundle.write(target, logs=log, redact=redact, now=now)
         except FileExistsError:
             raise CommandError(f"{target} is there already.", returncode=2) from None
         self.stdout.write(f"Wrote {target}. Check it before you send it.")

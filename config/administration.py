@@ -1,7 +1,0 @@
-"""Django's administration as an application, with our own site in the place of its."""
-
-from django.contrib.admin.apps import AdminConfig
-
-
-class AdministrationConfig(AdminConfig):
-    default_site = "config.admin_site.Site"

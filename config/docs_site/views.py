@@ -1,0 +1,156 @@
+"""Pages that explain: the front page, the test data, the API's errors, and what is not there.
+
+The pages of failures are rendered without a request: no context processor, no session, no database.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import groupby, pairwise
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from config.docs_site.guides import GUIDES, page_of, samples
+from config.problems import PROBLEMS, problem_response
+from dashboard.access import NotInThisRole
+from payments import sandbox_tables
+
+
+def front_page(request: HttpRequest) -> HttpResponse:
+    """Say what this is and where to go."""
+    tables = [sandbox_tables.cards(), sandbox_tables.card_amounts()] if settings.SANDBOX else []
+    return render(request, "front.html", {"is_sandbox": settings.SANDBOX, "tables": tables})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the documentation's navigation."""
+
+    name: str
+    address: str
+    title: str
+    summary: str
+
+
+def navigation() -> list[tuple[str, list[Entry]]]:
+    """Return the documentation's pages in reading order, by the headings they stand under."""
+    test_data = Entry(
+        "test-data", reverse("test-data"), "Test data", "Cards and amounts that bring about each outcome."
+    )
+    errors = Entry("errors", reverse("errors"), "Errors", "What each code means, and what to do about it.")
+    reference = Entry(
+        "api-docs", reverse("api-docs"), "API reference", "Every call with its fields, answers and examples."
+    )
+    return [
+        ("Begin", [_entry("quickstart"), _entry("signing"), test_data]),
+        ("Take and send money", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
+        ("Hear of outcomes", [_entry("webhooks"), errors, _entry("limits")]),
+        ("Look up", [reference, _entry("changelog")]),
+        ("Run the service", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),
+    ]  # fmt: skip
+
+
+def _entry(slug: str) -> Entry:
+    guide = GUIDES[slug]
+    return Entry(slug, reverse("guide", args=[slug]), guide.title, guide.summary)
+
+
+def _render_docs(request: HttpRequest, template: str, *, here: str, **context: Any) -> HttpResponse:
+    """Render a page of the documentation with its navigation and its neighbours in it."""
+    groups = navigation()
+    pages = [entry for _, entries in groups for entry in entries]
+    for before, after in pairwise(pages):
+        context |= {"previous": before} if after.name == here else {}
+        context |= {"next": after} if before.name == here else {}
+    return render(request, template, context | {"navigation": groups, "here": here})
+
+
+def docs_page(request: HttpRequest) -> HttpResponse:
+    """List every page of the documentation."""
+    return _render_docs(request, "docs/index.html", here="docs")
+
+
+def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a guide."""
+    guide = GUIDES.get(slug)
+    if guide is None:
+        raise Http404
+    return _render_docs(request, "docs/guide.html", here=slug, guide=guide, page=page_of(guide))
+
+
+def sample_file(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001
+    """Give a sample as the file it is."""
+    path = samples().get(name)
+    if path is None:
+        raise Http404
+    return HttpResponse(path.read_bytes(), content_type="text/plain; charset=utf-8")
+
+
+def data_page(request: HttpRequest) -> HttpResponse:
+    """Show what triggers which outcome in the sandbox."""
+    return _render_docs(request, "docs/test_data.html", here="test-data", tables=sandbox_tables.tables())
+
+
+def errors_page(request: HttpRequest) -> HttpResponse:
+    """List every code of the API's errors by its HTTP status."""
+    by_status = groupby(
+        sorted(PROBLEMS.items(), key=lambda item: item[1].status), lambda item: item[1].status
+    )
+    groups = [{"status": HTTPStatus(status), "problems": list(problems)} for status, problems in by_status]
+    return _render_docs(request, "docs/errors.html", here="errors", groups=groups)
+
+
+def error_page(request: HttpRequest, code: str) -> HttpResponse:
+    """Explain one code; the `type` of every problem leads here."""
+    if code not in PROBLEMS:
+        raise Http404
+    kind = PROBLEMS[code]
+    address = f"{settings.PUBLIC_URL}/docs/errors/{code}"
+    status = HTTPStatus(kind.status)
+    return _render_docs(
+        request, "docs/error.html", here="error", code=code, kind=kind, status=status, address=address
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    if request.path.startswith("/api/"):
+        return problem_response(request, "invalid_request")
+    return _failure_page(request, HTTPStatus.BAD_REQUEST)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    reason = str(exception) if isinstance(exception, NotInThisRole) else ""
+    return _failure_page(request, HTTPStatus.FORBIDDEN, reason=reason)
+
+
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
+    """Refuse a form that no page of ours has sent, or one that is too old."""
+    return _failure_page(request, HTTPStatus.FORBIDDEN, template="403_csrf.html")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    if request.path.startswith("/api/"):
+        return problem_response(request, "not_found")
+    return _failure_page(request, HTTPStatus.NOT_FOUND)
+
+
+def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
+    """Ask a person for patience. The sign-in pages call this where somebody tries too often."""
+    return _failure_page(request, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return problem_response(request, "internal_error")
+    return _failure_page(request, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _failure_page(
+    request: HttpRequest, status: HTTPStatus, *, template: str = "", **context: str
+) -> HttpResponse:
+    context |= {"request_id": getattr(request, "id", "")}
+    return HttpResponse(render_to_string(template or f"{status.value}.html", context), status=status)

@@ -1,0 +1,24 @@
+from io import StringIO
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from config.checks import migrations, templates
+
+
+class Command(BaseCommand):
+    help = (
+        "Check settings, models, migrations, templates and the API description, as `make lint` does. "
+        "Example: manage.py check_project"
+    )
+    requires_system_checks: list[str] = []  # they are the first part
+
+    def handle(self, **options: Any) -> None:
+        call_command("check", fail_level="WARNING")
+        call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+        if unsafe := migrations.complaints():
+            raise CommandError("\n".join(["Migrations that would disturb the previous release:", *unsafe]))
+        if faults := templates.complaints():
+            raise CommandError("\n".join(["Templates without a protection:", *faults]))
+        call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())

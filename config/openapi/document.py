@@ -1,0 +1,166 @@
+"""How the API is described, OpenAPI 3.1: `make openapi` prints the document.
+
+A view's operations stand in `config.openapi.operations`, what they answer in `config.openapi.answers`, and
+their words in `config.openapi.descriptions`. Requests are read off the serializers (`config.openapi.fields`).
+"""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, cast
+
+from drf_spectacular.drainage import warn
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ComponentRegistry
+
+from config.openapi.answers import components, headers
+from config.openapi.descriptions import INTRODUCTION
+from config.openapi.fields import described, field_schema
+from config.openapi.operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Answer, Body, Operation
+from config.openapi.webhooks import webhooks
+from config.problems import CONTENT_TYPE, PROBLEMS
+from kit.api.pagination import NewestFirst
+from kit.api.strict_fields import UUID, Reference, StrictField
+
+Schema: TypeAlias = dict[str, Any]
+
+# The parts of a signed call, as security schemes: each name, its header, and what it holds.
+SIGNATURE_PARTS = {
+    "ApiKey": ("X-Api-Key", "The public id of your key pair, `pk_…`."),
+    "Timestamp": ("X-Timestamp", "Unix seconds, within 300 seconds of the server's clock."),
+    "Nonce": ("X-Nonce", "16 to 128 characters of `A-Z a-z 0-9 - _`, used once per key."),
+    "Signature": ("X-Signature", "Hex HMAC-SHA256 of the string to sign, keyed with your secret key."),
+}
+
+
+class SluiceSchema(AutoSchema):
+    """Describes an operation from the table of operations; warns of one that is not in it."""
+
+    def get_operation(
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
+    ) -> Schema | None:
+        self.registry, self.path, self.path_regex = registry, path, path_regex
+        self.path_prefix, self.method = path_prefix, method
+        if (type(self.view), method) in UNDESCRIBED:
+            return None
+        operation = OPERATIONS.get((type(self.view), method))
+        if operation is None:
+            warn(f"config.openapi.operations does not describe {method} {path}.")
+            return None
+        return {
+            "operationId": operation.id,
+            "tags": [operation.tag],
+            "summary": operation.summary,
+            **({"description": operation.description} if operation.description else {}),
+            "parameters": list(self._parameters(operation)),
+            **({"requestBody": self._request_body(operation.body)} if operation.body else {}),
+            "responses": dict(self._answers(operation)),
+            "security": self.get_auth(),
+        }
+
+    def _parameters(self, operation: Operation) -> Iterable[Schema]:
+        if "{reference}" in self.path:
+            yield _parameter(
+                "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
+            )
+        if "{event_id}" in self.path:
+            yield _parameter("path", "event_id", field_schema(UUID()), "The `event_id` of the event.")
+        if "{id}" in self.path:
+            yield _parameter("path", "id", field_schema(UUID()), "Our identifier.")
+        if operation.filters:
+            fields = {
+                name: field_schema(cast("StrictField", f)) for name, f in operation.filters().fields.items()
+            }
+            form = operation.filters.__name__.removesuffix("Serializer")
+            for name, schema in described(form, fields).items():
+                yield _parameter("query", name, schema, schema.pop("description", ""))
+        if operation.is_list:
+            yield from _paging()
+        for name, words in operation.headers.items():
+            yield _parameter("header", name, {"type": "string"}, words)
+
+    def _request_body(self, body: Body) -> Schema:
+        serializer = body.serializer
+        if not isinstance(serializer, type):
+            serializer = serializer()
+        component = self.resolve_serializer(serializer, "request")
+        content = {"schema": component.ref, "examples": body.examples}
+        return {"required": body.required, "content": {"application/json": content}}
+
+    def _answers(self, operation: Operation) -> Iterable[tuple[str, Schema]]:
+        for status, answer in operation.answers.items():
+            yield str(status), _answer(answer)
+        codes = {*EVERYWHERE, *operation.problems}
+        for status in sorted({PROBLEMS[code].status for code in codes}):
+            here = [code for code in PROBLEMS if code in codes and PROBLEMS[code].status == status]
+            yield str(status), _problems(status, here)
+
+
+class SignedRequestScheme(OpenApiAuthenticationExtension):
+    target_class = "merchants.authentication.SignedRequest"
+    name = list(SIGNATURE_PARTS)  # all of them at once
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[Schema]:  # noqa: ARG002
+        return [
+            {"type": "apiKey", "in": "header", "name": header, "description": words}
+            for header, words in SIGNATURE_PARTS.values()
+        ]
+
+
+def complete(result: Schema, **_options: Any) -> Schema:
+    """Add what the operations refer to, and the words of the first page. drf-spectacular calls this."""
+    result["info"]["description"] = INTRODUCTION
+    result["tags"] = TAGS
+    result["webhooks"] = webhooks()
+    for kind, added in components().items():
+        result["components"].setdefault(kind, {}).update(added)
+    return result
+
+
+def _parameter(where: str, name: str, schema: Schema, words: str, *, example: str = "") -> Schema:
+    return {
+        "in": where,
+        "name": name,
+        "description": words,
+        "schema": schema,
+        **({"required": True} if where == "path" else {}),
+        **({"example": example} if example else {}),
+    }
+
+
+def _paging() -> Iterable[Schema]:
+    sizes = {"minimum": 1, "maximum": NewestFirst.max_page_size, "default": NewestFirst.page_size}
+    yield _parameter("query", "limit", {"type": "integer", **sizes}, "How many of them a page holds.")
+    yield _parameter(
+        "query", "cursor", {"type": "string"}, "Where a page begins: from `next` or `previous`, as it is."
+    )
+
+
+def _answer(answer: Answer) -> Schema:
+    shown: Schema = {
+        "description": answer.description,
+        "headers": headers("RateLimit-Policy", "RateLimit", *answer.headers),
+    }
+    if not answer.schema:
+        return shown
+    schema = {"$ref": f"#/components/schemas/{answer.schema}"}
+    return shown | {"content": {"application/json": {"schema": schema, "examples": answer.examples}}}
+
+
+# Headers that a status always comes with.
+PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-Policy", "RateLimit")}
+
+
+def _problems(status: int, codes: list[str]) -> Schema:
+    lines = [f"- `{code}`: {PROBLEMS[code].title}" for code in codes]
+    examples = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    content = {"schema": _problem_schema(codes), "examples": examples}
+    return {
+        "description": "\n".join(lines),
+        "headers": headers(*PROBLEM_HEADERS.get(status, ())),
+        "content": {CONTENT_TYPE: content},
+    }
+
+
+def _problem_schema(codes: list[str]) -> Schema:
+    narrowed = {"type": "object", "properties": {"code": {"enum": codes}}}
+    return {"allOf": [{"$ref": "#/components/schemas/Problem"}, narrowed]}

@@ -1,0 +1,300 @@
+"""Requests that the sandbox takes as they stand here, and answers as it gives them."""
+
+from typing import Any, TypeAlias
+
+from config.openapi.answers import SCHEMAS
+from config.openapi.descriptions import REQUEST_WORDS
+from payments import outcomes
+from payments.sandbox_outcomes import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+
+Example: TypeAlias = dict[str, Any]
+
+DECLINED = outcomes.NOT_SUFFICIENT_FUNDS
+CHALLENGED_CARD = next(card.number for card in TEST_CARDS if card.result is Special.CHALLENGE)
+DECLINED_AMOUNT = SMALLEST_TRIGGERING_AMOUNT + int(DECLINED.gateway_code)
+
+
+def named(**examples: Example) -> Example:
+    """Return examples under their names, as OpenAPI wants them."""
+    return {
+        name: {"summary": name.replace("_", " ").capitalize(), "value": value}
+        for name, value in examples.items()
+    }
+
+
+def _filled(component: str, *names: str) -> Example:
+    return {name: REQUEST_WORDS[component][name].example for name in names}
+
+
+_CARD = _filled("Source", "type", "pan", "name", "expiry_month", "expiry_year", "cvv")
+_CARD_PAYMENT = {
+    "request_type": "payment",
+    "payment_method": "card",
+    **_filled("CardPayment", "reference", "amount", "currency", "redirect_url"),
+    "source": _CARD,
+}
+_PAYOUT = {
+    "request_type": "payout",
+    "reference": "payout-5",
+    **_filled("Payout", "amount", "currency"),
+    "customer": _filled("Beneficiary", "name", "account_number", "bank_code"),
+}
+
+PAYMENT_REQUESTS = named(
+    card_payment=_CARD_PAYMENT,
+    card_payment_with_everything=_CARD_PAYMENT
+    | {
+        "reference": "order-1043",
+        "source": _CARD | {"billing_address": _filled("BillingAddress", *REQUEST_WORDS["BillingAddress"])},
+        "customer": _filled("Payer", "reference", "name", "email"),
+        "3ds": {"enabled": True, "challenge_preference": "no_challenge"},
+        **_filled("CardPayment", "narration", "payment_ip", "authorization_type", "metadata"),
+    },
+    card_payment_with_challenge=_CARD_PAYMENT
+    | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
+    card_payment_to_capture_later=_CARD_PAYMENT | {"reference": "order-1045", "capture": False},
+    card_payment_that_is_declined=_CARD_PAYMENT | {"reference": "order-1046", "amount": DECLINED_AMOUNT},
+    virtual_account_payment={
+        "request_type": "payment",
+        "reference": "order-1047",
+        **_filled(
+            "VirtualAccountPayment",
+            *("amount", "currency", "payment_method", "payment_method_id", "expiry_duration"),
+        ),
+    },
+    payout=_PAYOUT,
+    card_check={
+        "request_type": "card_check",
+        **_filled("CardCheck", "reference", "currency"),
+        "source": _filled("CheckedSource", *_CARD),
+    },
+)
+CAPTURE_REQUESTS = named(everything={}, a_part=_filled("Capture", "amount"))
+VOID_REQUESTS = named(nothing={})
+REFUND_REQUESTS = named(
+    everything_left={"reference": "refund-8"},
+    a_part=_filled("Refund", "reference", "amount", "reason"),
+    to_an_account=_filled("Refund", "reference", "amount")
+    | {"destination": _filled("Destination", *REQUEST_WORDS["Destination"])},
+)
+
+_ADDRESS = _filled("Address", "address_line1", "city", "state", "postal_code", "country")
+_STATIC = _filled("StaticAccount", *(name for name in REQUEST_WORDS["StaticAccount"] if name != "address"))
+ACCOUNT_REQUESTS = named(
+    static_account=_STATIC | {"address": _ADDRESS},
+    dynamic_account=_filled("DynamicAccount", "type", "email", "currency", "first_name", "last_name")
+    | {"reference": "checkout", "address": _ADDRESS},
+    business_account=_filled(
+        "BusinessAccount", "type", "account_type", "email", "currency", "business_name", "phone_number", "bvn"
+    )
+    | {"reference": "ada-books", "address": _ADDRESS},
+)
+RESOLVE_REQUESTS = named(account=_filled("ResolveBeneficiary", "account_number", "bank_code"))
+ADVANCE_REQUESTS = named(payment=_filled("Advance", "payment"))
+CREDIT_REQUESTS = named(credit=_filled("CreditUnapplied", "reason"))
+RETURN_REQUESTS = named(
+    to_the_sender=_filled("ReturnUnapplied", "reason"),
+    to_a_destination=_filled("ReturnUnapplied", "reason")
+    | {"destination": _filled("Destination", "name", "account_number", "bank_code")},
+)
+SIMULATE_REQUESTS = named(
+    transfer=_filled("Simulate", "account_number", "amount"),
+    transfer_of_a_known_sender=_filled("Simulate", *REQUEST_WORDS["Simulate"]),
+)
+
+
+def _answer(component: str, *without: str, **changes: Any) -> Example:
+    forms: Example = SCHEMAS[component]["properties"]
+    return {
+        name: changes[name] if name in changes else form["examples"][0]
+        for name, form in forms.items()
+        if name not in without and (name in changes or "examples" in form)
+    }
+
+
+_OF_CARDS = (
+    "authorization_code", "merchant_descriptor", "retrieval_reference_number", "system_trace_audit_number",
+    "total_amount_captured", "total_amount_available_to_refund", "total_amount_refunded",
+)  # fmt: skip
+_OF_APPROVALS = ("gateway_code", "acquirer_transaction_id", "authorization_code", "merchant_descriptor")
+_NOTHING_TAKEN = {"fee": 0, "total_amount_captured": 0, "total_amount_available_to_refund": 0}
+_CARD_SHOWN = _answer("CardShown", type="card")
+
+_PAID = _answer(
+    "Payment",
+    "redirect_link",
+    "amount_authorized",
+    request_type="payment",
+    payment_method="card",
+    status="success",
+    refund_status="none",
+    source=_CARD_SHOWN,
+)
+_DECLINED = _NOTHING_TAKEN | {
+    "status": "failed",
+    "amount": DECLINED_AMOUNT,
+    "response_code": DECLINED.code,
+    "response_summary": DECLINED.summary,
+    "gateway_code": DECLINED.gateway_code,
+    "gateway_recommendation": DECLINED.advice,
+}
+_PENDING = _NOTHING_TAKEN | {
+    "status": "pending",
+    "response_code": outcomes.PROCESSING.code,
+    "response_summary": outcomes.PROCESSING.summary,
+}
+
+
+def _without(answer: Example, *names: str) -> Example:
+    return {name: value for name, value in answer.items() if name not in names}
+
+
+PAYMENT_ANSWERS = named(
+    card_payment=_PAID,
+    card_payment_with_challenge=_without(
+        _PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number", "completed_at"
+    )
+    | _PENDING
+    | {"redirect_link": SCHEMAS["Payment"]["properties"]["redirect_link"]["examples"][0]},
+    card_payment_that_is_declined=_without(_PAID, "authorization_code", "merchant_descriptor") | _DECLINED,
+    virtual_account_payment=_without(_PAID, *_OF_CARDS, "source", "gateway_code", "acquirer_transaction_id")
+    | {
+        "reference": "order-1047",
+        "payment_method": "virtual_account",
+        "fee": 500,
+        "response_summary": "Payment of 50000 NGN received from Ada Obi",
+        "total_amount_available_to_refund": 50_000,
+        "total_amount_refunded": 0,
+        "virtual_account_details": _answer("TransferDetails", status="success"),
+    },
+    payout=_without(_PAID, *_OF_CARDS, "source", "refund_status", "payment_method")
+    | {
+        "request_type": "payout",
+        "reference": _PAYOUT["reference"],
+        "fee": 1_000,
+        "customer": _answer("Customer", "merchant_reference"),
+    },
+    card_check=_without(
+        _PAID,
+        "payment_method",
+        "narration",
+        "fee",
+        "refund_status",
+        "total_amount_captured",
+        "total_amount_available_to_refund",
+        "total_amount_refunded",
+    )
+    | {"request_type": "card_check", "reference": "check-77", "amount": 0},
+)
+PAID = named(card_payment=_PAID)
+
+
+def returned_payout() -> Example:
+    """Return the example of a payout with its reversal."""
+    payout: Example = PAYMENT_ANSWERS["payout"]
+    return payout | {"value": payout["value"] | {"reversal": _answer("Reversal")}}
+
+
+VOIDED = named(
+    voided=_without(_PAID, "gateway_code", "authorization_code")
+    | _NOTHING_TAKEN
+    | {
+        "status": "failed",
+        "response_code": outcomes.VOIDED.code,
+        "response_summary": outcomes.VOIDED.summary,
+    }
+)
+CANCELLED = named(
+    cancelled=_without(_PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number")
+    | _NOTHING_TAKEN
+    | {
+        "status": "failed",
+        "response_code": outcomes.CANCELLED.code,
+        "response_summary": outcomes.CANCELLED.summary,
+    }
+)
+_OF_DECISIONS = ("reason", "decided_at", "return_reference")
+_REFUND = _answer("Refund", status="success")
+REFUND = named(
+    a_part=_REFUND,
+    of_a_transfer_payment=_REFUND | {"destination": _answer("RefundDestination")},
+)
+_SETTLEMENT = _answer("Settlement", "brought_forward", "carried_forward", status="released")
+SETTLEMENT = named(released=_SETTLEMENT)
+SETTLEMENT_WITH_ITEMS = named(
+    released=_SETTLEMENT
+    | {
+        "items": {
+            "data": [
+                _answer("SettlementItem", kind="payment"),
+                _answer(
+                    "SettlementItem", kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000
+                ),
+            ],
+            "next": None,
+            "previous": None,
+        }
+    }
+)
+_UNAPPLIED = _answer(
+    "UnappliedTransfer", *_OF_DECISIONS, state="open", why="second", sender=_answer("Sender")
+)
+_DECIDED = _answer("UnappliedTransfer", why="second", sender=_answer("Sender"), state="returned")
+UNAPPLIED = named(open=_UNAPPLIED)
+CREDITED = named(credited=_without(_DECIDED, "return_reference") | {"state": "credited"})
+RETURNED = named(returned=_DECIDED)
+_ACCOUNT = _answer("VirtualAccount", status="active") | {"customer": _answer("AccountHolder")}
+ACCOUNTS = named(
+    static_account=_ACCOUNT,
+    dynamic_account=_ACCOUNT
+    | {
+        "reference": "checkout",
+        "customer": _answer("AccountHolder", name="Ada Obi", account_number="", reference="checkout"),
+    },
+)
+_SUBJECT = _answer("EventSubject", type="transaction")
+_DELIVERED = _answer(
+    "Event", event="payment.success", state="delivered", next_attempt_at=None, subject=_SUBJECT
+)
+EVENT = named(delivered=_DELIVERED)
+EVENT_IN_DETAIL = named(
+    delivered=_answer(
+        "EventInDetail",
+        event="payment.success",
+        state="delivered",
+        next_attempt_at=None,
+        subject=_SUBJECT,
+        attempts=[_answer("EventAttempt", error=None, explanation=None)],
+    )
+)
+BALANCES = named(balances={"data": [_answer("Balance")]})
+MOVEMENTS = named(
+    a_page={
+        "data": [_answer("Movement", kind="payout_accepted")],
+        "next": None,
+        "previous": None,
+        "opening_balance": 400_000,
+        "closing_balance": 249_000,
+    }
+)
+INACTIVE_ACCOUNT = named(static_account=_ACCOUNT | {"status": "inactive"})
+SIMULATED = named(simulated=_answer("Simulated"))
+BENEFICIARY = named(beneficiary=_answer("Beneficiary"))
+ADVANCED = named(
+    session=_without(PAYMENT_ANSWERS["virtual_account_payment"]["value"], "settle_status")
+    | {
+        "status": "failed",
+        "fee": 0,
+        "response_code": outcomes.TRANSFER_EXPIRED.code,
+        "response_summary": outcomes.TRANSFER_EXPIRED.summary,
+        "virtual_account_details": _answer("TransferDetails", status="expired", amount_received=""),
+        "advanced": "session",
+    }
+)
+BANKS = named(banks={"data": [_answer("Bank")]})
+
+
+def page(examples: Example) -> Example:
+    """Return a list's first and last page with these in it."""
+    values = [example["value"] for example in examples.values()]
+    return named(a_page={"data": values, "next": None, "previous": None})

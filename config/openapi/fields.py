@@ -1,0 +1,213 @@
+"""The requests in JSON Schema. Every limit is read from the field itself; nothing is said twice."""
+
+from functools import singledispatch
+from typing import Any, TypeAlias
+
+from drf_spectacular.drainage import warn
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import Direction
+
+from config.openapi.descriptions import ABOUT_REQUESTS, REQUEST_WORDS, Word
+from kit.api.strict_fields import (
+    UUID,
+    Choice,
+    Country,
+    Currency,
+    Email,
+    Flag,
+    Ignored,
+    IPAddress,
+    Metadata,
+    Moment,
+    Name,
+    NotBlank,
+    PastDate,
+    RequestSerializer,
+    StrictField,
+    Text,
+    WebAddress,
+    WholeNumber,
+)
+from kit.display_names import CONTROL_CHARACTERS
+from payments.serializers import BankCode, CardNumber, PayerSerializer
+
+Schema: TypeAlias = dict[str, Any]
+
+# Rules between fields, which the serializers hold as code: a name here is where JSON Schema has a word.
+FIELDS_THAT_NEED_OTHERS = {
+    PayerSerializer: {"reference": ["email"], "email": ["reference"], "name": ["reference", "email"]},
+}
+FIRST = ("request_type", "payment_method")  # they decide what the other fields are
+
+
+class StrictFieldSchema(OpenApiSerializerFieldExtension):
+    target_class = StrictField
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:  # noqa: ARG002
+        return field_schema(self.target)
+
+
+class RequestSchema(OpenApiSerializerExtension):
+    """An object of a request: closed, because unknown fields are refused."""
+
+    target_class = RequestSerializer
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        name = type(self.target).__name__.removesuffix("Serializer")
+        schema: Schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
+        schema["title"], schema["description"] = ABOUT_REQUESTS[name]
+        schema["additionalProperties"] = False
+        if type(self.target) in FIELDS_THAT_NEED_OTHERS:
+            schema["dependentRequired"] = FIELDS_THAT_NEED_OTHERS[type(self.target)]
+        properties = described(name, schema.get("properties", {}))
+        required = schema.get("required", [])
+        # As one reads them: what decides, what must be there, what may be.
+        ordered = sorted(properties, key=lambda field: (field not in FIRST, field not in required))
+        schema["properties"] = {field: properties[field] for field in ordered}
+        return schema
+
+
+def described(name: str, properties: Schema) -> Schema:
+    """Add to each property what it means and an example."""
+    words = REQUEST_WORDS.get(name, {})
+    for field in properties.keys() - words.keys():
+        warn(f"config.openapi.descriptions has no words for {name}.{field}.")
+    return {field: schema | _words(words.get(field)) for field, schema in properties.items()}
+
+
+def _words(word: Word | None) -> Schema:
+    if word is None:
+        return {}
+    return {"description": word.text} | ({} if word.example is None else {"examples": [word.example]})
+
+
+@singledispatch
+def field_schema(field: StrictField) -> Schema:
+    """Return the JSON Schema of a field."""
+    warn(f"config.openapi.fields does not know {type(field).__name__}.")
+    return {}
+
+
+@field_schema.register
+def _text(field: Text) -> Schema:
+    schema: Schema = {"type": "string"}
+    if field.pattern:
+        schema["pattern"] = anchored(field.pattern)
+    if not field.pattern or field.pattern.endswith("+"):  # any other pattern says the length itself
+        schema |= {"minLength": field.min_length} if field.min_length else {}
+        schema["maxLength"] = field.max_length
+    return schema
+
+
+def anchored(pattern: str) -> str:
+    """Return the pattern so that it must match in whole, as our fields mean it.
+
+    >>> anchored("[0-9]{3,4}"), anchored("0[1-9]|1[0-2]")
+    ('^[0-9]{3,4}$', '^(0[1-9]|1[0-2])$')
+    """
+    return f"^({pattern})$" if "|" in pattern else f"^{pattern}$"
+
+
+@field_schema.register
+def _not_blank(field: NotBlank) -> Schema:
+    return _text(field) | {"pattern": r"\S"}
+
+
+@field_schema.register
+def _name(field: Name) -> Schema:
+    printable = f"[^{CONTROL_CHARACTERS}]*"
+    return _text(field) | {"pattern": rf"^{printable}[^\s{CONTROL_CHARACTERS}]{printable}$"}
+
+
+@field_schema.register
+def _card_number(field: CardNumber) -> Schema:
+    return _text(field) | {"pattern": "^ *([0-9] *){12,19}$"}
+
+
+@field_schema.register
+def _bank_code(field: BankCode) -> Schema:  # noqa: ARG001
+    return {"type": "string", "pattern": "^[0-9]{3,6}$"}
+
+
+@field_schema.register
+def _uuid(field: UUID) -> Schema:
+    return _text(field) | {"format": "uuid"}
+
+
+@field_schema.register
+def _country(field: Country) -> Schema:
+    return _text(field) | {"pattern": "^[A-Z]{3}$"}
+
+
+@field_schema.register
+def _date(field: PastDate) -> Schema:
+    return _text(field) | {"format": "date"}
+
+
+@field_schema.register
+def _ignored(field: Ignored) -> Schema:  # noqa: ARG001
+    return {}
+
+
+@field_schema.register
+def _email(field: Email) -> Schema:
+    return _text(field) | {"format": "email"}
+
+
+@field_schema.register
+def _ip_address(field: IPAddress) -> Schema:
+    return _text(field) | {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}
+
+
+@field_schema.register
+def _web_address(field: WebAddress) -> Schema:
+    pattern = f"({'|'.join(field.schemes)})://{field.pattern}"
+    return _text(field) | {"format": "uri", "pattern": f"^{pattern}$"}
+
+
+@field_schema.register
+def _moment(field: Moment) -> Schema:
+    return _text(field) | {"format": "date-time"}
+
+
+@field_schema.register
+def _choice(field: Choice) -> Schema:
+    if not field.any_case:
+        return {"type": "string", "enum": list(field.choices)}
+    return {"type": "string", "pattern": anchored("|".join(_in_any_case(word) for word in field.choices))}
+
+
+def _in_any_case(word: str) -> str:
+    return "".join(f"[{letter.upper()}{letter}]" for letter in word)
+
+
+@field_schema.register
+def _metadata(field: Metadata) -> Schema:
+    return metadata_schema() | {"propertyNames": {"minLength": 1, "maxLength": field.LONGEST_KEY}}
+
+
+def metadata_schema() -> Schema:
+    """Return the schema of `metadata`, in requests and in answers."""
+    return {
+        "type": "object",
+        "maxProperties": Metadata.MOST_KEYS,
+        "additionalProperties": {"type": "string", "maxLength": Metadata.LONGEST_VALUE},
+    }
+
+
+@field_schema.register
+def _flag(field: Flag) -> Schema:  # noqa: ARG001
+    return {"type": "boolean"}
+
+
+@field_schema.register
+def _whole_number(field: WholeNumber) -> Schema:
+    return {"type": "integer", "format": "int64", "minimum": field.minimum, "maximum": field.maximum}
+
+
+@field_schema.register
+def _currency(field: Currency) -> Schema:  # noqa: ARG001
+    return {"type": "string", "pattern": "^[A-Z]{3}$"}

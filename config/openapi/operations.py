@@ -1,0 +1,435 @@
+"""Every operation of the API: what it is called, what it takes, and everything it can answer."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from drf_spectacular.utils import PolymorphicProxySerializer
+from rest_framework.views import APIView
+
+from config.openapi import descriptions as words
+from config.openapi import examples
+from kit.api.strict_fields import RequestSerializer
+from ledger.views import BalanceView
+from payments import event_views, sandbox_views, settlement_views, unapplied_views, views, wallet_views
+from payments.filters import (
+    EventFilterSerializer,
+    FilterSerializer,
+    MovementFilterSerializer,
+    SettlementFilterSerializer,
+    UnappliedFilterSerializer,
+)
+from payments.flows import FLOWS
+from payments.serializers import (
+    AdvanceSerializer,
+    CancelSerializer,
+    CaptureSerializer,
+    CreditUnappliedSerializer,
+    DeactivateSerializer,
+    RefundSerializer,
+    ResolveBeneficiarySerializer,
+    ReturnUnappliedSerializer,
+    SimulateSerializer,
+    VoidSerializer,
+)
+from virtual_accounts import views as accounts
+from virtual_accounts.filters import AccountFilterSerializer
+from virtual_accounts.serializers import (
+    BusinessAccountSerializer,
+    DynamicAccountSerializer,
+    StaticAccountSerializer,
+)
+
+Schema: TypeAlias = dict[str, Any]
+
+REPLAY = ("Idempotent-Replayed",)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A success: its words, the component that describes its body, examples, and headers of its own."""
+
+    description: str
+    schema: str = ""
+    examples: dict[str, Schema] = field(default_factory=dict)
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A request's body: what reads it, or a function that makes that, and examples."""
+
+    serializer: Any
+    examples: dict[str, Schema]
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    id: str
+    tag: str
+    summary: str
+    answers: dict[int, Answer]
+    problems: tuple[str, ...] = ()  # beside those of every operation
+    description: str = ""
+    body: Body | None = None
+    filters: type[RequestSerializer] | None = None
+    is_list: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+    reference: str = "order-1042"  # the example of one in the path
+
+
+EVERYWHERE = (
+    "missing_header", "malformed_header", "unknown_key", "timestamp_out_of_range", "invalid_signature",
+    "nonce_reused", "not_acceptable", "rate_limited", "internal_error", "temporarily_unavailable",
+)  # fmt: skip
+OF_WRITES = (
+    "malformed_json", "invalid_request", "unknown_field", "key_may_not_write", "length_required",
+    "body_too_large", "unsupported_media_type",
+)  # fmt: skip
+
+
+NO_SUCH = ("not_found",)
+OF_RAILS = ("rail_unavailable",)
+OF_LISTS = ("invalid_request", "unknown_field")
+REPLAYED = "The reference was seen before: the resource as it is now. Nothing was done again."
+
+
+def create_payment_body() -> PolymorphicProxySerializer:
+    """Return the union of all kinds of requests, told apart as `payments.flows` does."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for (request_type, method), flow in FLOWS.items():
+        kinds.setdefault(request_type, {})[str(method)] = type(flow.serializer)
+    return _union(
+        "CreatePayment", "request_type", {name: _methods(name, kind) for name, kind in kinds.items()}
+    )
+
+
+def create_account_body() -> PolymorphicProxySerializer:
+    """Return the union of all kinds of accounts, told apart as `virtual_accounts.serializers` does."""
+    static = {"individual": StaticAccountSerializer, "business": BusinessAccountSerializer}
+    kinds = {
+        "static": _union("StaticVirtualAccount", "account_type", static),
+        "dynamic": DynamicAccountSerializer,
+    }
+    return _union("CreateVirtualAccount", "type", kinds)
+
+
+def _methods(request_type: str, kind: dict[str, Any]) -> Any:
+    if len(kind) == 1:
+        return next(iter(kind.values()))
+    return _union(request_type.title().replace("_", ""), "payment_method", kind)
+
+
+def _union(name: str, decided_by: str, members: dict[str, Any]) -> PolymorphicProxySerializer:
+    return PolymorphicProxySerializer(
+        component_name=name, resource_type_field_name=decided_by, serializers=members
+    )
+
+
+OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
+    (views.PaymentsView, "POST"): Operation(
+        id="createPayment",
+        tag="Payments",
+        summary="Create a payment, a payout or a card check",
+        description=words.CREATE_PAYMENT + words.sandbox_tables("cards", "amounts", "3ds", "payouts"),
+        body=Body(serializer=create_payment_body, examples=examples.PAYMENT_REQUESTS),
+        answers={
+            201: Answer(
+                "Created. A decline is created too: see `status`.",
+                "Payment",
+                examples.PAYMENT_ANSWERS,
+                ("Location",),
+            ),
+            200: Answer(REPLAYED, "Payment", examples.PAID, REPLAY),
+        },
+        problems=(
+            *OF_WRITES,
+            "not_allowed_here",
+            "reserved_reference",
+            "card_number_misplaced",
+            "unsupported_currency",
+            "no_price",
+            "invalid_payment_method",
+            "duplicate_reference",
+            "invalid_state",
+            *OF_RAILS,
+        ),
+    ),
+    (views.PaymentsView, "GET"): Operation(
+        id="listPayments",
+        tag="Payments",
+        summary="List payments, payouts and card checks",
+        description="Newest first, in pages that stay stable while transactions arrive.",
+        filters=FilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page.", "PaymentList", examples.page(examples.PAYMENT_ANSWERS))},
+        problems=OF_LISTS,
+    ),
+    (views.PaymentView, "GET"): Operation(
+        id="getPayment",
+        tag="Payments",
+        summary="Look a payment, a payout or a card check up",
+        answers={200: Answer("The transaction as it is now.", "Payment", examples.PAYMENT_ANSWERS)},
+        problems=NO_SUCH,
+    ),
+    (views.CaptureView, "POST"): Operation(
+        id="capturePayment",
+        tag="Payments",
+        summary="Capture an authorised card payment",
+        description="In whole or in part; the rest is released. Only once: the same capture again is answered "
+        "with 200 and the payment as it is, a capture of another amount with 409.\n\n"
+        + words.sandbox_tables("captures"),
+        body=Body(serializer=CaptureSerializer, examples=examples.CAPTURE_REQUESTS, required=False),
+        answers={200: Answer("The payment.", "Payment", examples.PAID, REPLAY)},
+        problems=(*OF_WRITES, *NO_SUCH, "amount_too_large", "invalid_state", *OF_RAILS),
+    ),
+    (views.VoidView, "POST"): Operation(
+        id="voidPayment",
+        tag="Payments",
+        summary="Release an authorised card payment",
+        description="The payment fails with 20090. The same void again is answered with 200 and the payment as it is.",
+        body=Body(serializer=VoidSerializer, examples=examples.VOID_REQUESTS, required=False),
+        answers={200: Answer("The payment.", "Payment", examples.VOIDED, REPLAY)},
+        problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
+    ),
+    (views.CancelView, "POST"): Operation(
+        id="cancelPayment",
+        tag="Payments",
+        summary="Cancel a payment that waits for its payer",
+        description="A payment whose 3-D Secure page or transfer session is open fails with 20091. The same "
+        "cancellation again is answered with 200 and the payment as it is.",
+        body=Body(serializer=CancelSerializer, examples=examples.VOID_REQUESTS, required=False),
+        answers={200: Answer("The payment.", "Payment", examples.CANCELLED, REPLAY)},
+        problems=(*OF_WRITES, *NO_SUCH, "invalid_state"),
+    ),
+    (views.RefundsView, "POST"): Operation(
+        id="createRefund",
+        tag="Refunds",
+        summary="Refund a payment",
+        description=words.REFUND + words.sandbox_tables("refunds", "payouts"),
+        body=Body(serializer=RefundSerializer, examples=examples.REFUND_REQUESTS),
+        answers={
+            201: Answer("Created. A refused refund is created too: see `status`.", "Refund", examples.REFUND),
+            200: Answer(REPLAYED, "Refund", examples.REFUND, REPLAY),
+        },
+        problems=(
+            *OF_WRITES,
+            *NO_SUCH,
+            "not_allowed_here",
+            "destination_required",
+            "amount_too_large",
+            "duplicate_reference",
+            "invalid_state",
+            "not_refundable",
+            *OF_RAILS,
+        ),
+    ),
+    (views.RefundView, "GET"): Operation(
+        id="getRefund",
+        tag="Refunds",
+        summary="Look up a refund",
+        answers={200: Answer("The refund as it is now.", "Refund", examples.REFUND)},
+        problems=NO_SUCH,
+        reference="refund-9",
+    ),
+    (views.RefundsView, "GET"): Operation(
+        id="listRefunds",
+        tag="Refunds",
+        summary="List a payment's refunds",
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "RefundList", examples.page(examples.REFUND))},
+        problems=(*OF_LISTS, *NO_SUCH),
+    ),
+    (accounts.VirtualAccountsView, "POST"): Operation(
+        id="createVirtualAccount",
+        tag="Virtual accounts",
+        summary="Create a virtual account",
+        description=words.CREATE_ACCOUNT,
+        body=Body(serializer=create_account_body, examples=examples.ACCOUNT_REQUESTS),
+        answers={
+            201: Answer("Created.", "VirtualAccount", examples.ACCOUNTS, ("Location",)),
+            200: Answer(REPLAYED, "VirtualAccount", examples.ACCOUNTS, REPLAY),
+        },
+        problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
+    ),
+    (accounts.VirtualAccountsView, "GET"): Operation(
+        id="listVirtualAccounts",
+        tag="Virtual accounts",
+        summary="List virtual accounts",
+        filters=AccountFilterSerializer,
+        is_list=True,
+        answers={
+            200: Answer("A page, newest first.", "VirtualAccountList", examples.page(examples.ACCOUNTS))
+        },
+        problems=OF_LISTS,
+    ),
+    (accounts.VirtualAccountView, "GET"): Operation(
+        id="getVirtualAccount",
+        tag="Virtual accounts",
+        summary="Look a virtual account up",
+        answers={200: Answer("The account as it is now.", "VirtualAccount", examples.ACCOUNTS)},
+        problems=NO_SUCH,
+        reference="customer-7",
+    ),
+    (unapplied_views.UnappliedTransfersView, "GET"): Operation(
+        id="listUnappliedTransfers",
+        tag="Unapplied transfers",
+        summary="List unapplied transfers",
+        description="Money that arrived and matches no payment, decided or not.",
+        filters=UnappliedFilterSerializer,
+        is_list=True,
+        answers={
+            200: Answer("A page, newest first.", "UnappliedTransferList", examples.page(examples.UNAPPLIED))
+        },
+        problems=OF_LISTS,
+    ),
+    (unapplied_views.CreditUnappliedView, "POST"): Operation(
+        id="creditUnappliedTransfer",
+        tag="Unapplied transfers",
+        summary="Credit an unapplied transfer to your wallet",
+        description=words.DECIDE_UNAPPLIED,
+        body=Body(serializer=CreditUnappliedSerializer, examples=examples.CREDIT_REQUESTS),
+        answers={200: Answer("The transfer.", "UnappliedTransfer", examples.CREDITED, REPLAY)},
+        problems=(*OF_WRITES, *NO_SUCH, "key_may_not_decide", "invalid_state"),
+    ),
+    (unapplied_views.ReturnUnappliedView, "POST"): Operation(
+        id="returnUnappliedTransfer",
+        tag="Unapplied transfers",
+        summary="Return an unapplied transfer to its sender",
+        description="A payout without a fee carries it: look it up by `return_reference`. If the bank refuses that payout, "
+        "the money is in your wallet.\n\n" + words.DECIDE_UNAPPLIED,
+        body=Body(serializer=ReturnUnappliedSerializer, examples=examples.RETURN_REQUESTS),
+        answers={200: Answer("The transfer.", "UnappliedTransfer", examples.RETURNED, REPLAY)},
+        problems=(
+            *OF_WRITES,
+            *NO_SUCH,
+            "key_may_not_decide",
+            "destination_required",
+            "not_allowed_here",
+            "unsupported_currency",
+            "invalid_state",
+            *OF_RAILS,
+        ),
+    ),
+    (settlement_views.SettlementsView, "GET"): Operation(
+        id="listSettlements",
+        tag="Settlements",
+        summary="List settlement batches",
+        filters=SettlementFilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "SettlementList", examples.page(examples.SETTLEMENT))},
+        problems=(*OF_LISTS, "unsupported_currency"),
+    ),
+    (settlement_views.SettlementView, "GET"): Operation(
+        id="getSettlement",
+        tag="Settlements",
+        summary="Get a settlement batch with its items",
+        description="`limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.",
+        is_list=True,
+        answers={
+            200: Answer(
+                "The batch and a page of its items.", "SettlementWithItems", examples.SETTLEMENT_WITH_ITEMS
+            )
+        },
+        problems=(*OF_LISTS, *NO_SUCH),
+    ),
+    (event_views.EventsView, "GET"): Operation(
+        id="listEvents",
+        tag="Events",
+        summary="List events",
+        description=words.EVENTS,
+        filters=EventFilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "EventList", examples.page(examples.EVENT))},
+        problems=OF_LISTS,
+    ),
+    (event_views.EventView, "GET"): Operation(
+        id="getEvent",
+        tag="Events",
+        summary="Get an event with its body and its attempts",
+        answers={200: Answer("The event as it is now.", "EventInDetail", examples.EVENT_IN_DETAIL)},
+        problems=NO_SUCH,
+    ),
+    (BalanceView, "GET"): Operation(
+        id="getBalance",
+        tag="Balance",
+        summary="What you have, by currency",
+        description=words.BALANCE,
+        answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
+    ),
+    (wallet_views.MovementsView, "GET"): Operation(
+        id="listMovements",
+        tag="Balance",
+        summary="List the movements of your wallet",
+        description=words.MOVEMENTS,
+        filters=MovementFilterSerializer,
+        is_list=True,
+        answers={200: Answer("A page, newest first.", "MovementList", examples.MOVEMENTS)},
+        problems=(*OF_LISTS, "unsupported_currency"),
+    ),
+    (views.DeactivateView, "POST"): Operation(
+        id="deactivateVirtualAccount",
+        tag="Virtual accounts",
+        summary="Deactivate a virtual account",
+        description="It accepts nothing more; a payment that is open on it fails. Repeating it changes nothing.",
+        body=Body(serializer=DeactivateSerializer, examples=examples.VOID_REQUESTS, required=False),
+        answers={200: Answer("The account.", "VirtualAccount", examples.INACTIVE_ACCOUNT)},
+        problems=(*OF_WRITES, *NO_SUCH),
+        reference="customer-7",
+    ),
+    (views.SimulateView, "POST"): Operation(
+        id="simulateTransfer",
+        tag="Virtual accounts",
+        summary="Let a bank transfer arrive (sandbox)",
+        description=words.SIMULATE,
+        body=Body(serializer=SimulateSerializer, examples=examples.SIMULATE_REQUESTS),
+        answers={200: Answer("The transfer arrived.", "Simulated", examples.SIMULATED)},
+        problems=(*OF_WRITES, "unknown_account", "sandbox_only"),
+    ),
+    (sandbox_views.AdvanceView, "POST"): Operation(
+        id="advancePayment",
+        tag="Sandbox",
+        summary="Let what a payment waits for happen now (sandbox)",
+        description=words.ADVANCE,
+        body=Body(serializer=AdvanceSerializer, examples=examples.ADVANCE_REQUESTS),
+        answers={200: Answer("The payment.", "AdvancedPayment", examples.ADVANCED)},
+        problems=(*OF_WRITES, *NO_SUCH, "sandbox_only", "invalid_state"),
+    ),
+    (views.ResolveBeneficiaryView, "POST"): Operation(
+        id="resolveBeneficiary",
+        tag="Banks",
+        summary="Look up the name of an account",
+        description="Asks the bank for the name of the account's holder. Nothing is stored. In the sandbox account "
+        "`0000000000` is unknown.",
+        body=Body(serializer=ResolveBeneficiarySerializer, examples=examples.RESOLVE_REQUESTS),
+        answers={200: Answer("The account.", "Beneficiary", examples.BENEFICIARY)},
+        problems=(*OF_WRITES, "unknown_beneficiary", *OF_RAILS),
+    ),
+    (views.BanksView, "GET"): Operation(
+        id="listBanks",
+        tag="Banks",
+        summary="List the banks that payouts can reach",
+        description="Changes rarely: keep it, and send its `ETag` back in `If-None-Match`.",
+        headers={"If-None-Match": "The `ETag` of the list that you have."},
+        answers={
+            200: Answer("Every bank.", "BankList", examples.BANKS, ("ETag",)),
+            304: Answer("The list that you have is up to date.", headers=("ETag",)),
+        },
+    ),
+}
+
+# The look-up of an account whose reference is `simulate`: described with all the others.
+UNDESCRIBED = {(views.SimulateView, "GET")}
+
+TAGS = [
+    {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
+    {"name": "Refunds", "description": "Refunds of card and transfer payments."},
+    {"name": "Virtual accounts", "description": "Account numbers that receive money."},
+    {"name": "Unapplied transfers", "description": "Money that arrived and matches no payment."},
+    {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
+    {"name": "Events", "description": "Events that you were notified of, with the state of each delivery."},
+    {"name": "Webhooks", "description": "The requests that your endpoint receives."},
+    {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
+    {"name": "Sandbox", "description": "What only the sandbox does."},
+    {"name": "Banks", "description": "Where payouts can go."},
+]

@@ -1,0 +1,61 @@
+"""The administration, behind the same door as the dashboard and the same second factor."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from config.operations.admin_summary import figures
+from dashboard.own_path import is_own_path
+from dashboard.second_factor import must_set_up
+from merchants.models import User
+
+
+class Site(admin.AdminSite):
+    """Django's, but for who comes in and how, and for what is there.
+
+    Packages bring pages of their own; theirs show second factors and delete rows, so only ours are there.
+    """
+
+    site_header = site_title = "Sluice administration"
+    index_title = "Overview"
+    index_template = "admin/glance.html"
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        said = {"figures": list(figures(now=timezone.now()))}
+        return super().index(request, said | (extra_context or {}))
+
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:  # noqa: ARG002
+        """Passwords are changed at one place, which is throttled and told to the audit trail."""
+        return redirect("account_change_password")
+
+    @method_decorator(never_cache)
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        wanted = request.GET.get("next", "")
+        there = wanted if is_own_path(wanted) else reverse("admin:index")
+        if isinstance(request.user, User):
+            # Signed in, and sent here all the same: not one of our staff.
+            return redirect(there if self.has_permission(request) else "overview")
+        return redirect(f"{reverse('sign-in')}?{urlencode({'next': there})}")
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Leave out what is not ours: whoever edits a second factor there opens somebody's account."""
+        if getattr(admin_class, "is_ours", False):
+            super().register(model_or_iterable, admin_class, **options)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
+        inner = super().admin_view(view, cacheable)
+
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(request.user, User) and must_set_up(request, request.user):
+                return redirect("mfa_activate_totp")
+            return inner(request, *args, **kwargs)
+
+        return guarded

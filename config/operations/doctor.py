@@ -1,0 +1,419 @@
+"""What is wrong with an installation, and what to do about it. `manage.py doctor` shows it.
+
+Every check answers with findings, and raises for none: what cannot be found out is a finding too.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import checks
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Min
+from django.utils import timezone
+from redis import Redis
+from redis.connection import parse_url
+from redis.exceptions import RedisError
+
+from config.models import LATE_AFTER, last_beat
+from config.operations.key_rotation import encrypted_columns
+from config.operations.metrics import drift
+from kit.db import triggers
+from kit.db.encrypted_field import UnreadableSecret
+from payments.models import CardOperation, Transaction
+from payments.services import comparison
+from virtual_accounts.models import ProviderMessage
+from webhooks import addresses
+from webhooks.models import Delivery
+
+
+class Severity(IntEnum):
+    """How bad a finding is; the worst of all is the command's exit code."""
+
+    FINE = 0
+    WARNING = 1  # works, and somebody should look
+    BROKEN = 2  # something that merchants rely on does not work
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, how it is, and, where it is not fine, what to do next."""
+
+    check: str
+    severity: Severity
+    said: str
+    advice: str = ""
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self) | {"severity": self.severity.name.lower()}
+
+
+OLDEST_POSTGRESQL = 150_000  # as PostgreSQL numbers its versions
+CLOCK_WARNING, CLOCK_BROKEN = timedelta(seconds=2), timedelta(seconds=60)
+DUE_WARNING, DUE_BROKEN = timedelta(minutes=1), timedelta(minutes=10)
+PENDING_WARNING = timedelta(hours=1)
+OVERDUE_WARNING = timedelta(minutes=1)
+FREE_WARNING, FREE_BROKEN = 0.10, 0.02  # of a disk
+SECRETS_TRIED = 1000  # of each column, newest and oldest
+BROKER_TIMEOUT = 1.0  # seconds
+
+
+def examine(*, now: datetime) -> list[Finding]:
+    """Look at everything. Where the database is away, what it would have said is left out."""
+    findings = [*_settings(), *_webhook_networks(), *_disk()]
+    database = list(_database())
+    findings += database
+    if any(finding.severity == Severity.BROKEN for finding in database):
+        return findings + list(_broker())
+    for check in _NEED_THE_DATABASE:
+        findings += _carefully(check, now)
+    return findings + list(_broker())
+
+
+def worst(findings: list[Finding]) -> Severity:
+    return max((finding.severity for finding in findings), default=Severity.FINE)
+
+
+def _carefully(check: Callable[[datetime], Iterator[Finding]], now: datetime) -> list[Finding]:
+    name = check.__name__.removeprefix("_")
+    try:
+        return list(check(now))
+    except DatabaseError as error:
+        # What the error says stays out: it may quote a row.
+        return [
+            Finding(
+                name,
+                Severity.BROKEN,
+                f"The database refused to tell ({type(error).__name__}).",
+                "Run manage.py migrate, and look into the database's log.",
+            )
+        ]
+
+
+def _settings() -> Iterator[Finding]:
+    messages = checks.run_checks(include_deployment_checks=not settings.SANDBOX)
+    for message in messages:
+        severity = Severity.BROKEN if message.level >= checks.ERROR else Severity.WARNING
+        yield Finding(
+            "settings", severity, f"{message.id}: {message.msg}", message.hint or "See .env.example."
+        )
+    if not messages:
+        yield Finding("settings", Severity.FINE, f"ENVIRONMENT is {settings.ENVIRONMENT}; nothing to object.")
+
+
+def _webhook_networks() -> Iterator[Finding]:
+    """Warn about a sandbox on the internet that may send webhooks into its own network."""
+    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    reachable = [each for each in settings.WEBHOOK_ALLOW_CIDRS if not addresses.is_public_network(each)]
+    if settings.SANDBOX and reachable and is_public(host):
+        yield Finding(
+            "webhook networks",
+            Severity.WARNING,
+            f"PUBLIC_URL is public, and webhooks may be sent to private networks: {', '.join(reachable)}.",
+            "Set WEBHOOK_ALLOW_CIDRS=none. Otherwise any user of the sandbox can have requests sent to services on "
+            "this machine and its network.",
+        )
+
+
+def is_public(host: str) -> bool:
+    """Return whether a host is on the internet, judging by its name or address.
+
+    >>> [is_public(host) for host in ("sandbox.example.com", "8.8.8.8", "10.0.0.7", "localhost", "sluice.internal", "web")]
+    [True, True, False, False, False, False]
+    """
+    try:
+        return addresses.is_public(host.strip("[]"))
+    except ValueError:
+        name = host.lower().rstrip(".")
+        return "." in name and not name.endswith(PRIVATE_DOMAINS)
+
+
+PRIVATE_DOMAINS = (".localhost", ".local", ".internal", ".test", ".home.arpa", ".lan")
+
+
+def _disk() -> Iterator[Finding]:
+    folder = settings.SANDBOX_FOLDER.path if settings.SANDBOX else settings.BASE_DIR
+    while not Path(folder).exists():
+        folder = Path(folder).parent
+    usage = shutil.disk_usage(folder)
+    share = usage.free / usage.total
+    said = f"{usage.free / 2**30:,.1f} GiB ({share:.0%}) free at {folder}."
+    if share < FREE_WARNING:
+        severity = Severity.BROKEN if share < FREE_BROKEN else Severity.WARNING
+        yield Finding("disk", severity, said, "Free some space: a full disk stops the database and its logs.")
+    else:
+        yield Finding("disk", Severity.FINE, said)
+
+
+def _database() -> Iterator[Finding]:
+    started = time.perf_counter()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError as error:
+        yield Finding(
+            "database",
+            Severity.BROKEN,
+            f"The database does not answer ({type(error).__name__}).",
+            "Check DATABASE_URL, that the server runs, and that it takes connections from here.",
+        )
+        return
+    milliseconds = (time.perf_counter() - started) * 1000
+    if connection.vendor == "postgresql":
+        version = int(connection.pg_version)  # type: ignore[attr-defined]
+        if version < OLDEST_POSTGRESQL:
+            said = f"PostgreSQL {version // 10_000} is older than what we test with."
+            yield Finding("database", Severity.WARNING, said, "Upgrade to PostgreSQL 15 or newer.")
+            return
+    yield Finding("database", Severity.FINE, f"{connection.display_name} answers in {milliseconds:.1f} ms.")
+
+
+def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        names = ", ".join(f"{migration.app_label}.{migration.name}" for migration, _ in plan)
+        yield Finding("migrations", Severity.BROKEN, f"Not applied: {names}.", "Run manage.py migrate.")
+    else:
+        yield Finding("migrations", Severity.FINE, "All are applied.")
+
+
+def _guards(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+    missing = triggers.missing(connection)
+    if missing:
+        yield Finding(
+            "guards",
+            Severity.BROKEN,
+            f"Triggers that keep rows as they were written are missing: {', '.join(missing)}.",
+            "Run manage.py migrate: it puts them up again. Find out who took them down.",
+        )
+    else:
+        yield Finding("guards", Severity.FINE, "Every trigger is there.")
+
+
+def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+    """Try to read stored secrets: the newest and the oldest of each column."""
+    tried = 0
+    for model, field in encrypted_columns():
+        for order in ("pk", "-pk"):
+            rows = model._default_manager.order_by(order).values_list(field.attname, flat=True)
+            try:
+                tried += len(rows[: SECRETS_TRIED // 2])
+            except UnreadableSecret:
+                yield Finding(
+                    "field keys",
+                    Severity.BROKEN,
+                    f"Secrets in {model._meta.db_table}.{field.column} fit none of FIELD_ENCRYPTION_KEYS.",
+                    "Put the key they were written with back at the end of FIELD_ENCRYPTION_KEYS.",
+                )
+                return
+    yield Finding("field keys", Severity.FINE, f"{tried:,} stored secrets can be read.")
+
+
+def _clock(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+    """Compare this machine's clock with those of the servers: signatures and schedules go by it."""
+    for name, theirs in _clocks():
+        apart = abs(timezone.now() - theirs)
+        said = f"This machine and {name} are {apart.total_seconds():.1f} s apart."
+        if apart < CLOCK_WARNING:
+            yield Finding("clock", Severity.FINE, said)
+        else:
+            severity = Severity.BROKEN if apart >= CLOCK_BROKEN else Severity.WARNING
+            yield Finding("clock", severity, said, "Let both keep their time by NTP.")
+
+
+def _clocks() -> Iterator[tuple[str, datetime]]:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT clock_timestamp()")
+            yield "the database", cursor.fetchone()[0]
+    if settings.REDIS_URL:
+        try:
+            with _redis() as broker:
+                seconds, microseconds = broker.time()
+        except RedisError:
+            return  # the broker's own check says so
+        yield "Redis", datetime.fromtimestamp(seconds + microseconds / 1e6, tz=UTC)
+
+
+def _broker() -> Iterator[Finding]:
+    if not settings.REDIS_URL:
+        yield Finding("broker", Severity.FINE, "In memory: web, worker and schedule are one process.")
+        return
+    try:
+        with _redis() as broker:
+            broker.ping()
+    except RedisError as error:
+        yield Finding(
+            "broker",
+            Severity.BROKEN,
+            f"Redis does not answer ({type(error).__name__}).",
+            "Check REDIS_URL and that it runs. Payments and webhooks go on; what beat schedules waits.",
+        )
+    else:
+        yield Finding("broker", Severity.FINE, "Redis answers.")
+        yield from _broker_access()
+
+
+def _broker_access() -> Iterator[Finding]:
+    """Warn about a Redis on another machine that requires no password."""
+    options: dict[str, Any] = parse_url(settings.REDIS_URL)  # type: ignore[no-untyped-call]
+    if options.get("password") or "path" in options or is_local(options.get("host", "localhost")):
+        return
+    yield Finding(
+        "broker access",
+        Severity.WARNING,
+        "Redis is on another machine and requires no password.",
+        "Set requirepass in Redis, and add the password to REDIS_URL: redis://:password@host:6379/0.",
+    )
+
+
+def is_local(host: str) -> bool:
+    """Return whether a host is this machine.
+
+    >>> is_local("127.0.0.2"), is_local("[::1]"), is_local("localhost"), is_local("redis")
+    (True, True, True, False)
+    """
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost" or host.lower().endswith(".localhost")
+
+
+def _redis() -> Redis:
+    return Redis.from_url(
+        settings.REDIS_URL, socket_timeout=BROKER_TIMEOUT, socket_connect_timeout=BROKER_TIMEOUT
+    )
+
+
+def _worker(now: datetime) -> Iterator[Finding]:
+    beat = last_beat()
+    advice = "Start one Celery worker or more, and exactly one beat; look into their logs."
+    if beat is None:
+        yield Finding("worker", Severity.BROKEN, "No worker has ever said that it lives.", advice)
+    elif now - beat >= LATE_AFTER:
+        said = f"The last sign of life of a worker is {_duration(now - beat)} old."
+        yield Finding("worker", Severity.BROKEN, said, advice)
+    else:
+        yield Finding("worker", Severity.FINE, f"A worker lived {_duration(now - beat)} ago.")
+
+
+def _deliveries(now: datetime) -> Iterator[Finding]:
+    due = Delivery.objects.due(at=now).without_tests()
+    oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
+    if oldest is None or now - oldest < DUE_WARNING:
+        yield Finding("deliveries", Severity.FINE, "No webhook is late.")
+        return
+    severity = Severity.BROKEN if now - oldest >= DUE_BROKEN else Severity.WARNING
+    yield Finding(
+        "deliveries",
+        severity,
+        f"{due.count():,} webhooks are due, the oldest for {_duration(now - oldest)}.",
+        "See that workers run, and start more; manage.py deliver_webhooks sends without Celery.",
+    )
+
+
+def _pending(now: datetime) -> Iterator[Finding]:
+    unanswered = Transaction.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
+    oldest = unanswered.aggregate(oldest=Min("created_at"))["oldest"]
+    if oldest is not None:
+        yield Finding(
+            "pending",
+            Severity.WARNING,
+            f"{unanswered.count():,} transactions wait for their rail, the oldest for {_duration(now - oldest)}.",
+            "Run manage.py requery_pending, and ask the acquirer or bank about those that stay.",
+        )
+    operations = CardOperation.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
+    oldest_operation = operations.aggregate(oldest=Min("created_at"))["oldest"]
+    if oldest_operation is not None:
+        yield Finding(
+            "pending",
+            Severity.WARNING,
+            f"{operations.count():,} captures, voids and refunds have no answer, the oldest for "
+            f"{_duration(now - oldest_operation)}.",
+            "Ask the acquirer about them, and resolve them in the administration.",
+        )
+    overdue = Transaction.objects.overdue(at=now - OVERDUE_WARNING).count()
+    if overdue:
+        yield Finding(
+            "pending",
+            Severity.WARNING,
+            f"{overdue:,} challenges or authorisations are past their end.",
+            "Run manage.py expire_due, and see that beat runs.",
+        )
+    messages = ProviderMessage.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
+    unanswered_messages = messages.count()
+    if unanswered_messages:
+        yield Finding(
+            "pending",
+            Severity.WARNING,
+            f"{unanswered_messages:,} messages to the account provider have no answer.",
+            "See the list Provider messages in the administration for their errors, and ask the provider.",
+        )
+    if not (oldest or oldest_operation or overdue or unanswered_messages):
+        yield Finding("pending", Severity.FINE, "Nothing has waited for too long.")
+
+
+def _ledger(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+    unbalanced = drift()
+    if unbalanced:
+        yield Finding(
+            "ledger",
+            Severity.BROKEN,
+            f"The accounts of {unbalanced:,} businesses and currencies do not sum to zero.",
+            "Run manage.py check_ledger: it names the rows. Correct by new entries, never by hand.",
+        )
+    else:
+        yield Finding(
+            "ledger", Severity.FINE, "Accounts sum to zero. manage.py check_ledger looks at every row."
+        )
+
+
+def _card_numbers(now: datetime) -> Iterator[Finding]:
+    stopped = comparison.guesses_stopped(since=now - timedelta(days=1))
+    if stopped:
+        references = "1 reference was" if stopped == 1 else f"{stopped:,} references were"
+        yield Finding(
+            "card numbers",
+            Severity.WARNING,
+            f"In the last 24 hours {references} used with 5 cards that differ from the stored card.",
+            f"Search the audit trail for {comparison.GUESSES_STOPPED}. Ask the business. If it didn't send these "
+            "requests, revoke its API keys.",
+        )
+    else:
+        yield Finding("card numbers", Severity.FINE, "No card numbers were guessed in the last 24 hours.")
+
+
+def _duration(length: timedelta) -> str:
+    """Return a length of time in words.
+
+    >>> [_duration(timedelta(seconds=seconds)) for seconds in (4, 90, 7300, 200_000)]
+    ['4 s', '1 min', '2 h', '2 days']
+    """
+    seconds = int(length.total_seconds())
+    for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s"
+
+
+_NEED_THE_DATABASE = (
+    _migrations,
+    _guards,
+    _field_keys,
+    _clock,
+    _worker,
+    _deliveries,
+    _pending,
+    _ledger,
+    _card_numbers,
+)

@@ -1,0 +1,167 @@
+"""Metrics for Prometheus: what the processes of this host count, and what the database says now.
+
+With several processes (gunicorn's workers) each writes into a folder that `config/runtime/gunicorn.py` makes for
+each start, and any of them can answer for all.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from django.db import DatabaseError, connection
+from django.db.models import Min, Sum
+from django.utils import timezone
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Metric,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from config.models import last_beat
+from ledger.models import Account
+from payments.models import CardOperation, Transaction
+from payments.services import comparison
+from webhooks.models import Delivery
+
+COUNTED = 100_000  # of a backlog no more is counted: nobody needs the exact number, and it takes time
+
+
+def exposition() -> bytes:
+    """Return everything, as Prometheus reads it."""
+    return generate_latest(counted()) + generate_latest(_asked())
+
+
+def counted() -> CollectorRegistry:
+    """Return what is counted: by all processes that share the folder, or by this one where there is none."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    return registry
+
+
+def _asked() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(DatabaseCollector())
+    return registry
+
+
+class DatabaseCollector(Collector):
+    """What the database says when it is asked. Where it is away, that is all there is to say."""
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: registering must not ask the database."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            found = [
+                *_deliveries(),
+                *_transactions(),
+                *_workers(),
+                *_ledger(),
+                *_card_numbers(),
+                *_connections(),
+            ]
+        except DatabaseError:
+            found = []
+        yield GaugeMetricFamily("sluice_database_up", "Whether the database answers.", value=bool(found))
+        yield from found
+
+
+def _deliveries() -> Iterator[Metric]:
+    now = timezone.now()
+    due = Delivery.objects.due(at=now).without_tests()
+    oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
+    yield GaugeMetricFamily(
+        "sluice_deliveries_due", "Deliveries that should be sent now.", value=due[:COUNTED].count()
+    )
+    yield GaugeMetricFamily(
+        "sluice_oldest_due_delivery_seconds",
+        "How long the oldest of them has been due.",
+        value=(now - oldest).total_seconds() if oldest else 0,
+    )
+
+
+def _transactions() -> Iterator[Metric]:
+    now = timezone.now()
+    unanswered = Transaction.objects.unanswered()
+    operations = CardOperation.objects.unanswered()
+    moments = [found.aggregate(oldest=Min("created_at"))["oldest"] for found in (unanswered, operations)]
+    oldest = min(filter(None, moments), default=None)
+    yield GaugeMetricFamily(
+        "sluice_unanswered_operations",
+        "Captures, voids and refunds whose acquirer has not answered.",
+        value=operations[:COUNTED].count(),
+    )
+    yield GaugeMetricFamily(
+        "sluice_unanswered_transactions",
+        "Transactions whose rail has not said what came of them.",
+        value=unanswered[:COUNTED].count(),
+    )
+    yield GaugeMetricFamily(
+        "sluice_oldest_unanswered_seconds",
+        "How long ago the oldest transaction or operation without an answer was made.",
+        value=(now - oldest).total_seconds() if oldest else 0,
+    )
+    yield GaugeMetricFamily(
+        "sluice_overdue_transactions",
+        "Challenges and authorisations whose time is over, and that nobody has ended.",
+        value=Transaction.objects.overdue(at=now)[:COUNTED].count(),
+    )
+
+
+def _workers() -> Iterator[Metric]:
+    beat = last_beat()
+    if beat is not None:
+        yield GaugeMetricFamily(
+            "sluice_worker_heartbeat_age_seconds",
+            "Since a worker did what the schedule asked for.",
+            value=(timezone.now() - beat).total_seconds(),
+        )
+
+
+def _ledger() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_ledger_drift",
+        "Businesses and currencies whose accounts do not sum to zero.",
+        value=drift(),
+    )
+
+
+def drift() -> int:
+    """Return for how many businesses and currencies the ledger's accounts do not sum to zero."""
+    sums = Account.objects.order_by().values("business", "currency").annotate(sum=Sum("balance"))
+    return int(sums.exclude(sum=0).count())
+
+
+def _card_numbers() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_card_number_guesses_stopped",
+        "References that reached the limit of differing cards in the last 24 hours. They are no longer compared with any card.",
+        value=comparison.guesses_stopped(since=timezone.now() - timedelta(days=1)),
+    )
+
+
+def _connections() -> Iterator[Metric]:
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(state, 'other'), count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() GROUP BY 1"
+        )
+        by_state = cursor.fetchall()
+        cursor.execute("SELECT current_setting('max_connections')::int")
+        limit = cursor.fetchone()[0]
+    family = GaugeMetricFamily(
+        "sluice_database_connections", "Connections to the database, by state.", labels=["state"]
+    )
+    for state, count in by_state:
+        family.add_metric([state], count)
+    yield family
+    yield GaugeMetricFamily("sluice_database_connections_limit", "As many as the server takes.", value=limit)

@@ -1,0 +1,289 @@
+"""Production's processes on this machine: `make run-production`.
+
+PostgreSQL, Redis, gunicorn over TLS, a Celery worker and beat, each as a process of its own, with a
+temporary folder, generated secrets and a certificate made for the occasion. It proves that the parts fit;
+a real installation is `docs/operations.md`.
+"""
+
+import argparse
+import ipaddress
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+PROJECT = Path(__file__).resolve().parent.parent
+Command = Sequence[str | Path]
+Processes = dict[str, "subprocess.Popen[bytes]"]
+
+PATIENCE = 60  # seconds for a server to come up
+GRACE = 30  # seconds for a process to end
+
+
+class Stopped(Exception):
+    """Somebody pressed Ctrl-C, or sent SIGTERM."""
+
+
+def main() -> None:
+    """Start everything, say where it is, and stop it all again when told to, or when a part of it ends."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8443, help="where gunicorn listens (default 8443)")
+    parser.add_argument(
+        "--environment",
+        choices=("production", "sandbox"),
+        default="production",
+        help="sandbox has simulated rails; production has those that the environment names (default)",
+    )
+    options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    with ExitStack() as stack:
+        stack.callback(print, "Stopped.", flush=True)
+        folder = Path(tempfile.mkdtemp(prefix="sluice-production-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder.chmod(0o755)  # PostgreSQL, another user where this is root, passes through
+        with suppress(Stopped):
+            sys.exit(_run(folder, options.port, options.environment, stack))
+
+
+def _stop(*_: Any) -> None:
+    raise Stopped
+
+
+def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> int:
+    """Start the servers, fill the database, start our own processes; return when one of them has ended."""
+    processes: Processes = {}
+    database_port, redis_port = _free_port(), _free_port()
+    processes["postgres"] = _start_postgresql(folder, database_port, stack)
+    processes["redis"] = _start("redis", _redis_command(folder, redis_port), folder, stack)
+    for name, its_port in (("postgres", database_port), ("redis", redis_port)):
+        _wait_for(its_port, processes[name], folder / f"{name}.log")
+    environment = os.environ | {
+        "ENVIRONMENT": environment_name,
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "FIELD_ENCRYPTION_KEYS": urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        "FINGERPRINT_KEY": secrets.token_urlsafe(32),
+        "PUBLIC_URL": f"https://localhost:{port}",
+        "PROXIES_IN_FRONT": "0",
+        "DATABASE_URL": f"postgres://postgres@127.0.0.1:{database_port}/postgres",
+        "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+        "SANDBOX_DATA": str(folder),
+        "WEB_BIND": f"127.0.0.1:{port}",
+        "WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}",
+    }
+    business = _prepare(environment)
+    for name, command in _own_commands(folder).items():
+        metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}"} if name == "requery" else {}
+        processes[name] = _start(name, command, folder, stack, cwd=PROJECT, env=environment | metrics)
+    _wait_for(port, processes["web"], folder / "web.log")
+    _say(_greeting(business, environment, processes, folder))
+    return _watch(processes, folder)
+
+
+def _prepare(environment: dict[str, str]) -> dict[str, str]:
+    """Make the tables and a business; return what `create_business` tells of it."""
+    _say("Migrating, collecting static files, checking ...")
+    _manage(environment, "migrate", "-v0")
+    if environment["ENVIRONMENT"] == "production":
+        _manage(environment, "collectstatic", "--no-input", "-v0", "--skip-checks")
+    who = ("--name", "Demo Business", "--email", "owner@localhost.example")
+    business: dict[str, str] = json.loads(  # noqa: TID251  (our own command's)
+        _manage(environment, "create_business", *who, "--json", "--skip-checks")
+    )
+    return business
+
+
+def _own_commands(folder: Path) -> dict[str, list[str]]:
+    """Return what an installation runs of ours, by the name of its log."""
+    certificate, key = _certificate(folder)
+    celery = [sys.executable, "-m", "celery", "-A", "config"]
+    worker = ["--pool", "threads", "--without-mingle", "--without-gossip", "--hostname"]
+    return {
+        "web": [
+            sys.executable, "-m", "gunicorn", "-c", "config/runtime/gunicorn.py",
+            "--certfile", str(certificate), "--keyfile", str(key), "config.wsgi",
+        ],
+        "worker": [*celery, "worker", "--queues", "sluice", "--concurrency", "4", *worker, "worker@%h"],
+        "requery": [*celery, "worker", "--queues", "requery", "--concurrency", "2", *worker, "requery@%h"],
+        "beat": [*celery, "beat", "--schedule", str(folder / "beat"), "--pidfile", ""],
+    }  # fmt: skip
+
+
+def _watch(processes: Processes, folder: Path) -> int:
+    """Wait until a process ends that should not, and show its log; return the exit code for that."""
+    while all(process.poll() is None for process in processes.values()):
+        time.sleep(0.5)
+    for name, process in processes.items():
+        if process.poll() is not None:
+            _say(f"{name} has ended:\n{(folder / f'{name}.log').read_text(errors='replace')[-3000:]}")
+    return 1
+
+
+def _greeting(
+    business: dict[str, str], environment: dict[str, str], processes: Processes, folder: Path
+) -> str:
+    running = ", ".join(f"{name} {process.pid}" for name, process in processes.items())
+    return f"""
+Sluice runs as in production at {environment["PUBLIC_URL"]} (Ctrl-C stops all of it).
+
+  ENVIRONMENT   {environment["ENVIRONMENT"]}
+  dashboard     {environment["PUBLIC_URL"]}/dashboard/  {business["email"]}  {business["password"]}
+  API key       {business["api_key"]}
+  secret key    {business["secret_key"]}
+  readiness     {environment["PUBLIC_URL"]}/readyz
+  metrics       {environment["PUBLIC_URL"]}/metrics and http://{environment["WORKER_METRICS_ADDRESS"]}/metrics
+  certificate   {folder / "certificate.pem"} (curl --cacert)
+  database      {environment["DATABASE_URL"]}
+  Redis         {environment["REDIS_URL"]}
+  processes     {running}
+  logs          {folder}/*.log
+"""
+
+
+def _start_postgresql(folder: Path, port: int, stack: ExitStack) -> subprocess.Popen[bytes]:
+    """Start a PostgreSQL of our own. It refuses to run as root: there it is the user postgres."""
+    found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
+    if found is None:
+        sys.exit("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    programs, data = Path(found).parent, folder / "postgres" / "data"
+    data.parent.mkdir()
+    user: dict[str, Any] = {}
+    if os.getuid() == 0:
+        shutil.chown(data.parent, "postgres")
+        user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+    initdb: Command = [
+        programs / "initdb",
+        "-D",
+        data,
+        "-U",
+        "postgres",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale=C",
+    ]
+    subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=data.parent, **user)  # noqa: S603
+    command: Command = [
+        programs / "postgres",
+        "-D",
+        data,
+        "-p",
+        str(port),
+        "-k",
+        data.parent,
+        "-h",
+        "127.0.0.1",
+    ]
+    return _start("postgres", command, folder, stack, cwd=data.parent, stop=signal.SIGINT, **user)
+
+
+def _redis_command(folder: Path, port: int) -> list[str]:
+    program = shutil.which("redis-server")
+    if program is None:
+        sys.exit("Redis is not installed; on Debian: apt-get install redis-server")
+    return [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", str(folder)]
+
+
+def _start(
+    name: str,
+    command: Command,
+    folder: Path,
+    stack: ExitStack,
+    *,
+    stop: int = signal.SIGTERM,
+    **options: Any,
+) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, so that Ctrl-C reaches us alone and we end it in order."""
+    with (folder / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **options)  # noqa: S603
+    stack.callback(_end, process, stop)
+    return process
+
+
+def _end(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        process.send_signal(number)
+    try:
+        process.wait(timeout=GRACE)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _manage(environment: dict[str, str], *arguments: str) -> str:
+    command = [sys.executable, "manage.py", *arguments]
+    done = subprocess.run(  # noqa: S603  (our own commands)
+        command, cwd=PROJECT, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    sys.exit(f"It does not start:\n{log.read_text(errors='replace')[-3000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate for this machine's own names, good for a day."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    certificate_file, key_file = folder / "certificate.pem", folder / "key.pem"
+    certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    key_file.touch(mode=0o600)
+    key_file.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return certificate_file, key_file
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  (its one way to speak)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The banks that payouts can reach, from `banks.csv`.
+
+>>> find("058").name, find("000013").code
+('Guaranty Trust Bank', '058')
+"""
+
+import csv
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")  # three digits: a bank, five or six: another institution
+FILE = Path(__file__).with_name("banks.csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A bank, by its CBN code and by its NIP code; requests may use either, answers give `code`."""
+
+    code: str
+    nip_code: str
+    name: str
+    country: str = "NGA"
+    currency: str = "NGN"
+
+
+@lru_cache(maxsize=1)
+def all_banks() -> tuple[Bank, ...]:
+    """Return every bank, sorted by name."""
+    with FILE.open(newline="", encoding="utf-8") as file:
+        banks = [Bank(**row) for row in csv.DictReader(file)]
+    return tuple(sorted(banks, key=lambda bank: bank.name.casefold()))
+
+
+def currencies() -> frozenset[str]:
+    """Return the currencies that payouts can be sent in."""
+    return frozenset(bank.currency for bank in all_banks())
+
+
+@lru_cache(maxsize=1)
+def _by_code() -> dict[str, Bank]:
+    by_nip_code = {bank.nip_code: bank for bank in all_banks()}
+    return by_nip_code | {bank.code: bank for bank in all_banks()}
+
+
+def find(code: str) -> Bank | None:
+    return _by_code().get(code)
+
+
+@lru_cache(maxsize=1)
+def listing() -> tuple[list[dict[str, Any]], str]:
+    """Return the rows of `GET /api/banks` and their ETag."""
+    rows = [
+        {
+            "code": bank.code,
+            "name": bank.name,
+            "nip_code": bank.nip_code,
+            "country": bank.country,
+            "currency": bank.currency,
+        }
+        for bank in all_banks()
+    ]
+    return rows, f'"{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"'

@@ -1,0 +1,204 @@
+"""What no migration may do while the release before it still answers, and what it may."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
+from django.db.models.functions import Random
+
+from config.checks import migrations as migration_rules
+from kit.db import migration_operations
+
+STATE = MigrationLoader(None).project_state([("webhooks", migration_rules.BASELINE["webhooks"])])
+
+LATEST = MigrationLoader(None).project_state()
+
+
+def migration_of(*operations, atomic=True, **attributes):
+    made = migrations.Migration("0099_later", "webhooks")
+    made.operations, made.atomic = list(operations), atomic
+    for name, value in attributes.items():
+        setattr(made, name, value)
+    return made
+
+
+def complaints_about(*operations, atomic=True, **attributes):
+    """Return the names of the rules that a migration of the webhooks breaks."""
+    found = migration_rules.unsafe([(migration_of(*operations, atomic=atomic, **attributes), STATE)])
+    return {line.split(": ")[1].split(".")[0] for line in found}
+
+
+def do_something(_apps, _schema_editor):
+    """Stand for what a migration does to rows."""
+
+
+EVENT_INDEX = Index(fields=["event"], name="by_event")
+OTHER_INDEX = Index(fields=["state", "event"], name="by_state_and_event")
+TRIED = CheckConstraint(condition=Q(attempts_made__lte=8), name="at_most_eight")
+
+UNSAFE = {
+    "a column that every row is written anew for": (
+        migrations.AddField("delivery", "colour", models.FloatField(db_default=Random())),
+        "adding-field-with-default",
+    ),
+    "a column that the old code does not name": (
+        migrations.AddField("delivery", "colour", models.IntegerField(default=3)),
+        "ban-drop-default",
+    ),
+    "an empty text that the old code does not name": (
+        migrations.AddField("delivery", "colour", models.CharField(blank=True, max_length=9)),
+        "ban-drop-default",
+    ),
+    "a column that may not be empty any more": (
+        migrations.AlterField("delivery", "subject", models.UUIDField(unique=True)),
+        "adding-not-nullable-field",
+    ),
+    "a column dropped": (migrations.RemoveField("delivery", "held_at"), "ban-drop-column"),
+    "a column renamed": (migrations.RenameField("delivery", "event", "kind"), "renaming-column"),
+    "a table dropped": (migrations.DeleteModel("Attempt"), "ban-drop-table"),
+    "a table renamed": (migrations.RenameModel("Attempt", "Try"), "renaming-table"),
+    "another type": (
+        migrations.AlterField("attempt", "number", models.TextField()),
+        "changing-column-type",
+    ),
+    "an index that keeps everybody from writing": (
+        migrations.AddIndex("delivery", EVENT_INDEX),
+        "require-concurrent-index-creation",
+    ),
+    "a rule that every row is read for": (
+        migrations.AddConstraint("delivery", TRIED),
+        "constraint-missing-not-valid",
+    ),
+    "a unique rule": (
+        migrations.AddConstraint("delivery", UniqueConstraint(fields=["event"], name="one_each")),
+        "disallowed-unique-constraint",
+    ),
+    "rows that no way leads back from": (migrations.RunPython(do_something), "irreversible"),
+    "statements that no way leads back from": (migrations.RunSQL("SELECT 1"), "irreversible"),
+    "statements of its own": (
+        migrations.RunSQL("ALTER TABLE webhooks_attempt ADD COLUMN colour integer NOT NULL", "SELECT 1"),
+        "adding-required-field",
+    ),
+    "a column that only the database fills": (
+        migrations.AddField("delivery", "colour", models.IntegerField(db_default=3)),
+        "db-default-alone",
+    ),
+    "a longer text": (
+        migrations.AlterField("delivery", "event", models.CharField(max_length=40)),
+        "changing-column-type",
+    ),
+    "no PostgreSQL": (migrations.RunSQL("SELEC 1", "SELECT 1"), "syntax-error"),
+}
+
+SAFE = {
+    "a column that the database fills": migrations.AddField(
+        "delivery", "colour", models.CharField(max_length=9, default="", db_default="")
+    ),
+    "a column that may be empty": migrations.AddField("delivery", "colour", models.IntegerField(null=True)),
+    "a table": migrations.CreateModel(
+        "Colour",
+        [
+            ("id", models.BigAutoField(primary_key=True)),
+            ("name", models.CharField(max_length=9, unique=True)),
+        ],
+    ),
+    "no index any more": migrations.RemoveIndex("delivery", "deliveries_finished"),
+    "a rule for new rows": migration_operations.AddConstraintNotValid("delivery", TRIED),
+    "rows, and back": migrations.RunPython(do_something, migrations.RunPython.noop),
+}
+
+
+class TestRules:
+    @pytest.mark.parametrize(("operation", "rule"), UNSAFE.values(), ids=UNSAFE)
+    def test_know_what_is_unsafe(self, operation, rule):
+        assert rule in complaints_about(operation)
+
+    @pytest.mark.parametrize("operation", SAFE.values(), ids=SAFE)
+    def test_let_pass_what_is_safe(self, operation):
+        assert complaints_about(operation) == set()
+
+    def test_let_an_index_be_built_beside_the_service(self):
+        index = migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX)
+
+        assert complaints_about(index, atomic=False) == set()
+        assert complaints_about(index) == {"ban-concurrent-index-creation-in-transaction"}
+
+    def test_give_way_to_a_reason(self):
+        operation = migrations.RemoveField("delivery", "held_at")
+
+        assert complaints_about(operation, safe_because={"renaming-column": "?"}) == {"ban-drop-column"}
+        assert complaints_about(operation, safe_because={"ban-drop-column": "Unread since 1.4."}) == set()
+
+    def test_say_what_to_do_instead(self):
+        [complaint] = migration_rules.unsafe([(migration_of(migrations.DeleteModel("Attempt")), STATE)])
+
+        assert complaint == (
+            "webhooks.0099_later: ban-drop-table. The old code reads it. Drop it a release later."
+        )
+
+
+class TestLint:
+    @pytest.mark.long
+    def test_passes_what_there_is(self):
+        assert migration_rules.complaints() == []
+
+    @pytest.mark.long
+    def test_looks_at_what_comes_after_the_baseline(self, monkeypatch):
+        monkeypatch.setitem(migration_rules.BASELINE, "webhooks", "0003_deliveries_by_state")
+
+        assert {line.partition(". ")[0] for line in migration_rules.complaints()} == {
+            "webhooks.0004_retention: require-concurrent-index-creation",
+            "webhooks.0004_retention: constraint-missing-not-valid",
+        }
+
+    @pytest.mark.long
+    @pytest.mark.django_db
+    def test_fails_where_something_is_unsafe(self, monkeypatch):
+        monkeypatch.setitem(migration_rules.BASELINE, "webhooks", "0003_deliveries_by_state")
+
+        with pytest.raises(CommandError, match=r"webhooks\.0004_retention: require-concurrent"):
+            call_command("check_project")
+
+    def test_names_a_baseline_that_exists(self):
+        known = MigrationLoader(None).disk_migrations
+
+        assert all(key in known for key in migration_rules.BASELINE.items())
+
+
+class TestExpanding:
+    """The operations themselves, on the database at hand."""
+
+    @pytest.mark.django_db(transaction=True)
+    @pytest.mark.parametrize(
+        "operations",
+        [
+            [migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX)],
+            [
+                migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX),
+                migration_operations.AddIndexConcurrently("delivery", OTHER_INDEX),
+                migration_operations.RemoveIndexConcurrently("delivery", EVENT_INDEX.name),
+            ],
+            [
+                migration_operations.AddConstraintNotValid("delivery", TRIED),
+                migration_operations.ValidateConstraint("delivery", "at_most_eight"),
+            ],
+        ],
+        ids=["index", "index removed", "constraint"],
+    )
+    def test_leads_there_and_back(self, operations):
+        migration = migration_of(*operations, atomic=False)
+        before = constraints()
+
+        with connection.schema_editor(atomic=False) as editor:
+            migration.apply(LATEST.clone(), editor)
+        assert constraints() > before
+        with connection.schema_editor(atomic=False) as editor:
+            migration.unapply(LATEST.clone(), editor)
+
+        assert constraints() == before
+
+
+def constraints():
+    with connection.cursor() as cursor:
+        return set(connection.introspection.get_constraints(cursor, "webhooks_delivery"))

@@ -1,0 +1,386 @@
+"""Pages that explain: they render, load nothing from elsewhere and run nothing inline."""
+
+import re
+import shlex
+from html import unescape
+from html.parser import HTMLParser
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.management import call_command
+from django.http import Http404
+from django.test import Client, RequestFactory
+
+from config.docs_site import views
+from config.docs_site.guides import GUIDES, page, samples
+from config.problems import PROBLEMS
+from payments.models import Transaction
+from payments.sandbox_outcomes import (
+    CARD_AMOUNTS,
+    LOST_ANSWER_ACCOUNT,
+    ONE_TIME_CODE,
+    PAYOUT_AMOUNTS,
+    TEST_CARDS,
+)
+from tests import orders
+
+# None of these pages may need the database: these tests have none, but for those marked.
+GUIDE_PAGES = [f"/docs/{slug}" for slug in GUIDES]
+LISTS = ["/", "/docs/", "/docs/test-data", "/docs/errors/", *GUIDE_PAGES]
+PAGES = [*LISTS, *[f"/docs/errors/{code}" for code in PROBLEMS]]
+MISSING = [
+    "/nothing",
+    "/docs/errors/no_such_code",
+    "/docs/errors/%00",
+    "/docs/no-such-guide",
+    "/docs/../settings",
+    "/docs/samples/signing/../../../config/settings.py",
+    "/docs/samples/signing/none.py",
+    "/3ds/",
+    "/favicon.ico",
+    "/%ff%fe",
+]
+
+
+NEED_THE_DATABASE = {"/admin/", "/api/docs", "/api/openapi.json", "/dashboard/"}
+
+
+@pytest.fixture
+def visitor():
+    return Client(raise_request_exception=False)
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Let every page that is rendered for a request fail."""
+
+    def fail(*_args, **_kwargs):
+        raise RuntimeError("a secret of ours")
+
+    monkeypatch.setattr(views, "render", fail)
+
+
+class Audit(HTMLParser):
+    """Collects what a strict policy would block."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.findings = []
+        self.loads = []
+        self.ids = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.findings += [f"{tag} {name}" for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given):
+            self.findings.append(tag)
+        self.findings += [f"{tag} {url}" for url in given.values() if str(url).startswith("javascript:")]
+        if tag in {"script", "img", "iframe", "source"}:
+            self.loads.append(given["src"])
+        if tag in {"link", "form"}:
+            self.loads.append(given.get("href") or given.get("action") or "/")
+        if "id" in given:
+            self.ids.append(given["id"])
+
+
+def audited(answer):
+    """Return the page's text after the checks that every page must pass."""
+    page = answer.content.decode()
+    audit = Audit(page)
+    assert answer["Content-Type"] == "text/html; charset=utf-8"
+    assert audit.findings == []
+    assert [
+        address for address in audit.loads if not address.startswith("/") or address.startswith("//")
+    ] == []
+    assert len(audit.ids) == len(set(audit.ids))
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    assert re.search(r"<title>[^<]+</title>", page)
+    assert page.count("<h1") == 1
+    assert "{%" not in page
+    assert "{{" not in page
+    policy = answer["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not answer.cookies
+    return unescape(page)
+
+
+class TestPages:
+    @pytest.mark.parametrize("path", PAGES)
+    def test_render_and_hold_to_the_policy(self, visitor, path):
+        answer = visitor.get(path)
+
+        assert answer.status_code == 200
+        audited(answer)
+
+    @pytest.mark.parametrize("path", MISSING)
+    def test_that_are_missing_say_so(self, visitor, path):
+        answer = visitor.get(path)
+
+        assert answer.status_code == 404
+        assert "There is no such page" in audited(answer)
+
+    @pytest.mark.parametrize("path", LISTS)
+    def test_lead_only_to_pages_that_exist(self, visitor, path):
+        page = visitor.get(path).content.decode()
+
+        for link in set(re.findall(r'<a [^>]*href="([/#][^"]*)"', page)):
+            target, _, anchor = link.partition("#")
+            if target in NEED_THE_DATABASE:
+                continue
+            answer = visitor.get(target or path)
+            assert answer.status_code == 200, target
+            if anchor:
+                assert f'id="{anchor}"' in answer.content.decode(), link
+
+    @pytest.mark.parametrize("path", LISTS)
+    def test_find_their_styles(self, visitor, path):
+        page = visitor.get(path).content.decode()
+
+        for target in re.findall(r'(?:href|src)="(/static/[^"]*)"', page):
+            assert visitor.get(target).status_code == 200, target
+
+
+class TestScriptName:
+    """The header SCRIPT_NAME, which gunicorn makes a variable of from proxies that it trusts."""
+
+    @pytest.mark.parametrize("path", ["/", "/docs/", "/dashboard/", "/dashboard/login/"])
+    @pytest.mark.parametrize("name", ["SCRIPT_NAME", "SCRIPT_URL", "REDIRECT_URL"])
+    def test_changes_no_link(self, rf, db, path, name):
+        environ = rf.get(path).environ | {name: f"/evil{path}"}
+        headers = []
+
+        body = b"".join(WSGIHandler()(environ, lambda _status, sent: headers.extend(sent)))
+
+        assert b"/evil" not in body
+        assert "/evil" not in str(headers)
+
+    def test_leaves_the_rules_of_the_api_in_force(self, rf, visitor):
+        answer = visitor.post("/api/payments", b"{}", content_type="text/plain", SCRIPT_NAME="/evil")
+
+        assert answer["Content-Type"] == "application/problem+json"
+        assert answer["Cache-Control"] == "no-store"
+
+
+class TestFrontPage:
+    def test_leads_to_everything(self, visitor):
+        page = visitor.get("/").content.decode()
+
+        for target in ("/api/docs", "/admin/", "/docs/errors/", "/docs/test-data"):
+            assert f'href="{target}"' in page
+
+    def test_shows_test_data_in_the_sandbox_only(self, visitor, settings):
+        assert orders.CHALLENGED_CARD in visitor.get("/").content.decode()
+
+        settings.SANDBOX = False
+        assert orders.CHALLENGED_CARD not in visitor.get("/").content.decode()
+
+    @pytest.mark.django_db
+    def test_quickstart_works_as_it_stands(self, visitor, api):
+        page = unescape(visitor.get("/").content.decode())
+        commands = re.findall(r"<code>\.venv/bin/python manage\.py (.+?)</code>", page, re.DOTALL)
+
+        statuses = []
+        for command in commands:
+            curl = StringIO()
+            call_command(*shlex.split(command), api_key=api.credentials.api_key, stdout=curl)
+            statuses.append(play(curl.getvalue()).status_code)
+
+        assert statuses == [200, 201, 200]
+        assert Transaction.objects.get().status == "success"
+
+
+def play(curl_line):
+    """Send what a curl line would send."""
+    words = shlex.split(curl_line)
+    options = list(pairwise(words))
+    headers = dict(value.split(": ", 1) for name, value in options if name == "-H")
+    [method] = [value for name, value in options if name == "-X"]
+    body = "".join(value for name, value in options if name == "--data-binary")
+    path = "/" + words[-1].split("/", 3)[3]
+    content_type = headers.pop("Content-Type", "application/json")
+    return Client().generic(method, path, body.encode(), content_type=content_type, headers=headers)
+
+
+class TestGuides:
+    @pytest.mark.parametrize("slug", GUIDES)
+    def test_show_their_headings_as_contents(self, visitor, slug):
+        text = visitor.get(f"/docs/{slug}").content.decode()
+
+        assert f'<a href="/docs/{slug}" aria-current="page">' in text
+        headings = re.findall(r'<h2 id="([^"]+)"', text)
+        contents = re.search(r'<nav class="guide__contents".*?</nav>', text, re.DOTALL)
+        assert contents is None or re.findall(r'href="#([^"]+)"', contents.group()) == headings
+        assert contents is not None or len(headings) <= 2
+
+    def test_show_samples_as_tabs_and_as_files(self, visitor):
+        text = visitor.get("/docs/signing").content.decode()
+
+        assert re.findall(r'<label class="tabs__label" for="\w[^"]*">([^<]+)<', text)[:2] == [
+            "Python",
+            "Python with requests",
+        ]
+        assert text.count("tabs__choice") == text.count("tabs__panel")
+        assert len(re.findall(r'type="radio"[^>]* checked', text)) == 1
+        for name, path in samples().items():
+            answer = visitor.get(f"/docs/samples/{name}")
+            assert answer.content == path.read_bytes()
+            assert answer["Content-Type"] == "text/plain; charset=utf-8"
+
+    def test_lead_to_the_page_of_each_error_they_name(self, visitor):
+        text = visitor.get("/docs/signing").content.decode()
+
+        assert '<a href="/docs/errors/nonce_reused"><code>nonce_reused</code></a>' in text
+
+    def test_escape_what_their_files_say(self):
+        shown = page(
+            "# A\n\n## <b>\n\n<script>\n\n`<i>`\n\n```\n</code>\n```\n\n[x](javascript:a)", file="a.md"
+        )
+
+        assert re.findall(r"<(?:b|script|i)>", shown.html) == []
+        assert shown.html.count("</code>") == 2
+        assert 'href="javascript' not in shown.html
+
+    def test_turn_links_to_files_without_a_page_into_words(self):
+        shown = page("[why](decisions/README.md) and [how](../CHANGELOG.md)", file="limits.md")
+
+        assert shown.html == '<p>why and <a href="/docs/changelog">how</a></p>\n'
+
+    def test_go_from_each_page_to_the_next(self, visitor):
+        address, seen = "/docs/quickstart", []
+        while address and address not in seen and address != "/api/docs":
+            seen.append(address)
+            text = visitor.get(address).content.decode()
+            [address] = re.findall(r'docs-neighbours__link--next" href="([^"]+)"', text) or [""]
+
+        assert seen == [
+            "/docs/quickstart", "/docs/signing", "/docs/test-data", "/docs/card-payments", "/docs/card-checks",
+            "/docs/payouts", "/docs/virtual-accounts", "/docs/settlement", "/docs/webhooks", "/docs/errors/",
+            "/docs/limits",
+        ]  # fmt: skip
+
+
+class TestDataPage:
+    def test_shows_every_trigger(self, visitor):
+        page = visitor.get("/docs/test-data").content.decode()
+
+        for card in TEST_CARDS:
+            assert card.number in page
+        for amount in [*CARD_AMOUNTS, *PAYOUT_AMOUNTS]:
+            assert str(10_000 + int(amount)) in page
+        assert LOST_ANSWER_ACCOUNT in page
+        assert ONE_TIME_CODE in page
+
+    @pytest.mark.django_db
+    def test_tells_the_truth_about_card_amounts(self, visitor, api):
+        page = visitor.get("/docs/test-data").content.decode()
+        cards = page.split('id="amounts"')[1].split("</table>")[0]
+        rows = re.findall(
+            r'such as (\d+).*?<span class="status[^>]*>(\w+)<.*?number">(\d{5})<', cards, re.DOTALL
+        )
+
+        assert len(rows) == len(CARD_AMOUNTS)
+        for amount, status, code in rows:
+            payment = api.post("/api/payments", orders.card_payment(amount=int(amount))).json()
+            assert (payment["status"], payment["response_code"]) == (status, code)
+
+
+class TestErrorPages:
+    def test_are_all_listed(self, visitor):
+        page = visitor.get("/docs/errors/").content.decode()
+
+        for code in PROBLEMS:
+            assert f'href="/docs/errors/{code}"' in page
+
+    @pytest.mark.parametrize("code", PROBLEMS)
+    def test_tell_title_status_and_remedy(self, visitor, code):
+        kind = PROBLEMS[code]
+
+        page = unescape(visitor.get(f"/docs/errors/{code}").content.decode())
+
+        assert f"<h1>{kind.title}</h1>" in page
+        assert f"HTTP status {kind.status}" in page
+        assert re.sub("`(.+?)`", r"<code>\1</code>", kind.help) in page
+        assert 'href="/docs/errors/"' in page
+
+
+class TestFailures:
+    def test_of_ours_tell_the_request_id_and_nothing_else(self, visitor, broken):
+        answer = visitor.get("/", headers={"X-Request-Id": "what-i-sent"})
+
+        assert answer.status_code == 500
+        page = audited(answer)
+        assert "Something went wrong on our side" in page
+        assert "what-i-sent" in page
+        assert "secret" not in page
+
+    def test_can_be_told_without_any_middleware(self):
+        answer = views.server_error(RequestFactory().get("/"))
+
+        assert answer.status_code == 500
+        assert b"Something went wrong on our side" in answer.content
+
+    @pytest.mark.parametrize(
+        ("error", "status", "heading"),
+        [
+            (PermissionDenied("a secret of ours"), 403, "This is not open to you"),
+            (SuspiciousOperation("a secret of ours"), 400, "That request could not be read"),
+            (Http404("a secret of ours"), 404, "There is no such page"),
+        ],
+    )
+    def test_of_each_kind_say_what_to_do(self, visitor, monkeypatch, error, status, heading):
+        def fail(*_args, **_kwargs):
+            raise error
+
+        monkeypatch.setattr(views, "render", fail)
+
+        answer = visitor.get("/", headers={"X-Request-Id": "what-i-sent"})
+
+        assert answer.status_code == status
+        text = audited(answer)
+        assert f"<h1>{heading}</h1>" in text
+        assert "what-i-sent" in text
+        assert "secret" not in text
+
+    @pytest.mark.django_db
+    def test_of_a_forged_form_says_so(self):
+        answer = Client(enforce_csrf_checks=True).post(
+            "/dashboard/login/", {"email": "a"}, headers={"X-Request-Id": "what-i-sent"}
+        )
+
+        assert answer.status_code == 403
+        assert "<h1>That form is no longer valid</h1>" in audited(answer)
+        assert b"what-i-sent" in answer.content
+
+    @pytest.mark.urls("tests.config.impatient_urls")
+    def test_of_haste_is_what_the_sign_in_library_shows(self, visitor):
+        answer = visitor.get("/hasty", headers={"X-Request-Id": "what-i-sent"})
+
+        assert answer.status_code == 429
+        assert "<h1>Too many tries</h1>" in audited(answer)
+        assert b"what-i-sent" in answer.content
+
+    def test_under_the_api_are_problems(self, visitor):
+        answer = visitor.get("/api/nothing")
+
+        assert answer.status_code == 401
+        assert answer.json()["code"] == "missing_header"
+
+
+class TestStaticFile:
+    FILE = "/static/css/table.css"
+
+    def test_is_304_if_the_entity_tag_matches(self, client):
+        etag = client.get(self.FILE)["ETag"]
+
+        for if_none_match in (etag, "*", f'"other", {etag}', f"W/{etag}", f' "a" ,W/"b",{etag} '):
+            answer = client.get(self.FILE, headers={"If-None-Match": if_none_match})
+            assert answer.status_code == 304, if_none_match
+
+    @pytest.mark.parametrize("if_none_match", ['"other"', "bare", 'W/"other", "b"', ""])
+    def test_is_sent_if_no_entity_tag_matches(self, client, if_none_match):
+        assert client.get(self.FILE, headers={"If-None-Match": if_none_match}).status_code == 200

@@ -1,0 +1,481 @@
+import json
+import re
+from urllib.parse import urlsplit
+
+import jsonschema
+import pytest
+from django.core.management import call_command
+from django.urls import get_resolver
+from django.urls.resolvers import RoutePattern
+from django.utils import timezone
+from drf_spectacular.validation import validate_schema
+
+from config.openapi.answers import ACCOUNT_ID
+from config.openapi.descriptions import REQUEST_WORDS
+from config.openapi.examples import (
+    ACCOUNT_REQUESTS,
+    CAPTURE_REQUESTS,
+    CREDIT_REQUESTS,
+    PAYMENT_REQUESTS,
+    REFUND_REQUESTS,
+    RETURN_REQUESTS,
+    SIMULATE_REQUESTS,
+    VOID_REQUESTS,
+)
+from config.openapi.operations import UNDESCRIBED
+from config.openapi.views import OpenView, SwaggerView
+from config.problems import PROBLEMS
+from merchants.models import Business
+from payments.models import Transaction
+from payments.services import payout_returns
+from tests import orders
+from tests.settling import STAFF, decide, settle
+from tests.unapplied import mismatched_money
+from tests.webhooks.rows import claim, finish, make_endpoint
+from virtual_accounts.models import VirtualAccount
+from webhooks import services as webhooks
+from webhooks.models import Category, Delivery, Event
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture
+def document(client):
+    return client.get("/api/openapi.json").json()
+
+
+@pytest.fixture
+def check(document):
+    """Return a function that holds an answer against what the document says of it."""
+
+    def check(response, path, method):
+        described = document["paths"][path][method]["responses"][str(response.status_code)]
+        content_type = response.headers["Content-Type"]
+        schema = described["content"][content_type]["schema"]
+        jsonschema.Draft202012Validator(_resolvable(schema, document)).validate(response.json())
+        only_in_replays = {"Idempotent-Replayed"} if method == "post" else set()
+        assert not set(described["headers"]) - set(response.headers) - only_in_replays
+        return response.json()
+
+    return check
+
+
+@pytest.fixture
+def everything_subscribed(ada):
+    make_endpoint(business=ada.business, events=Category.values)
+
+
+@pytest.fixture
+def example_account(ada, api):
+    """The account that the examples pay into."""
+    api.post("/api/virtual-accounts", orders.dynamic_account())
+    VirtualAccount.objects.update(id=ACCOUNT_ID)
+
+
+def _resolvable(schema, document):
+    return {**schema, "components": document["components"]}
+
+
+def _schemas(document):
+    return document["components"]["schemas"]
+
+
+def _operations(document):
+    for path, operations in document["paths"].items():
+        for method in METHODS & operations.keys():
+            yield path, method, operations[method]
+
+
+class TestDocument:
+    def test_is_valid_without_a_warning(self, capsys):
+        call_command("spectacular", format="openapi-json", validate=True, fail_on_warn=True)
+
+        assert json.loads(capsys.readouterr().out)["info"]["title"] == "Sluice"
+
+    def test_is_openapi_31_and_served_without_a_signature(self, document):
+        validate_schema(document)
+        assert document["openapi"].startswith("3.1")
+
+    def test_has_every_route_of_the_api_with_every_method(self, document):
+        described = {(path, method) for path, method, _ in _operations(document)}
+
+        assert described == set(_routes())
+
+    def test_names_every_operation(self, document):
+        assert {operation["operationId"] for *_, operation in _operations(document)} == {
+            "createPayment",
+            "getPayment",
+            "listPayments",
+            "capturePayment",
+            "voidPayment",
+            "createRefund",
+            "listRefunds",
+            "cancelPayment",
+            "getRefund",
+            "listBanks",
+            "resolveBeneficiary",
+            "advancePayment",
+            "listUnappliedTransfers",
+            "creditUnappliedTransfer",
+            "returnUnappliedTransfer",
+            "getBalance",
+            "listMovements",
+            "listEvents",
+            "getEvent",
+            "listSettlements",
+            "getSettlement",
+            "createVirtualAccount",
+            "listVirtualAccounts",
+            "getVirtualAccount",
+            "deactivateVirtualAccount",
+            "simulateTransfer",
+        }
+
+    def test_has_every_code_of_a_problem_with_an_example(self, document):
+        schemas = _schemas(document)
+        codes = set(schemas["Problem"]["properties"]["code"]["enum"])
+
+        assert codes == set(PROBLEMS)
+        for example in document["components"]["examples"].values():
+            _validate(example["value"], "Problem", document)
+
+    def test_has_every_code_at_an_operation_but_one(self, document):
+        at_operations = {
+            code
+            for *_, operation in _operations(document)
+            for answer in operation["responses"].values()
+            for code in answer.get("content", {}).get("application/problem+json", {}).get("examples", {})
+        }
+
+        # A described operation is never a wrong method.
+        of_the_server = {"uri_too_long", "headers_too_large"}  # answered before an operation is known
+        assert set(PROBLEMS) - at_operations == {"method_not_allowed", *of_the_server}
+
+    def test_asks_for_all_four_headers_at_once(self, document):
+        schemes = document["components"]["securitySchemes"]
+        headers = {"X-Api-Key", "X-Timestamp", "X-Nonce", "X-Signature"}
+
+        assert {scheme["name"] for scheme in schemes.values()} == headers
+        for *_, operation in _operations(document):
+            assert [set(needed) for needed in operation["security"]] == [set(schemes)]
+
+    def test_closes_requests_and_explains_every_field(self, document):
+        requests = {name: schema for name, schema in _schemas(document).items() if name.endswith("Request")}
+
+        assert "3ds" in requests["CardPaymentRequest"]["properties"]
+        for name, schema in requests.items():
+            if "oneOf" in schema:
+                continue
+            assert schema["additionalProperties"] is False, name
+            assert all("description" in field for field in schema.get("properties", {}).values()), name
+
+    def test_explains_no_field_that_is_not_there(self, document):
+        for name, words in REQUEST_WORDS.items():
+            if not name.endswith("Filter"):
+                assert words.keys() == _schemas(document)[f"{name}Request"]["properties"].keys()
+
+    def test_tells_kinds_of_requests_apart_by_request_type(self, document):
+        union = _schemas(document)["CreatePaymentRequest"]
+
+        assert union["discriminator"]["propertyName"] == "request_type"
+        assert union["discriminator"]["mapping"].keys() == {"payment", "payout", "card_check"}
+
+    def test_gives_examples_that_fit(self, document):
+        received = [each["post"] for each in document["webhooks"].values()]
+        for operation in [*received, *(operation for *_, operation in _operations(document))]:
+            bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+            for body in bodies:
+                for content in body.get("content", {}).values():
+                    for example in content.get("examples", {}).values():
+                        if "value" in example:
+                            schema = _resolvable(content["schema"], document)
+                            jsonschema.Draft202012Validator(schema).validate(example["value"])
+
+
+class TestRequestSchemas:
+    """The schema and the serializer agree on what is right and what is wrong."""
+
+    @pytest.mark.parametrize(
+        "order",
+        [
+            orders.card_payment(),
+            orders.card_payment(amount=1000.0),
+            orders.card_payment(three_ds={"enabled": True, "challenge_preference": "no_preference"}),
+            orders.card_payment(customer={"reference": "c-1", "email": "ada@shop.example"}),
+            orders.payout(),
+            orders.card_check(),
+            orders.card_check(source=orders.card_source(type="CaRd")),
+        ],
+    )
+    def test_take_what_the_service_takes(self, api, document, order):
+        assert _fits(order, document)
+        assert api.post("/api/payments", order).status_code == 201
+
+    @pytest.mark.parametrize(
+        "order",
+        [
+            orders.card_payment(amount=0),
+            orders.card_payment(amount=10.5),
+            orders.card_payment(amount="1000"),
+            orders.card_payment(amount=10**12 + 1),
+            orders.card_payment(reference="a b"),
+            orders.card_payment(reference="r" * 101),
+            orders.card_payment(currency="ngn"),
+            orders.card_payment(capture="true"),
+            orders.card_payment(capture=None),
+            orders.card_payment(redirect_url="shop.example"),
+            orders.card_payment(redirect_url=...),
+            orders.card_payment(narration="x" * 256),
+            orders.card_payment(authorization_type="other"),
+            orders.card_payment(three_ds={"challenge_preference": "sometimes"}),
+            orders.card_payment(customer={"name": "Ada Obi"}),
+            orders.card_payment(customer={"reference": "c-1"}),
+            orders.card_payment(customer={"account_number": "0123456789"}),
+            orders.card_payment(source=orders.card_source(pan="4084")),
+            orders.card_payment(source=orders.card_source(expiry_month="13")),
+            orders.card_payment(source=orders.card_source(name=" ")),
+            orders.card_payment(source=orders.card_source(cvv="12")),
+            orders.card_payment(colour="green"),
+            orders.payout(redirect_url="https://shop.example"),
+            orders.payout(customer={"name": "Ada Obi", "account_number": "123", "bank_code": "058"}),
+            orders.card_check(amount=1),
+            orders.card_payment(request_type="gift"),
+        ],
+    )
+    def test_refuse_what_the_service_refuses(self, api, document, order):
+        assert not _fits(order, document)
+        assert api.post("/api/payments", order).status_code == 400
+
+
+class TestAnswers:
+    @pytest.mark.usefixtures("example_account")
+    @pytest.mark.parametrize("name", PAYMENT_REQUESTS)
+    def test_to_the_examples_are_as_described(self, api, check, name):
+        order = PAYMENT_REQUESTS[name]["value"]
+
+        created = api.post("/api/payments", order)
+        shown = check(created, "/api/payments", "post")
+        check(api.post("/api/payments", order), "/api/payments", "post")
+        found = check(api.get(f"/api/payments/{order['reference']}"), "/api/payments/{reference}", "get")
+
+        assert created.status_code == 201
+        assert found == shown
+        assert shown["status"] in {"success", "pending", "failed"}
+
+    @pytest.mark.parametrize("name", ACCOUNT_REQUESTS)
+    def test_to_the_examples_of_accounts_are_as_described(self, api, check, name):
+        order, path = ACCOUNT_REQUESTS[name]["value"], "/api/virtual-accounts"
+
+        created = api.post(path, order)
+        shown = check(created, path, "post")
+        check(api.post(path, order), path, "post")
+        check(api.post(path, order | {"email": "other@shop.example"}), path, "post")
+        check(api.get(f"{path}?limit=1"), path, "get")
+        found = check(api.get(f"{path}/{order['reference']}"), f"{path}/{{reference}}", "get")
+        switched_off = api.post(f"{path}/{order['reference']}/deactivate")
+        check(switched_off, f"{path}/{{reference}}/deactivate", "post")
+
+        assert created.status_code == 201
+        assert found == shown
+
+    @pytest.mark.parametrize("name", SIMULATE_REQUESTS)
+    def test_to_simulated_transfers_are_as_described(self, api, check, name):
+        told, path = SIMULATE_REQUESTS[name]["value"], "/api/virtual-accounts/simulate"
+        number = api.post("/api/virtual-accounts", orders.static_account()).json()["customer"][
+            "account_number"
+        ]
+
+        arrived = check(api.post(path, told | {"account_number": number}), path, "post")
+        lost = check(api.post(path, told | {"account_number": "0123456789"}), path, "post")
+        check(api.post(path, {}), path, "post")
+
+        assert (arrived["success"], lost["success"]) == (True, False)
+
+    @pytest.mark.usefixtures("example_account")
+    def test_have_no_field_that_is_not_described(self, api, document):
+        described = _schemas(document)["Payment"]["properties"].keys()
+
+        for example in PAYMENT_REQUESTS.values():
+            assert api.post("/api/payments", example["value"]).json().keys() <= described
+
+    def test_of_captures_voids_and_refunds_are_as_described(self, api, check):
+        first, second = (orders.card_payment(capture=False) for _ in range(2))
+        for order in (first, second):
+            api.post("/api/payments", order)
+        reference = "/api/payments/{reference}"
+
+        paths = f"/api/payments/{first['reference']}", f"/api/payments/{second['reference']}"
+        captured = api.post(f"{paths[0]}/capture", CAPTURE_REQUESTS["a_part"]["value"])
+        check(captured, f"{reference}/capture", "post")
+        check(api.post(f"{paths[0]}/capture"), f"{reference}/capture", "post")
+        voided = api.post(f"{paths[1]}/void", VOID_REQUESTS["nothing"]["value"])
+        check(voided, f"{reference}/void", "post")
+        for name in ("a_part", "everything_left"):
+            example = REFUND_REQUESTS[name]
+            refunded = api.post(f"{paths[0]}/refunds", example["value"])
+            assert check(refunded, f"{reference}/refunds", "post")["status"] == "success"
+            check(api.post(f"{paths[0]}/refunds", example["value"]), f"{reference}/refunds", "post")
+        check(api.get(f"{paths[0]}/refunds"), f"{reference}/refunds", "get")
+        made = api.get(f"{paths[0]}/refunds").json()["data"][0]["reference"]
+        check(api.get(f"/api/refunds/{made}"), "/api/refunds/{reference}", "get")
+        check(api.get("/api/payments?limit=1"), "/api/payments", "get")
+
+    def test_of_refunds_of_transfer_payments_are_as_described(self, api, check):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        order = orders.transfer_payment(account)
+        number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000})
+
+        path = f"/api/payments/{order['reference']}"
+        refunded = api.post(f"{path}/refunds", REFUND_REQUESTS["to_an_account"]["value"])
+
+        assert check(refunded, "/api/payments/{reference}/refunds", "post")["status"] == "success"
+        check(api.get(f"{path}/refunds"), "/api/payments/{reference}/refunds", "get")
+        check(api.get(path), "/api/payments/{reference}", "get")
+
+    def test_of_the_balance_are_as_described(self, api, check):
+        api.post("/api/payments", orders.payout())
+
+        check(api.get("/api/balance"), "/api/balance", "get")
+        check(api.get("/api/balance/movements"), "/api/balance/movements", "get")
+        check(api.get("/api/balance/movements?currency=NGN"), "/api/balance/movements", "get")
+        check(api.get("/api/balance/movements?currency=ngn"), "/api/balance/movements", "get")
+
+    def test_of_events_are_as_described(self, ada, api, check):
+        make_endpoint(business=ada.business)
+        api.post("/api/payments", orders.card_payment())
+        webhooks.send_test_event(business=ada.business, data={}, now=timezone.now())
+        finish(claim(at=timezone.now()), at=timezone.now())
+
+        for shown in check(api.get("/api/events"), "/api/events", "get")["data"]:
+            address = f"/api/events/{shown['event_id']}"
+            check(api.get(address), "/api/events/{event_id}", "get")
+        check(api.get("/api/events?state=none"), "/api/events", "get")
+
+    @pytest.mark.usefixtures("everything_subscribed")
+    def test_bodies_of_webhooks_are_as_described(self, ada, api, document):
+        order, sent = orders.card_payment(), orders.payout()
+        for each in (order, orders.card_payment(amount=10_051), sent, orders.payout(amount=20_051)):
+            api.post("/api/payments", each)
+        for amount in (20_000, 10_005):
+            wanted = {"reference": f"refund-{amount}", "amount": amount}
+            api.post(f"/api/payments/{order['reference']}/refunds", wanted)
+        payout = Transaction.objects.get(reference=sent["reference"])
+        payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=timezone.now())
+        mismatched_money(business=ada.business, now=timezone.now())
+        decide(*settle(), "approve", "release")
+
+        bodies = [json.loads(body) for body in Delivery.objects.values_list("body", flat=True)]
+
+        assert {body["event"] for body in bodies} == set(document["webhooks"]) == set(Event.labels)
+        for body in bodies:
+            content = document["webhooks"][body["event"]]["post"]["requestBody"]["content"]
+            schema = _resolvable(content["application/json"]["schema"], document)
+            jsonschema.Draft202012Validator(schema).validate(body)
+
+    def test_of_settlements_are_as_described(self, api, check):
+        order = orders.card_payment()
+        api.post("/api/payments", order)
+        api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "refund-1", "amount": 100})
+        decide(*settle(), "approve", "release")
+
+        listed = check(api.get("/api/settlements"), "/api/settlements", "get")
+        (shown,) = listed["data"]
+        found = check(api.get(f"/api/settlements/{shown['id']}"), "/api/settlements/{id}", "get")
+        check(api.get("/api/settlements?status=none"), "/api/settlements", "get")
+
+        assert [item["kind"] for item in found["items"]["data"]] == ["payment", "refund"]
+
+    def test_of_unapplied_transfers_are_as_described(self, api, check, ada):
+        path = "/api/unapplied-transfers"
+        credited, returned = (mismatched_money(business=ada.business, now=timezone.now()) for _ in range(2))
+        refused = check(
+            api.post(f"{path}/{credited.pk}/credit", {"reason": "a"}), f"{path}/{{id}}/credit", "post"
+        )
+        Business.objects.update(keys_decide_unapplied=True)
+
+        check(api.get(path), path, "get")
+        for money, what, examples_of in (
+            (credited, "credit", CREDIT_REQUESTS),
+            (returned, "return", RETURN_REQUESTS),
+        ):
+            for example in examples_of.values():
+                check(
+                    api.post(f"{path}/{money.pk}/{what}", example["value"]), f"{path}/{{id}}/{what}", "post"
+                )
+        check(api.post(f"{path}/{credited.pk}/return", {"reason": "a"}), f"{path}/{{id}}/return", "post")
+        listed = check(api.get(path), path, "get")
+
+        assert refused["code"] == "key_may_not_decide"
+        assert [each["state"] for each in listed["data"]] == ["returned", "credited"]
+
+    def test_of_the_list_of_banks_are_as_described(self, api, check):
+        banks = api.get("/api/banks")
+
+        check(banks, "/api/banks", "get")
+        assert api.get("/api/banks", **{"If-None-Match": banks.headers["ETag"]}).status_code == 304
+
+    def test_that_refuse_are_as_described(self, api, client, check):
+        order = orders.card_payment()
+        api.post("/api/payments", order)
+
+        reused = check(api.post("/api/payments", order | {"amount": 1}), "/api/payments", "post")
+        check(api.post("/api/payments", order | {"colour": "green"}), "/api/payments", "post")
+        check(api.post("/api/payments", b"{"), "/api/payments", "post")
+        check(api.send("POST", "/api/payments", b"{}", content_type="text/plain"), "/api/payments", "post")
+        check(api.get("/api/payments/none"), "/api/payments/{reference}", "get")
+        check(api.get("/api/payments?limit=0"), "/api/payments", "get")
+        check(api.get("/api/banks", Accept="text/html"), "/api/banks", "get")
+        check(client.get("/api/banks"), "/api/banks", "get")
+
+        assert (reused["code"], reused["existing"]["status"]) == ("duplicate_reference", "success")
+
+
+class TestPage:
+    def test_loads_nothing_from_another_host(self, client):
+        response = client.get("/api/docs")
+
+        assert response.status_code == 200
+        addresses = re.findall(r'(?:src|href|data-description)="([^"]+)"', response.content.decode())
+        assert "/api/openapi.json" in addresses
+        assert not [address for address in addresses if urlsplit(address).netloc]
+
+    def test_has_nothing_inline_and_the_strict_policy(self, client):
+        response = client.get("/api/docs")
+
+        page = response.content.decode()
+        assert not re.search(r"<style|<script(?![^>]* src=)| style=| on[a-z]+=", page)
+        assert "'unsafe" not in response.headers["Content-Security-Policy"]
+
+    def test_says_how_to_sign(self, client):
+        assert "manage.py sign_request" in client.get("/api/docs").content.decode()
+
+
+def _validate(value, name, document):
+    reference = {"$ref": f"#/components/schemas/{name}"}
+    jsonschema.Draft202012Validator(_resolvable(reference, document)).validate(value)
+
+
+def _fits(order, document):
+    reference = {"$ref": "#/components/schemas/CreatePaymentRequest"}
+    return jsonschema.Draft202012Validator(_resolvable(reference, document)).is_valid(order)
+
+
+def _routes():
+    """Yield path and method of every signed view of the API."""
+    for route in get_resolver().url_patterns:
+        view = getattr(route.callback, "view_class", None) or getattr(route.callback, "cls", None)
+        if not isinstance(route.pattern, RoutePattern) or not str(route.pattern).startswith("api/"):
+            continue
+        if issubclass(view, OpenView | SwaggerView):
+            continue
+        for method in METHODS:
+            if hasattr(view, method) and (view, method.upper()) not in UNDESCRIBED:
+                yield "/" + re.sub(r"<(?:str|uuid):(\w+)>", r"{\1}", str(route.pattern)), method
+
+
+def test_the_page_of_the_api_answers_a_post_with_405_like_the_api(client):
+    client.handler.enforce_csrf_checks = True
+    answer = client.post("/api/docs", b"{}", content_type="application/json")
+    assert (answer.status_code, answer["Content-Type"]) == (405, "application/problem+json")
+    assert (answer.json()["code"], answer["Allow"]) == ("method_not_allowed", "GET, HEAD, OPTIONS")

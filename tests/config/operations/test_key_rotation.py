@@ -1,0 +1,65 @@
+"""Replacing the key of secrets at rest: new in front, rewrite, take the old one out."""
+
+from io import StringIO
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from config.operations import key_rotation
+from merchants.models import ApiKey
+from tests.webhooks.rows import KEY, make_endpoint
+from webhooks.models import Endpoint
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*options):
+    out = StringIO()
+    call_command("rewrite_secrets", *options, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+class TestRewriting:
+    def test_lets_the_old_key_be_taken_out(self, ada, settings, monkeypatch):
+        monkeypatch.setattr(key_rotation, "BATCH", 1)
+        make_endpoint(business=ada.business)
+        secret, new = ada.secret, Fernet.generate_key().decode()
+        settings.FIELD_ENCRYPTION_KEYS = [new, *settings.FIELD_ENCRYPTION_KEYS]
+
+        assert "Rewrote 1 of 1 in merchants_apikey.secret.\n" in run()
+
+        settings.FIELD_ENCRYPTION_KEYS = [new]
+        assert ApiKey.objects.get().secret == secret
+        assert Endpoint.objects.get().hash_key == KEY
+        assert "Rewrote 0 of 1 in merchants_apikey.secret.\n" in run()
+
+    def test_can_be_rehearsed(self, ada, settings):
+        before = list(ApiKey.objects.extra(select={"raw": "secret"}).values_list("raw", flat=True))
+        settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+
+        assert "Would rewrite 1 of 1 in merchants_apikey.secret.\n" in run("--dry-run")
+
+        assert list(ApiKey.objects.extra(select={"raw": "secret"}).values_list("raw", flat=True)) == before
+
+    def test_leaves_what_somebody_changes_meanwhile(self, ada, settings, monkeypatch):
+        settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+        rotated = key_rotation._rotated
+
+        def change_first(keys, token):
+            ApiKey.objects.filter(pk=ada.pk).update(secret="changed meanwhile")
+            return rotated(keys, token)
+
+        monkeypatch.setattr(key_rotation, "_rotated", change_first)
+
+        assert "Rewrote 0 of 1 in merchants_apikey.secret.\n" in run()
+        assert ApiKey.objects.get().secret == "changed meanwhile"
+
+    def test_says_when_a_key_is_missing(self, ada, settings):
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE merchants_apikey SET secret = 'gAAAAAnonsense'")
+
+        with pytest.raises(CommandError, match="Put back the key") as refused:
+            run()
+        assert "gAAAAA" not in str(refused.value)

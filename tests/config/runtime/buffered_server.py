@@ -1,0 +1,57 @@
+"""A gunicorn configuration for tests: the web worker with two threads and low bounds, and an echo.
+
+Run as `gunicorn -c python:tests.config.runtime.buffered_server tests.config.runtime.buffered_server:echo`.
+"""
+
+import os
+import tempfile
+
+import django
+
+from config.runtime import request_buffering, response_buffering
+
+request_buffering.HEADERS_WITHIN = 3.0
+request_buffering.BODY_WITHIN = 3.0
+request_buffering.SEND_TIMEOUT = response_buffering.SEND_TIMEOUT = 3
+request_buffering.RESPONSES_BUFFERED = 10_000_000
+
+LARGE = 2_000_000  # bytes: less than a connection may buffer
+PIECES = 100
+PIECE = bytes(range(250)) * 400
+
+worker_class = "config.runtime.web_worker.WebWorker"
+threads = 2
+keepalive = 30
+loglevel = "error"
+control_socket_disable = True
+
+
+def post_worker_init(_worker):
+    """Load what answers of the server itself are made of."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+
+
+def echo(environ, start_response):
+    """Answer with the length of the body that the application could read, or with a large response."""
+    if environ["PATH_INFO"] == "/large":
+        start_response("200 OK", [("Content-Length", str(LARGE))])
+        return [PIECE * (LARGE // len(PIECE))]
+    if environ["PATH_INFO"] == "/file":
+        start_response("200 OK", [("Content-Length", str(LARGE))])
+        return environ["wsgi.file_wrapper"](_file())
+    if environ["PATH_INFO"] == "/pieces":
+        start_response("200 OK", [("Content-Length", str(len(PIECE) * PIECES))])
+        return (PIECE for _ in range(PIECES))
+    wanted = int(environ.get("CONTENT_LENGTH") or 0)
+    body = str(len(environ["wsgi.input"].read(wanted))).encode()
+    start_response("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+
+
+def _file():
+    """Return an open file with the large response."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115  (gunicorn closes it)
+    file.write(PIECE * (LARGE // len(PIECE)))
+    file.seek(0)
+    return file

@@ -1,0 +1,95 @@
+"""`make run-production`: every process of production on this machine, and none of them left behind."""
+
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import requests
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from config.runtime import local_production
+from tests.journeys.service import PROJECT, free_port
+
+
+def is_running(pid):
+    """Tell whether a process runs; one that has ended and awaits its parent does not."""
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+class TestCertificate:
+    def test_is_for_this_machine_and_for_its_own_key(self, tmp_path):
+        certificate_file, key_file = local_production._certificate(tmp_path)
+
+        certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+        assert [str(each) for each in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+        key = load_pem_private_key(key_file.read_bytes(), password=None)
+        assert key.public_key() == certificate.public_key()
+        assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+
+
+class TestProcesses:
+    def test_that_do_not_start_show_their_log(self, tmp_path):
+        with ExitStack() as stack:
+            command = [sys.executable, "-c", "raise SystemExit('no room for me')"]
+            process = local_production._start("redis", command, tmp_path, stack)
+
+            with pytest.raises(SystemExit, match="no room for me"):
+                local_production._wait_for(free_port(), process, tmp_path / "redis.log")
+
+    def test_that_do_not_end_are_killed(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(local_production, "GRACE", 0.1)
+        deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); signal.pause()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", deaf], stdout=subprocess.PIPE, start_new_session=True
+        )
+        with process:
+            assert process.stdout.readline() == b"1\n"
+
+            local_production._end(process, signal.SIGTERM)
+
+            assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.journey
+@pytest.mark.skipif(
+    not (
+        shutil.which("redis-server")
+        and (shutil.which("initdb") or any(Path("/usr/lib/postgresql").glob("*")))
+    ),
+    reason="PostgreSQL or Redis is not installed.",
+)
+@pytest.mark.long
+class TestRunProduction:
+    def test_serves_over_tls_and_leaves_nothing_behind(self):
+        port = free_port()
+        command = [sys.executable, "-m", "config.runtime.local_production", "--port", str(port)]
+        process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+        try:
+            greeting = ""
+            while "  logs " not in greeting:
+                line = process.stdout.readline()
+                assert line, f"it has ended: {greeting}"
+                greeting += line
+            [certificate] = re.findall(r"certificate +(\S+)", greeting)
+            ready = requests.get(f"https://localhost:{port}/readyz", verify=certificate, timeout=30)
+        finally:
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=120)
+
+        assert (ready.status_code, ready.json()["database"], ready.json()["broker"]) == (200, "ok", "ok")
+        assert rest.endswith("Stopped.\n")
+        [running] = re.findall(r"processes +(.+)", greeting)
+        pids = dict(each.split() for each in running.split(", "))
+        assert set(pids) == {"postgres", "redis", "web", "worker", "requery", "beat"}
+        assert not any(is_running(pid) for pid in pids.values())
+        assert not Path(certificate).parent.exists()

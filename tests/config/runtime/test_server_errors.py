@@ -1,0 +1,136 @@
+"""Requests that the HTTP server refuses are answered as problems, without a word of what was sent."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.journeys.service import PROJECT, free_port
+
+PAN = b"5555555555554444"
+SECRET = b"sk_sandbox_kestrelsecret"
+REQUESTS = {
+    "request line": (b"GET /%s?%s HTTP/1.1 x y\r\nHost: x\r\n\r\n" % (PAN, SECRET), 400, "invalid_request"),
+    "method": (b"get%s /x HTTP/1.1\r\nHost: x\r\n\r\n" % PAN, 400, "invalid_request"),
+    "version": (b"GET / HTTP/9.%s\r\nHost: x\r\n\r\n" % PAN, 400, "invalid_request"),
+    "header": (b"GET / HTTP/1.1\r\nHost: x\r\nX %s: %s\r\n\r\n" % (PAN, SECRET), 400, "invalid_request"),
+    "length": (b"POST /api/payments HTTP/1.1\r\nHost: x\r\nContent-Length: %s!\r\n\r\n" % PAN, 400, "invalid_request"),
+    "transfer coding": (
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: %s\r\n\r\n" % PAN, 400, "invalid_request"
+    ),
+    "long target": (b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (PAN * 1000), 414, "uri_too_long"),
+    "many headers": (
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: a\r\n" % n for n in range(200)) + b"\r\n",
+        431,
+        "headers_too_large",
+    ),
+    "long header": (b"GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n" % (SECRET * 1000), 431, "headers_too_large"),
+}  # fmt: skip
+
+
+def start(command, folder, port):
+    environment = os.environ | {
+        "SANDBOX_DATA": str(folder / "data"),
+        "WEB_BIND": f"127.0.0.1:{port}",
+        "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        "DATABASE_URL": "",
+        "REDIS_URL": "",
+    }
+    with (folder / "log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, *command], cwd=PROJECT, env=environment, stdout=log, stderr=log
+        )
+
+
+@pytest.fixture(scope="module", params=["production", "sandbox"])
+def server(request, tmp_path_factory):
+    """gunicorn as it is started in production, and the sandbox; with its log."""
+    folder, port = tmp_path_factory.mktemp("server"), free_port()
+    command = {
+        "production": ["-m", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"],
+        "sandbox": ["manage.py", "sandbox", "--port", str(port), "--data", str(folder / "data")],
+    }[request.param]
+    process = start(command, folder, port)
+    try:
+        wait_until_it_listens(port, process)
+        yield port, folder / "log"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def wait_until_it_listens(port, process):
+    ends_at = time.monotonic() + 60
+    while time.monotonic() < ends_at:
+        assert process.poll() is None
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("the server does not listen")
+
+
+def ask(port, request):
+    """Send bytes; return status, headers and body of the answer."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(request)
+        received = b""
+        while chunk := receive(connection):
+            received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    return int(first.split()[1]), headers, body
+
+
+def receive(connection):
+    try:
+        return connection.recv(65536)
+    except ConnectionResetError:  # it closed before it had read all of the request
+        return b""
+
+
+@pytest.mark.journey
+class TestRefusals:
+    @pytest.mark.long
+    def test_are_problems_that_repeat_nothing(self, server):
+        port, log = server
+        for name, (request, status, code) in REQUESTS.items():
+            answered, headers, body = ask(port, request)
+
+            assert answered == status, name
+            assert headers["content-type"] == "application/problem+json", name
+            assert headers["connection"] == "close"
+            problem = json.loads(body)
+            assert problem["code"] == code, name
+            assert problem["status"] == status
+            assert problem["type"] == f"http://127.0.0.1:{port}/docs/errors/{code}"
+            assert problem["request_id"] == headers["x-request-id"]
+            assert PAN not in body
+            assert SECRET not in body
+        logged = log.read_bytes()
+        assert b"Invalid request: InvalidHTTPVersion" in logged
+        assert PAN not in logged
+        assert b"kestrel" not in logged
+
+
+@pytest.mark.journey
+class TestScriptName:
+    """The header SCRIPT_NAME, which gunicorn accepts from local callers by default."""
+
+    @pytest.mark.long
+    def test_changes_no_path(self, server):
+        port, log = server
+        call = b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nSCRIPT_NAME: %s\r\nConnection: close\r\n\r\n"
+
+        moved, _, _ = ask(port, call % (b"/public/livez", b"/public"))
+        other, _, _ = ask(port, call % (b"/livez?token=%s" % SECRET, b"/nowhere"))
+
+        assert (moved, other) == (404, 200)
+        assert "Traceback" not in log.read_text()

@@ -1,0 +1,226 @@
+"""Every address, used by everyone: strangers, keys, members of each role, and staff with and without rights.
+
+Rows are ones that do not exist: who may not use an address is refused before any row is looked for. What members are
+answered at addresses of existing rows is in tests/dashboard/test_authorisation.py.
+"""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.contrib.auth.models import Permission as Right
+from django.test import Client
+from freezegun import freeze_time
+
+from config.access_rules import (
+    OF_BANK,
+    OF_KEYS,
+    OF_MEMBERS,
+    OF_OPERATIONS,
+    OF_PAYERS,
+    OF_PEOPLE,
+    OPEN,
+    ROWS,
+    Asks,
+    Who,
+    addresses,
+)
+from ledger.models import Entry
+from merchants.models import ApiKey, AuditEntry, Business, Member, User
+from tests.bank_signing import KEY as KEY_OF_BANK
+from tests.clients import Credentials, InProcessClient
+from tests.config.test_access_rules import is_asked, of_people, path_of
+from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.people import signed_in
+from tests.factories import ApiKeyFactory, MemberFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
+
+REFUSED = {401, 403, 405}
+STRANGER, KEY, READ_ONLY_KEY = "a stranger", "a key", "a read-only key"
+NO_RIGHTS, VIEWS, SUPERUSER = "staff without rights", "staff who may view", "a superuser"
+OUTSIDERS = [STRANGER, KEY, READ_ONLY_KEY, *Member.Role.values]
+STAFF = [NO_RIGHTS, VIEWS, SUPERUSER]
+
+
+@pytest.fixture
+def use(ada):
+    """Return a function that returns the client of a person or key."""
+
+    def client(who):
+        if who == STRANGER:
+            return Client(raise_request_exception=False)
+        if who in {KEY, READ_ONLY_KEY}:
+            access = ApiKey.Access.FULL if who == KEY else ApiKey.Access.READ_ONLY
+            key = ApiKeyFactory(business=ada.business, access=access)
+            return InProcessClient(Credentials(key.public_id, key.secret))
+        if who in Member.Role.values:
+            return signed_in(MemberFactory(business=ada.business, role=who).user)
+        person = UserFactory(is_staff=True, is_superuser=who == SUPERUSER)
+        if who == VIEWS:
+            person.user_permissions.set(Right.objects.filter(codename__startswith="view_"))
+        return signed_in(person)
+
+    return client
+
+
+def stored():
+    """Return what only users with the right may change."""
+    return [
+        list(model.objects.order_by("pk").values())
+        for model in (ApiKey, AuditEntry, Business, Entry, Group, Member)
+    ] + [
+        list(User.objects.order_by("pk").values("email", "is_staff", "is_superuser", "is_active", "password"))
+    ]
+
+
+class TestApi:
+    SIGNED = [route for route, each in OF_KEYS.items() if each.look or each.by]
+
+    @pytest.mark.parametrize("who", [STRANGER, *Member.Role.values, *STAFF])
+    def test_refuses_everyone_without_a_key(self, use, who):
+        client = use(who)
+
+        answers = {client.get(path_of(route)).status_code for route in OF_KEYS}
+        answers |= {client.post(path_of(route)).status_code for route in OF_KEYS}
+
+        assert answers == {401}
+
+    @pytest.mark.parametrize("who", [KEY, READ_ONLY_KEY])
+    def test_lets_keys_read_where_it_is_declared(self, use, who):
+        client = use(who)
+
+        for route in self.SIGNED:
+            is_open = client.get(path_of(route)).status_code not in REFUSED
+            assert is_open == (OF_KEYS[route].look == Who.KEY), route
+
+    @pytest.mark.parametrize(("who", "writes"), [(KEY, True), (READ_ONLY_KEY, False)])
+    def test_lets_full_keys_write_where_it_is_declared(self, use, ada, who, writes):
+        Business.objects.update(keys_decide_unapplied=True)
+        client = use(who)
+
+        for route in self.SIGNED:
+            is_open = client.post(path_of(route), {}).status_code not in REFUSED
+            assert is_open == (writes and OF_KEYS[route].by == Who.FULL_KEY), route
+
+
+class TestBank:
+    @pytest.mark.parametrize("who", OUTSIDERS + STAFF)
+    def test_is_the_only_one_that_notifies(self, use, settings, who):
+        settings.BANK_NOTIFICATION_KEYS = [KEY_OF_BANK]
+        client = use(who)
+
+        assert {client.post(path_of(route), {}).status_code for route in OF_BANK} == {401}
+
+
+class TestPublic:
+    @pytest.mark.parametrize("who", OUTSIDERS[1:] + STAFF)
+    def test_pages_answer_everyone_as_they_answer_a_stranger(self, use, who):
+        client, stranger = use(who), use(STRANGER)
+
+        for route in [*OPEN, *OF_PAYERS, *OF_OPERATIONS]:
+            assert client.get(path_of(route)).status_code == stranger.get(path_of(route)).status_code, route
+
+
+class TestDashboard:
+    @pytest.mark.parametrize("who", [KEY, READ_ONLY_KEY])
+    def test_takes_keys_for_strangers(self, use, who):
+        client, stranger = use(who), use(STRANGER)
+
+        for route in [*OF_MEMBERS, *OF_PEOPLE]:
+            for method in ("get", "post"):
+                answered = getattr(client, method)(path_of(route)).status_code
+                assert answered == getattr(stranger, method)(path_of(route)).status_code, (method, route)
+
+    @pytest.mark.parametrize("who", STAFF)
+    def test_shows_staff_no_business(self, use, who):
+        client, before = use(who), stored()
+
+        for route, address in OF_MEMBERS.items():
+            if {address.look, address.by} & {Who.PUBLIC, Who.INVITED}:
+                continue
+            assert client.get(path_of(route)).status_code in {403, 405}, route
+            assert client.post(path_of(route)).status_code in {403, 405}, route
+        assert stored() == before
+
+
+LISTS = {f"admin/{label.replace('.', '/')}/" for label in ROWS}
+
+
+def of_administration():
+    return {route: each for route, each in addresses().items() if route.startswith("admin/")}
+
+
+def may(who, rule):
+    """Return whether a rule of the table lets a kind of staff through."""
+    if rule is None or who == SUPERUSER or rule in {Who.PUBLIC, Who.STAFF}:
+        return rule is not None
+    return who == VIEWS and rule.rpartition(".")[2].startswith("view_")
+
+
+class TestAdministration:
+    @pytest.mark.parametrize("who", OUTSIDERS)
+    def test_sends_everyone_but_staff_away(self, use, who):
+        client, before = use(who), stored()
+
+        for route in of_administration():
+            for method in ("get", "post"):
+                answer = getattr(client, method)(path_of(route))
+                assert answer.status_code == 302, (method, route)
+        assert stored() == before
+
+    @pytest.mark.parametrize("who", STAFF)
+    def test_is_viewed_as_it_is_declared(self, use, who):
+        client = use(who)
+
+        for route, address in of_administration().items():
+            if route.endswith(("/history/", "autocomplete/", "password_change/done/")):
+                continue  # these answer as if there was no row, or no query
+            status = client.get(path_of(route)).status_code
+            assert (status not in REFUSED) == may(who, address.look), (route, status)
+
+    @pytest.mark.parametrize("who", STAFF)
+    def test_is_changed_as_it_is_declared(self, use, who):
+        client, before = use(who), stored()
+
+        for route, address in of_administration().items():
+            status = client.post(path_of(route), {"reason": "x"}).status_code
+            if route == "admin/logout/":
+                client = use(who)
+                before = stored()
+            elif "/proposal/<uuid:" in route:  # the permission is that of a row
+                assert status == 404, route
+            elif address.by and route not in LISTS:  # those who may view a list get it, without an action
+                assert (status not in REFUSED) == may(who, address.by), (route, status)
+        assert who == SUPERUSER or stored() == before
+
+    @pytest.mark.parametrize("who", [NO_RIGHTS, VIEWS])
+    def test_shows_the_history_of_a_row_to_those_who_may_view_it(self, use, who, ada):
+        client, person = use(who), UserFactory()
+
+        for path in (f"merchants/user/{person.pk}", f"merchants/business/{ada.business_id}"):
+            assert client.get(f"/admin/{path}/history/").status_code == (403 if who == NO_RIGHTS else 200)
+
+
+class TestStaleSession:
+    """A session lasts 12 hours. It changes something for ten minutes after the person has signed in."""
+
+    NOON = "2026-11-22T12:00:00Z"
+
+    @pytest.mark.parametrize(
+        ("at", "is_recent"), [("2026-11-22T12:09:59Z", True), ("2026-11-22T12:10:01Z", False)]
+    )
+    def test_is_asked_wherever_it_acts(self, ada, at, is_recent):
+        user = UserFactory(email="both@example.com", is_staff=True, is_superuser=True, password=PASSWORD)
+        MemberFactory(business=ada.business, role=Member.Role.OWNER, user=user)
+        client = Client(raise_request_exception=False)
+        with freeze_time(self.NOON):
+            client.post("/dashboard/login/", {"email": user.email, "password": PASSWORD})
+            assert client.get("/dashboard/").status_code == 200
+        before = stored()
+
+        with freeze_time(at):
+            acts = {route: each for route, each in of_people().items() if each.by and each.asks != Asks.NEVER}
+            asked = [route for route in acts if is_asked(client.post(path_of(route), {"reason": "x"}))]
+
+        assert asked == ([] if is_recent else list(acts))
+        assert len(acts) > 40
+        assert is_recent or stored() == before
