@@ -158,7 +158,7 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
     from django.http import QueryDict  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from dashboard.pages import BY_MOMENT, page_of  # noqa: PLC0415
+    from dashboard.ui.pagination import BY_MOMENT, page_of  # noqa: PLC0415
     from dashboard.webhooks.forms import DeliveryFilter  # noqa: PLC0415
     from webhooks import claiming  # noqa: PLC0415
     from webhooks.concurrency import Places  # noqa: PLC0415
@@ -304,8 +304,8 @@ def looks_at_transactions(businesses: list[Any], rows: int) -> Iterator[Figure]:
     """The dashboard's list and its search, and the API's look-up."""
     from django.http import QueryDict  # noqa: PLC0415
 
-    from dashboard.pages import page_of  # noqa: PLC0415
     from dashboard.transactions.filters import PaymentFilter, form_of, sources  # noqa: PLC0415
+    from dashboard.ui.pagination import page_of  # noqa: PLC0415
     from payments.models import Transaction  # noqa: PLC0415
 
     chosen = Random(1)

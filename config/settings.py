@@ -136,26 +136,28 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "overview"
 SECOND_FACTOR_REQUIRED = not SANDBOX  # of owners and of our own staff
-ACCOUNT_ADAPTER = "dashboard.adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "dashboard.account.adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation has proved the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False  # dashboard/attempts.py has limits that don't need the cache
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = (
+    False  # dashboard/account/attempts.py has limits that don't need the cache
+)
 ACCOUNT_FORMS = {
-    "change_password": "dashboard.code_forms.PasswordChange",
-    "reset_password": "dashboard.password_reset.ResetPasswordForm",
+    "change_password": "dashboard.account.code_forms.PasswordChange",
+    "reset_password": "dashboard.account.password_reset.ResetPasswordForm",
 }
-MFA_ADAPTER = "dashboard.adapters.MFAAdapter"
+MFA_ADAPTER = "dashboard.account.adapters.MFAAdapter"
 MFA_FORMS = {
-    "activate_totp": "dashboard.code_forms.SetUpCode",
-    "authenticate": "dashboard.code_forms.SecondStepCode",
-    "reauthenticate": "dashboard.code_forms.ConfirmationCode",
-    "add_webauthn": "dashboard.passkey_forms.MakesPasskey",
-    "authenticate_webauthn": "dashboard.passkey_forms.SecondStep",
-    "login_webauthn": "dashboard.passkey_forms.SignIn",
-    "reauthenticate_webauthn": "dashboard.passkey_forms.Confirmation",
+    "activate_totp": "dashboard.account.code_forms.SetUpCode",
+    "authenticate": "dashboard.account.code_forms.SecondStepCode",
+    "reauthenticate": "dashboard.account.code_forms.ConfirmationCode",
+    "add_webauthn": "dashboard.account.passkey_forms.MakesPasskey",
+    "authenticate_webauthn": "dashboard.account.passkey_forms.SecondStep",
+    "login_webauthn": "dashboard.account.passkey_forms.SignIn",
+    "reauthenticate_webauthn": "dashboard.account.passkey_forms.Confirmation",
 }
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth notes an address without that mark when a password is reset
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]

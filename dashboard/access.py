@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from dashboard.second_factor import must_set_up
+from dashboard.mfa_policy import must_set_up
 from merchants import roles
 from merchants.models import Business, Member, User
 from merchants.roles import Permission

@@ -10,5 +10,5 @@ class DashboardConfig(AppConfig):
     verbose_name = "Dashboard"
 
     def ready(self) -> None:
-        for receivers in ("dashboard.people_audit", "dashboard.library_columns"):
+        for receivers in ("dashboard.account.audit", "dashboard.account.library_columns"):
             import_module(receivers)

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from dashboard import password_reset
+from dashboard.account import password_reset
 
 
 @shared_task(name="dashboard.mail_password_resets")

@@ -8,8 +8,8 @@ from django.apps import apps
 
 from config import access_rules
 from config.access_rules import READ_ONLY, ROWS, Address, Asks, Limit, Who
-from dashboard import attempts, ceremonies
-from dashboard.webhooks import settings_page
+from dashboard.account import attempts, webauthn_ceremonies
+from dashboard.webhooks import endpoint_views
 from merchants import rate_limits, team
 from merchants.roles import GRANTS, Permission, Role, names_of
 from merchants.throttle import Limit as Throttle
@@ -30,7 +30,7 @@ COUNTED: dict[Limit, dict[Throttle, str]] = {
         attempts.PER_DEVICE: "browser that signed in before",
         attempts.PER_DEVICE_AND_DAY: "browser that signed in before",
     },
-    Limit.PASSKEY: {ceremonies.ONE_USE: "challenge"},
+    Limit.PASSKEY: {webauthn_ceremonies.ONE_USE: "challenge"},
     Limit.CONFIRMATION: {attempts.PER_SESSION: "session"},
     Limit.RESET: {
         attempts.MAILS_PER_PAIR: "account and network",
@@ -38,7 +38,7 @@ COUNTED: dict[Limit, dict[Throttle, str]] = {
         attempts.MAILS_PER_ACCOUNT: "account",
         attempts.MAILS_PER_DEVICE: "browser that signed in before",
     },
-    Limit.TEST_EVENT: {settings_page.TEST_EVENTS: "business"},
+    Limit.TEST_EVENT: {endpoint_views.TEST_EVENTS: "business"},
     Limit.INVITATION: {
         team.PER_BUSINESS: "business",
         team.PER_INVITER: "inviter",

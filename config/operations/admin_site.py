@@ -13,8 +13,8 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from config.operations.admin_summary import figures
-from dashboard.own_path import is_own_path
-from dashboard.second_factor import must_set_up
+from dashboard.account.safe_redirect import is_own_path
+from dashboard.mfa_policy import must_set_up
 from merchants.models import User
 
 

@@ -1,6 +1,6 @@
 """The steps of a batch on its way to the wallet."""
 
-from dashboard.timelines import BAD, GOOD, NEW, WAIT, Moment
+from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
 from payments.models import BatchTransition, SettlementBatch, Transaction
 
 Status = Transaction.SettleStatus

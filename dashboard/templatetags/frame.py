@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard import areas
-from dashboard.amounts import with_sign
-from dashboard.moments import distance
+from dashboard.ui import navigation
+from dashboard.ui.amounts import with_sign
+from dashboard.ui.relative_time import distance
 from kit.masking import mask_card_numbers
 from kit.money import written
 
@@ -24,15 +24,15 @@ NOTHING = "–"  # noqa: RUF001  (a dash, as print has it)
 
 
 @register.simple_tag
-def areas_for(request: HttpRequest) -> Sequence[areas.Link]:
+def areas_for(request: HttpRequest) -> Sequence[navigation.Link]:
     """Return the links of the navigation, as they are on this page."""
-    return areas.links(areas.AREAS, request.path)
+    return navigation.links(navigation.AREAS, request.path)
 
 
 @register.simple_tag
-def account_for(request: HttpRequest) -> Sequence[areas.Link]:
+def account_for(request: HttpRequest) -> Sequence[navigation.Link]:
     """Return the links of the menu with the person's name."""
-    return areas.links(areas.ACCOUNT, request.path)
+    return navigation.links(navigation.ACCOUNT, request.path)
 
 
 @register.simple_tag

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dashboard import payer_links
 from dashboard.access import Seat
-from dashboard.timelines import Moment
 from dashboard.transactions.timeline import timeline_of
+from dashboard.ui import payer_links
+from dashboard.ui.timeline import Moment
 from kit import banks
 from merchants.models import Business
 from payments.models import CardOperation, Transaction

@@ -11,8 +11,8 @@ from django import forms
 from django.db.models import CharField, Func, Q, QuerySet
 from django.http import QueryDict
 
-from dashboard.choices import choices
-from dashboard.metadata_search import LONGEST_SEARCH, with_metadata
+from dashboard.ui.filter_choices import choices
+from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from payments.identifiers import earliest_id
 from payments.models import CardOperation, Transaction

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.amounts import NoAmount, minor_units
+from dashboard.ui.amounts import NoAmount, minor_units
 from kit import banks
 from kit.display_names import validate_name
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from dashboard.amounts import with_sign
-from dashboard.timelines import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
+from dashboard.ui.amounts import with_sign
+from dashboard.ui.timeline import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
 from kit import banks
 from kit.money import money
 from ledger.models import Entry

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.db.models import Q, QuerySet
 
-from dashboard.choices import choices
-from dashboard.metadata_search import LONGEST_SEARCH, with_metadata
+from dashboard.ui.filter_choices import choices
+from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
 

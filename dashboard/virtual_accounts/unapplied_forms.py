@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.choices import choices
+from dashboard.ui.filter_choices import choices
 from kit import banks
 from merchants.models import Business
 from payments.services.destinations import sender_of

@@ -9,8 +9,8 @@ from uuid import UUID
 from django import forms
 from django.db.models import Q, QuerySet
 
-from dashboard.choices import choices
 from dashboard.transactions.filters import sane_day
+from dashboard.ui.filter_choices import choices
 from merchants.models import Business
 from payments.services.event_subjects import outcomes_of_transaction, outcomes_with_reference
 from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint, Event

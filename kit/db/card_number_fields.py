@@ -8,7 +8,7 @@
 | what a receiver answered to a webhook | masked by its column (`FreeBytesField`) |
 | the target of a request in the request log | masked by its column, percent-encoded too (`TargetField`) |
 | a webhook URL, the e-mail address of a user, an invitation or a password reset | refused (`CheckedURLField`, `CheckedEmailField`) |
-| columns of libraries: the names of browsers, passkeys and groups of staff | masked before they are saved (`dashboard.library_columns`) |
+| columns of libraries: the names of browsers, passkeys and groups of staff | masked before they are saved (`dashboard.account.library_columns`) |
 | identifiers, metadata, a payer's e-mail address, `redirect_url` | stored as sent |
 
 Masking and refusing are done by the columns, so that no form, view or command can omit them. Decision 0068.

@@ -317,17 +317,17 @@ LIMITED = [
 ]
 # Where the others are exceeded.
 EXCEEDED_ELSEWHERE = {
-    (Limit.CODE, "dashboard/login/code/"): "tests/dashboard/test_second_factor.py",
-    (Limit.CONFIRMATION, "dashboard/confirm/code/"): "tests/dashboard/test_second_factor.py",
+    (Limit.CODE, "dashboard/login/code/"): "tests/dashboard/account/test_second_factor.py",
+    (Limit.CONFIRMATION, "dashboard/confirm/code/"): "tests/dashboard/account/test_second_factor.py",
     (Limit.INVITATION, "dashboard/team/invite/"): "tests/dashboard/test_team.py",
     (Limit.INVITATION, "dashboard/invitation/<str:token>/"): "tests/dashboard/test_team.py",
     (Limit.CARD_NUMBER, "api/payments"): "tests/payments/test_card_number_guesses.py",
     (Limit.CHALLENGE, "3ds/<str:token>"): "tests/payments/test_challenge_page.py",
     (Limit.TEST_EVENT, "dashboard/webhooks/test/"): "tests/dashboard/test_webhooks.py",
-    (Limit.PASSKEY, "dashboard/login/code/"): "tests/dashboard/test_passkeys.py",
-    (Limit.PASSKEY, "dashboard/login/passkey/"): "tests/dashboard/test_passkeys.py",
-    (Limit.PASSKEY, "dashboard/confirm/passkey/"): "tests/dashboard/test_passkeys.py",
-    (Limit.PASSKEY, "dashboard/account/passkeys/new/"): "tests/dashboard/test_passkeys.py",
+    (Limit.PASSKEY, "dashboard/login/code/"): "tests/dashboard/account/test_passkeys.py",
+    (Limit.PASSKEY, "dashboard/login/passkey/"): "tests/dashboard/account/test_passkeys.py",
+    (Limit.PASSKEY, "dashboard/confirm/passkey/"): "tests/dashboard/account/test_passkeys.py",
+    (Limit.PASSKEY, "dashboard/account/passkeys/new/"): "tests/dashboard/account/test_passkeys.py",
     (Limit.READINESS, "readyz"): "tests/config/operations/test_health.py",
 }
 STATEMENTS = {
@@ -402,10 +402,10 @@ class TestLimits:
 
         assert found == {
             "config/settings.py",
-            "dashboard/account_pages.py",
-            "dashboard/attempts.py",
-            "dashboard/ceremonies.py",
-            "dashboard/webhooks/settings_page.py",
+            "dashboard/account/views.py",
+            "dashboard/account/attempts.py",
+            "dashboard/account/webauthn_ceremonies.py",
+            "dashboard/webhooks/endpoint_views.py",
             "merchants/exports.py",
             "merchants/rate_limits.py",
             "merchants/team.py",

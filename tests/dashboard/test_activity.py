@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.activity.sentences import SENTENCES
+from dashboard.activity.descriptions import SENTENCES
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import User

@@ -143,7 +143,7 @@ class TestPage:
 
 class TestExport:
     def test_has_every_movement_of_the_period_with_its_reference(self, browser, ada, monkeypatch):
-        monkeypatch.setattr("dashboard.balance.pages.EXPORTED_AT_ONCE", 2)
+        monkeypatch.setattr("dashboard.balance.views.EXPORTED_AT_ONCE", 2)
         for n in range(5):
             top_up(ada.business, 1_000_000, at=NOON + n * timedelta(days=1))
         start(orders.payout(reference="salary-1", amount=100), business=ada.business, now=timezone.now())

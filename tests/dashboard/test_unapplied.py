@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 from django.utils import timezone
 
-from dashboard.virtual_accounts.unapplied import WHY
+from dashboard.virtual_accounts.unapplied_views import WHY
 from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import Transaction

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dashboard import metadata_search
+from dashboard.ui import metadata_search
 from payments.models import Transaction
 from tests import orders
 from tests.dashboard.people import signed_in

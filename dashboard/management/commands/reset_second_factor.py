@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from dashboard import lost_factors
-from dashboard.activity.sentences import FACTOR_NAMES
+from dashboard.account import mfa_reset
+from dashboard.activity.descriptions import FACTOR_NAMES
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
 
@@ -30,15 +30,15 @@ class Command(DocumentCommand):
             raise CommandError("--reason must have 1 to 255 characters.", returncode=2)
         try:
             lost = (
-                lost_factors.holdings_of(email)
+                mfa_reset.holdings_of(email)
                 if dry_run
-                else lost_factors.reset(
+                else mfa_reset.reset(
                     email=email, reason=reason, actor=Actor(name="reset_second_factor"), now=timezone.now()
                 )
             )
-        except lost_factors.NoSuchPerson:
+        except mfa_reset.NoSuchPerson:
             raise CommandError(f"Nobody signs in as {email}.") from None
-        except lost_factors.NothingToReset:
+        except mfa_reset.NothingToReset:
             raise CommandError(f"{email} has no second factor.") from None
         self.show(
             {

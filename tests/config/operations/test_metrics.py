@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from config.models import beat
 from config.operations import health, metrics
+from config.request_metrics import count_request
 from payments.models import CardOperation, Transaction
 from tests import orders
 from tests.webhooks.rows import make_delivery, make_endpoint

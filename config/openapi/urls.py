@@ -1,0 +1,12 @@
+"""Addresses of the API's description, and the answer to every other path below /api/."""
+
+from django.urls import path, re_path
+
+from config.openapi import views
+
+urlpatterns = [
+    path("api/openapi.json", views.OpenAPIView.as_view(), name="openapi"),
+    path("api/docs", views.SwaggerView.as_view(), name="api-docs"),
+    re_path(r"^api/collections/", views.NoSuchCollection.as_view()),
+    re_path(r"^api/", views.NoSuchEndpoint.as_view()),
+]

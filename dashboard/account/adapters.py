@@ -1,0 +1,144 @@
+"""How allauth, which keeps sessions, second factors and passwords, behaves in this house."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.account import attempts, audit, known_devices
+from dashboard.account.reauthentication import is_recent
+from dashboard.account.safe_redirect import is_own_path
+from kit.db import encrypted_field
+from merchants import throttle
+from merchants.callers import client_address
+from merchants.models import User
+from merchants.throttle import LimitReached
+
+# What allauth says after an act, in our words; what is not here is not worth a sentence.
+SENTENCES = {
+    "account/messages/password_changed.txt": "Your password is changed.",
+    "mfa/messages/totp_activated.txt": "Your authenticator app is set up.",
+    "mfa/messages/totp_deactivated.txt": "Your authenticator app is no longer asked for.",
+    "mfa/messages/webauthn_added.txt": "The passkey is added.",
+    "mfa/messages/webauthn_removed.txt": "The passkey is removed.",
+}
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Sessions and passwords."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "incorrect_password": "That is not your password.",
+        "enter_current_password": "That is not your password.",
+        "too_many_login_attempts": "Too many attempts have failed. Try again in a quarter of an hour.",
+        "rate_limited": "Too many attempts have failed. Try again in a quarter of an hour.",
+        "invalid_password_reset": "This link has been used, or it is too old.",
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        return False  # people are invited
+
+    def is_safe_url(self, url: str) -> bool:
+        return is_own_path(url or "")
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_address(request)
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        uid, _, token = key.partition("-")
+        # Not from the request: whoever asks for the mail chooses its Host header.
+        return settings.PUBLIC_URL + reverse(
+            "account_reset_password_from_key", kwargs={"uidb36": uid, "key": token}
+        )
+
+    def format_email_subject(self, subject: str) -> str:
+        return str(subject)
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002
+        return reverse("mfa_index")
+
+    @transaction.atomic
+    def login(self, request: HttpRequest, user: User) -> None:
+        super().login(request, user)
+        audit.record(request, "session.signed_in", user=user, now=timezone.now())
+
+    def post_login(self, request: HttpRequest, user: User, **details: Any) -> HttpResponse:
+        """Make the browser a known device, now that sign-in is complete."""
+        response: HttpResponse = super().post_login(request, user, **details)
+        known_devices.remember(request, response, user)
+        return response
+
+    def reauthenticate(self, user: User, password: str) -> bool:
+        request = context.request
+        try:
+            slots = attempts.take_confirmation(request, user=user, now=timezone.now())
+        except LimitReached:
+            raise self.validation_error("rate_limited") from None
+        if user.check_password(password):
+            throttle.give_back(slots)
+            return True
+        audit.record(request, "session.confirmation_failed", user=user, now=timezone.now())
+        return False
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:  # noqa: ARG002
+        messages.error(request, "This account is closed.")
+        return redirect("sign-in")
+
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
+        """Return the ways to confirm who one is; a passkey is called one, as everywhere else here."""
+        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        for way in ways:
+            if way["url"] == reverse("mfa_reauthenticate_webauthn"):
+                way["description"] = "Use a passkey"
+        return ways
+
+    def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:  # noqa: ARG002
+        return not is_recent(context.request)
+
+    def add_message(  # noqa: PLR0917  (the library's own signature)
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        message_context: dict[str, Any] | None = None,  # noqa: ARG002
+        extra_tags: str = "",  # noqa: ARG002
+        message: str | None = None,
+    ) -> None:
+        sentence = message or SENTENCES.get(message_template or "")
+        if sentence:
+            messages.add_message(request, level, sentence)
+
+
+class MFAAdapter(DefaultMFAAdapter):
+    """Second factors."""
+
+    error_messages = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": "That code is not right, or it was used already. Try the next one.",
+    }
+
+    def get_totp_issuer(self) -> str:
+        return "Sluice" if not settings.SANDBOX else "Sluice sandbox"
+
+    def encrypt(self, text: str) -> str:
+        return encrypted_field.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return encrypted_field.decrypt(encrypted_text)
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:  # noqa: A002
+        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        # A sandbox is opened by whatever name its machine has; production has one.
+        host = context.request.get_host() if settings.SANDBOX else urlsplit(settings.PUBLIC_URL).netloc
+        return {"id": host.partition(":")[0], "name": "Sluice"}

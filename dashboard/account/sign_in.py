@@ -1,0 +1,38 @@
+"""Sign-in with e-mail address and password, with limited attempts."""
+
+from datetime import datetime
+
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
+from django.contrib.auth import authenticate
+from django.http import HttpRequest, HttpResponse
+
+from dashboard.account import attempts, audit
+from kit.email_addresses import canonical
+from merchants import throttle
+from merchants.models import User
+
+
+class SignInRefused(Exception):
+    """The e-mail address or the password is wrong, or the account is closed. The page doesn't say which."""
+
+
+def sign_in(
+    request: HttpRequest, *, email: str, password: str, next_path: str, now: datetime
+) -> HttpResponse:
+    """Check a password and open a session under a new key; or ask for the second factor where there is one.
+
+    :raises SignInRefused: e-mail and password do not go together
+    :raises LimitReached: nothing was checked
+    """
+    email = canonical(email)
+    account = User.objects.with_email(email)
+    slots = attempts.take_sign_in(request, email=email, user=account, now=now)
+    user = authenticate(request, username=email, password=password)
+    if not isinstance(user, User):
+        audit.record(request, "session.sign_in_failed", user=account, now=now)
+        raise SignInRefused
+    throttle.give_back(slots)
+    login = Login(user=user, email=user.email, redirect_url=next_path)
+    response: HttpResponse = perform_password_login(request, {"email": user.email}, login)
+    return response

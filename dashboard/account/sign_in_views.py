@@ -1,0 +1,82 @@
+"""Pages to sign in and to sign out."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from dashboard.account import audit
+from dashboard.account.forms import SignInForm
+from dashboard.account.safe_redirect import own_path
+from dashboard.account.sign_in import SignInRefused, sign_in
+from merchants.models import User
+from merchants.throttle import LimitReached
+
+
+@method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
+class SignInPage(View):
+    """Ask for e-mail and password, and go on to where the person was heading."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        if isinstance(request.user, User):
+            return redirect(own_path(request.GET.get("next", "")))
+        return _sign_in_page(request)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        form = SignInForm(request.POST)
+        form.is_valid()  # what does not even look right fails, and counts, like any other wrong answer
+        now = timezone.now()
+        try:
+            return sign_in(
+                request,
+                email=form.cleaned_data.get("email", ""),
+                password=form.cleaned_data.get("password", ""),
+                next_path=own_path(request.POST.get("next", "")),
+                now=now,
+            )
+        except SignInRefused:
+            return _sign_in_page(request, is_refused=True)
+        except LimitReached as limit:
+            return _try_later(request, limit, now=now)
+
+
+def _sign_in_page(
+    request: HttpRequest, *, status: HTTPStatus = HTTPStatus.OK, **context: Any
+) -> HttpResponse:
+    given = request.POST if request.method == "POST" else request.GET
+    context |= {
+        "email": request.POST.get("email", ""),
+        "next": given.get("next", ""),
+        "is_sandbox": settings.SANDBOX,
+    }
+    return render(request, "dashboard/sign_in.html", context, status=status)
+
+
+def _try_later(request: HttpRequest, limit: LimitReached, *, now: datetime) -> HttpResponse:
+    seconds = limit.retry_after_seconds(now)
+    page = _sign_in_page(
+        request,
+        status=HTTPStatus.TOO_MANY_REQUESTS,
+        retry_at=limit.retry_at,
+        minutes=-(-seconds // 60),
+    )
+    page.headers["Retry-After"] = str(seconds)
+    return page
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    if isinstance(request.user, User):
+        audit.record(request, "session.signed_out", user=request.user, now=timezone.now())
+    logout(request)
+    return redirect("sign-in")

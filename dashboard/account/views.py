@@ -1,0 +1,253 @@
+"""What people do about their own account: password, second factors, sessions. allauth does the work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from allauth.account import views as account
+from allauth.core.ratelimit import respond_429
+from allauth.mfa.base import views as factors
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
+from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.forms import EmailField
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.access import for_people
+from dashboard.account import attempts, audit, known_devices, totp_codes
+from dashboard.account.code_forms import SetUpCode
+from dashboard.account.kept_form_summary import summary
+from dashboard.account.reauthentication import kept_form
+from dashboard.account.user_agents import browser_named
+from dashboard.account.webauthn_ceremonies import Purpose, ceremony
+from dashboard.mfa_policy import must_set_up
+from kit.display_names import one_line
+from kit.email_addresses import canonical
+from merchants.models import User
+from merchants.throttle import LimitReached
+
+View = Callable[..., HttpResponseBase]
+get_or_post = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def in_our_frame(view: View) -> View:
+    """Give one of allauth's pages our frame."""
+    return get_or_post(for_people(view))
+
+
+def at_the_door(view: View) -> View:
+    """Keep one of allauth's pages, open to people who are not signed in yet, out of every cache."""
+    return get_or_post(never_cache(view))
+
+
+# On the way in
+second_step = at_the_door(ceremony(Purpose.SECOND_STEP, factors.authenticate))
+use_passkey = at_the_door(ceremony(Purpose.SIGN_IN, passkeys.login_webauthn))
+forgotten_password_sent = at_the_door(account.password_reset_done)
+new_password_set = at_the_door(account.password_reset_from_key_done)
+
+
+def confirming(view: Any) -> View:
+    """Show one of allauth's confirmation pages in our frame, with the action to be confirmed."""
+
+    def shown(request: HttpRequest) -> HttpResponseBase:
+        known = {"kept": kept_form(request), "minutes": settings.ACCOUNT_REAUTHENTICATION_TIMEOUT // 60}
+        response: HttpResponseBase = view.as_view(extra_context=known)(request)
+        return response
+
+    return in_our_frame(shown)
+
+
+# Recent reauthentication
+confirm_by_password = confirming(account.ReauthenticateView)
+confirm_by_code = confirming(factors.ReauthenticateView)
+confirm_by_passkey = ceremony(Purpose.REAUTHENTICATION, confirming(passkeys.ReauthenticateWebAuthnView))
+
+
+@require_safe
+@for_people
+def kept_form_page(request: HttpRequest) -> HttpResponse:
+    """Show a form that was submitted before the confirmation, with a button that submits it."""
+    form = kept_form(request)
+    if form is None:
+        messages.info(request, "You're confirmed. There is no form to submit.")
+        is_staff_only = request.seat is None and _person(request).is_staff  # type: ignore[attr-defined]
+        return redirect("admin:index" if is_staff_only else "overview")
+    return render(request, "account/kept_form.html", {"kept": form, "summary": summary(request, form)})
+
+
+# One's own account
+turn_app_off = in_our_frame(totp.deactivate_totp)
+show_codes = require_safe(for_people(codes.view_recovery_codes))
+make_codes = in_our_frame(codes.generate_recovery_codes)
+add_passkey = in_our_frame(ceremony(Purpose.REGISTRATION, passkeys.add_webauthn))
+remove_passkey = in_our_frame(passkeys.remove_webauthn)
+
+
+@at_the_door
+def forgotten_password(request: HttpRequest) -> HttpResponse:
+    """Request a mail with a password reset link. The number of mails is limited."""
+    if request.method == "POST":
+        now = timezone.now()
+        try:
+            attempts.take_reset_mail(request, email=_entered_address(request), now=now)
+        except LimitReached as limit:
+            response: HttpResponse = respond_429(request)
+            response.headers["Retry-After"] = str(limit.retry_after_seconds(now))
+            return response
+    page: HttpResponse = account.password_reset(request)
+    return page
+
+
+def _entered_address(request: HttpRequest) -> str:
+    """Return the e-mail address of a form, or an empty text if it isn't one."""
+    try:
+        return canonical(EmailField().clean(request.POST.get("email", "")))
+    except ValidationError:
+        return ""
+
+
+@at_the_door
+def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
+    """Set a new password. The link was mailed to the user, so the browser becomes a known device."""
+    response: HttpResponse = account.password_reset_from_key(request, uidb36=uidb36, key=key)
+    user = getattr(request, "password_reset_of", None)
+    if user is not None:
+        known_devices.remember(request, response, user)
+    return response
+
+
+@in_our_frame
+def change_password(request: HttpRequest) -> HttpResponse:
+    if not _person(request).has_usable_password():
+        return redirect("account_reset_password")
+    response: HttpResponse = account.password_change(request)
+    return response
+
+
+class SetUpView(totp.ActivateTOTPView):
+    """Set up an authenticator app. The code that sets it up counts as used."""
+
+    @transaction.atomic
+    def form_valid(self, form: SetUpCode) -> HttpResponse:
+        response: HttpResponse = super().form_valid(form)
+        app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
+        totp_codes.mark_used(app, form.step)
+        return response
+
+
+@in_our_frame
+def set_app_up(request: HttpRequest) -> HttpResponse:
+    user = request.user
+    role = request.seat.member.role if request.seat else None  # type: ignore[attr-defined]
+    is_obliged = isinstance(user, User) and must_set_up(request, user, role=role)
+    view = SetUpView.as_view(extra_context={"must_set_up": is_obliged})
+    response: HttpResponse = view(request)
+    return response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """Where somebody is signed in."""
+
+    pk: int
+    browser: str
+    address: str
+    since: datetime
+    is_here: bool
+
+
+@require_safe
+@for_people
+def account_page(request: HttpRequest) -> HttpResponse:
+    user = _person(request)
+    mine = list(Authenticator.objects.filter(user=user).order_by("pk"))
+    by_type = {each.type: each for each in mine}
+    recovery = by_type.get(Authenticator.Type.RECOVERY_CODES)
+    context = {
+        "totp": by_type.get(Authenticator.Type.TOTP),
+        "passkeys": [each for each in mine if each.type == Authenticator.Type.WEBAUTHN],
+        "codes": recovery,
+        "codes_left": len(recovery.wrap().get_unused_codes()) if recovery else 0,
+        "sessions": _sessions(request, user),
+    }
+    return render(request, "account/index.html", context)
+
+
+@require_POST
+@for_people
+def change_name(request: HttpRequest) -> HttpResponse:
+    user = _person(request)
+    user.name = one_line(request.POST.get("name", ""))[:200]
+    user.save(update_fields=["name"])
+    messages.success(request, "Your name is saved.")
+    return redirect("mfa_index")
+
+
+@require_POST
+@for_people
+def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
+    """End one of the person's own sessions, wherever it is."""
+    session = UserSession.objects.filter(user=_person(request), pk=session_id).first()
+    if session is None:
+        raise Http404
+    _end(request, [session])
+    messages.success(request, "That session has ended.")
+    return redirect("mfa_index")
+
+
+@require_POST
+@for_people
+def end_others(request: HttpRequest) -> HttpResponse:
+    user = _person(request)
+    with transaction.atomic():
+        end_other_sessions(request, user)
+        audit.record(request, "session.others_ended", user=user, now=timezone.now())
+    messages.success(request, "All your other sessions have ended.")
+    return redirect("mfa_index")
+
+
+@transaction.atomic
+def _end(request: HttpRequest, sessions: list[UserSession]) -> None:
+    for session in sessions:
+        audit.record(
+            request,
+            "session.ended",
+            user=session.user,
+            before={"address": session.ip, "browser": browser_named(session.user_agent)},
+            now=timezone.now(),
+        )
+    end_sessions(request, sessions)
+
+
+def _sessions(request: HttpRequest, user: User) -> list[Session]:
+    return [
+        Session(
+            pk=each.pk,
+            browser=browser_named(each.user_agent),
+            address=each.ip,
+            since=each.created_at,
+            is_here=constant_time_compare(each.session_key, request.session.session_key or ""),
+        )
+        for each in sorted(UserSession.objects.purge_and_list(user), key=lambda each: -each.pk)
+    ]
+
+
+def _person(request: HttpRequest) -> User:
+    if not isinstance(request.user, User):
+        raise TypeError("Only for people who are signed in.")
+    return request.user

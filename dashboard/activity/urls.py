@@ -1,0 +1,10 @@
+"""Addresses of activity."""
+
+from django.urls import path
+
+from dashboard.activity import views
+
+urlpatterns = [
+    path("dashboard/activity/", views.activity_page, name="dashboard-activity"),
+    path("dashboard/activity/export.csv", views.activity_export, name="dashboard-activity-export"),
+]

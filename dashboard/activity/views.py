@@ -1,0 +1,163 @@
+"""Who did what in a business, when and from where; narrowed down by the address, exported as CSV."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from django import forms
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from dashboard.access import Seat, members_only
+from dashboard.activity import descriptions
+from dashboard.activity.descriptions import Change
+from dashboard.ui.pagination import BY_NUMBER, page_of
+from merchants import exports
+from merchants.audit_roles import role_of, with_roles
+from merchants.models import AuditEntry, Business, Member
+
+# A kind is the part of an action's name before the dot.
+KINDS = [
+    ("", "Everything"),
+    ("session", "Sign-ins and sessions"),
+    ("second_factor", "Second factors"),
+    ("password", "Passwords"),
+    ("member", "Team"),
+    ("api_key", "API keys"),
+    ("webhook", "Webhooks"),
+    ("payment", "Payments"),
+    ("payout", "Payouts"),
+    ("virtual_account", "Virtual accounts"),
+    ("settlement_batch", "Settlements"),
+    ("wallet", "Wallet"),
+    ("tariff", "Fees"),
+    ("business", "The business"),
+]
+
+
+class ActivityFilter(forms.Form):
+    """Days are UTC's."""
+
+    who = forms.ChoiceField(required=False)
+    kind = forms.ChoiceField(required=False, choices=KINDS)
+    since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, *args: object, people: Iterable[tuple[str, str]], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
+        self.fields["who"].choices = [("", "Everybody"), *people]  # type: ignore[attr-defined]
+
+    def narrow(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        wanted = self.cleaned_data
+        if wanted.get("who"):
+            entries = entries.filter(actor=wanted["who"])
+        if wanted.get("kind"):
+            entries = entries.filter(action__startswith=f"{wanted['kind']}.")
+        if wanted.get("since"):
+            entries = entries.filter(at__gte=_begin(wanted["since"]))
+        if wanted.get("until"):
+            entries = entries.filter(at__lt=_begin(wanted["until"]) + timedelta(days=1))
+        return entries
+
+    def clean_until(self) -> date | None:
+        until: date | None = self.cleaned_data["until"]
+        if until == date.max:
+            raise forms.ValidationError("Choose an earlier day.")
+        return until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """An entry of the trail, as the page tells it."""
+
+    who: str  # an e-mail address, the public id of a key, or a command
+    role: str
+    what: str
+    changes: list[Change]
+    address: str | None
+    at: datetime
+
+
+@require_safe
+@members_only
+def activity_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    form = _form(request, seat.business)
+    page = page_of([_entries(form, seat.business)], request.GET, order=BY_NUMBER)
+    context = {
+        "seat": seat,
+        "form": form,
+        "page": page,
+        "acts": list(_told(page.rows)),
+        "is_filtered": any(request.GET.values()),
+    }
+    return render(request, "dashboard/activity/list.html", context)
+
+
+@require_safe
+@members_only
+def activity_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
+    form = _form(request, seat.business)
+    if not form.is_valid():  # the page says what is wrong with the filter
+        return redirect(f"{reverse('dashboard-activity')}?{request.GET.urlencode()}")
+    head = ("at", "who", "role", "what", "action", "target", "from", "before", "after")
+    return exports.table(request, name="activity", head=head, rows=_rows(_entries(form, seat.business)))
+
+
+def _rows(entries: QuerySet[AuditEntry]) -> Iterator[list[str]]:
+    for entry in entries.order_by("-id").iterator(chunk_size=1000):
+        yield [
+            entry.at.isoformat(timespec="milliseconds"),
+            entry.actor,
+            role_of(entry),
+            _what(entry),
+            entry.action,
+            entry.target,
+            entry.address or "",
+            descriptions.shown(entry.before),
+            descriptions.shown(entry.after),
+        ]
+
+
+def _form(request: HttpRequest, business: Business) -> ActivityFilter:
+    form = ActivityFilter(request.GET, people=_people(business, request.GET.get("who", "")))
+    form.is_valid()
+    return form
+
+
+def _people(business: Business, asked_for: str) -> list[tuple[str, str]]:
+    """Return the members, and whoever else is asked for: people leave, what they did stays."""
+    members = Member.objects.filter(business=business).select_related("user").order_by("user__email")
+    people = [(each.user.email, f"{each.user.email} ({each.get_role_display()})") for each in members[:200]]
+    # PostgreSQL stores no text with U+0000, and no name contains it.
+    if asked_for and "\x00" not in asked_for and asked_for not in dict(people):
+        people.append((asked_for, asked_for))
+    return people
+
+
+def _entries(form: ActivityFilter, business: Business) -> QuerySet[AuditEntry]:
+    mine = with_roles(AuditEntry.objects.filter(business=business))
+    return form.narrow(mine) if form.is_valid() else mine.none()
+
+
+def _told(entries: Iterable[AuditEntry]) -> Iterator[Act]:
+    for entry in entries:
+        yield Act(
+            who=entry.actor,
+            role=role_of(entry),
+            what=_what(entry),
+            changes=descriptions.changes(entry.action, before=entry.before, after=entry.after),
+            address=entry.address,
+            at=entry.at,
+        )
+
+
+def _what(entry: AuditEntry) -> str:
+    return descriptions.sentence(entry.action, target=entry.target, before=entry.before, after=entry.after)
+
+
+def _begin(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)

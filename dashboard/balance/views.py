@@ -1,0 +1,147 @@
+"""The balance of the wallet, and its statement as a page and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from dashboard.access import Seat, members_only
+from dashboard.transactions.filters import midnight, sane_day
+from dashboard.ui.pagination import BY_SEQUENCE, page_of
+from ledger.models import Entry
+from ledger.services import balances
+from ledger.statements import AccountStatement, in_chunks, wallet_statements
+from merchants import exports
+from payments.services.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
+
+ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)
+# The page of what caused a movement.
+PAGES = {
+    **dict.fromkeys(ABOUT_PAYOUTS, "dashboard-payout"),
+    Entry.Kind.SETTLEMENT_RELEASED: "dashboard-settlement",
+    Entry.Kind.UNAPPLIED_OUT: "dashboard-unapplied-item",
+}
+HEAD = ("id", "created_at", "kind", "reference", "amount", "balance_after", "currency", "note")
+EXPORTED_AT_ONCE = 1_000
+
+
+class PeriodFilter(forms.Form):
+    """The wallet and the days of the statement. Days are in UTC."""
+
+    currency = forms.ChoiceField(required=False)
+    since = forms.DateField(required=False, label="From")
+    until = forms.DateField(required=False, label="To")
+
+    def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
+
+    def clean_since(self) -> date | None:
+        return sane_day(self.cleaned_data["since"])
+
+    def clean_until(self) -> date | None:
+        return sane_day(self.cleaned_data["until"])
+
+    def statement(self, seat: Seat, currency: str) -> AccountStatement | None:
+        """Return the statement of the filtered days; None if the wallet never held anything."""
+        since, until = self.cleaned_data["since"], self.cleaned_data["until"]
+        found = wallet_statements(
+            seat.business,
+            currency=currency,
+            since=midnight(since) if since else None,
+            before=midnight(until + timedelta(days=1)) if until else None,
+        )
+        return found[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A movement as the page shows it."""
+
+    movement: Movement
+
+    @property
+    def title(self) -> str:
+        return MOVEMENT_KINDS.get(Entry.Kind(self.movement.posting.entry.kind), "Movement")
+
+    @property
+    def reference(self) -> str:
+        """Return the cause's reference; empty where it is a generated id and a note says more."""
+        is_payout = self.movement.posting.entry.kind in ABOUT_PAYOUTS
+        return self.movement.cause.reference if is_payout or not self.note else ""
+
+    @property
+    def note(self) -> str:
+        return self.movement.posting.entry.note
+
+    @property
+    def address(self) -> str:
+        """Return the page of the cause; empty where it has none."""
+        page = PAGES.get(Entry.Kind(self.movement.posting.entry.kind))
+        return reverse(page, args=[self.movement.cause.id]) if page else ""
+
+
+@require_safe
+@members_only
+def balance_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Show the balances, and the statement of one wallet."""
+    held = balances(seat.business)
+    form, currency = _form(request, [each.currency for each in held])
+    statement = form.statement(seat, currency) if form.is_valid() else None
+    page = page_of([statement.postings] if statement else [], request.GET, order=BY_SEQUENCE)
+    context = {
+        "seat": seat,
+        "form": form,
+        "currency": currency,
+        "balances": held,
+        "page": page,
+        "rows": [Row(each) for each in movements(list(page.rows))],
+        "opening": statement.opening_balance if statement else 0,
+        "closing": statement.closing_balance if statement else 0,
+        "is_filtered": any(request.GET.values()),
+    }
+    return render(request, "dashboard/balance/balance.html", context)
+
+
+@require_safe
+@members_only
+def balance_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
+    form, currency = _form(request, [each.currency for each in balances(seat.business)])
+    if not form.is_valid():  # the page shows what is wrong with the filter
+        return redirect(f"{reverse('dashboard-balance')}?{request.GET.urlencode()}")
+    statement = form.statement(seat, currency)
+    return exports.table(
+        request, name=f"balance-{currency}", head=HEAD, rows=_lines(statement) if statement else []
+    )
+
+
+def _form(request: HttpRequest, currencies: list[str]) -> tuple[PeriodFilter, str]:
+    """Return the filter, and the currency that it asks for: the first one unless another is chosen."""
+    form = PeriodFilter(request.GET, currencies=currencies)
+    chosen = form.cleaned_data["currency"] if form.is_valid() else ""
+    return form, chosen or (currencies[0] if currencies else "")
+
+
+def _lines(statement: AccountStatement) -> Iterator[list[Any]]:
+    for chunk in in_chunks(statement.postings, size=EXPORTED_AT_ONCE):
+        for movement in movements(chunk):
+            posting = movement.posting
+            yield [
+                movement.id,
+                posting.entry.at.isoformat(timespec="milliseconds"),
+                posting.entry.kind,
+                movement.cause.reference,
+                posting.amount,
+                posting.balance_after,
+                posting.account.currency,
+                posting.entry.note,
+            ]

@@ -1,0 +1,10 @@
+"""Addresses of the overview and of the choice of the business."""
+
+from django.urls import path
+
+from dashboard.overview import views
+
+urlpatterns = [
+    path("dashboard/", views.overview, name="overview"),
+    path("dashboard/business/", views.switch_business, name="switch-business"),
+]

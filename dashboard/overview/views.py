@@ -1,0 +1,32 @@
+"""The overview of a business, and the choice of the business to show."""
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.access import Seat, choose, members_only
+from dashboard.overview.summary import RANGES, overview_of
+
+
+@require_POST
+@members_only
+def switch_business(request: HttpRequest, seat: Seat) -> HttpResponse:
+    if not choose(request, seat, request.POST.get("business", "")):
+        raise Http404
+    return redirect("overview")
+
+
+@require_safe
+@members_only
+def overview(request: HttpRequest, seat: Seat) -> HttpResponse:
+    days = next((each for each in RANGES if str(each) == request.GET.get("days")), 30)
+    context = {
+        "seat": seat,
+        "overview": overview_of(seat.business, days=days, now=timezone.now()),
+        "is_sandbox": settings.SANDBOX,
+        "days": days,
+        "ranges": RANGES,
+    }
+    return render(request, "dashboard/overview.html", context)

@@ -1,0 +1,128 @@
+"""The sandbox's page, and what it makes happen sooner than time would."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.access import Seat, for_members
+from dashboard.sandbox.api_calls import Call, call
+from dashboard.sandbox.presets import Group, Preset, groups
+from dashboard.transactions.detail_views import address_of, own
+from kit.db import clock
+from merchants.callers import person_acting
+from merchants.models import ApiKey, Business
+from merchants.roles import Permission
+from payments.models import InvalidState
+from payments.services.advance import Advanced, advance
+from virtual_accounts.models import Session, VirtualAccount
+from webhooks import services as webhooks
+from webhooks.models import Delivery
+
+TARGETS = ["/api/payments", "/api/virtual-accounts/simulate"]
+
+
+ADVANCED = {
+    Advanced.CHALLENGE: "The 3-D Secure page has expired.",
+    Advanced.AUTHORISATION: "The authorisation has expired.",
+    Advanced.SESSION: "The virtual account's session has expired.",
+    Advanced.QUESTION: "The acquirer or bank was asked again.",
+    Advanced.RETURN: "The bank has returned the payout.",
+}
+
+
+class TryForm(forms.Form):
+    target = forms.ChoiceField(choices=[(target, target) for target in TARGETS])
+    body = forms.CharField(max_length=8000, strip=False)
+
+
+@sensitive_post_parameters("body")
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(to_change=Permission.TRY_FLOWS)
+def sandbox_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Offer requests to try, and show what became of one."""
+    _require_sandbox()
+    found = _groups(seat.business)
+    chosen = _chosen(found, request.GET.get("preset", ""))
+    key = ApiKey.objects.usable(at=clock.now()).filter(business=seat.business, access="full").first()
+    context: dict[str, Any] = {"seat": seat, "groups": found, "preset": chosen, "has_key": key is not None}
+    form = TryForm(request.POST)
+    if request.method == "POST" and key is not None and form.is_valid():
+        body = form.cleaned_data["body"].replace("\r\n", "\n")
+        made = call(key=key, target=form.cleaned_data["target"], body=body)
+        context |= {"call": made, "deliveries": _deliveries(seat.business, made)}
+    return render(request, "dashboard/sandbox/sandbox.html", context)
+
+
+def _groups(business: Business) -> list[Group]:
+    account = (
+        VirtualAccount.objects.of(business)
+        .filter(status=VirtualAccount.Status.ACTIVE, type=VirtualAccount.Type.DYNAMIC)
+        .order_by("-id")
+        .first()
+    )
+    session = (
+        Session.objects.filter(
+            account__business=business, status=Session.Status.PENDING, expires_at__gt=clock.now()
+        )
+        .order_by("-id")
+        .first()
+    )
+    return groups(account=account, session=session)
+
+
+def _chosen(found: list[Group], name: str) -> Preset:
+    presets = [preset for group in found for preset in group.presets]
+    return next((preset for preset in presets if preset.name == name), presets[0])
+
+
+def _deliveries(business: Business, made: Call) -> list[Delivery]:
+    """Return the webhooks that a call has made already."""
+    try:
+        subject = UUID(str(made.document.get("id", "")))
+    except ValueError:
+        return []
+    return list(Delivery.objects.filter(business=business, subject=subject))
+
+
+@require_POST
+@for_members(may=Permission.TRY_FLOWS)
+def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Let what a payment waits for happen now, as the API does at /api/sandbox/advance."""
+    _require_sandbox()
+    payment = own(seat, transaction_id)
+    try:
+        advanced = advance(payment, actor=person_acting(request))
+    except InvalidState as refusal:
+        messages.warning(request, str(refusal.detail))
+    else:
+        messages.success(request, ADVANCED[advanced])
+    return redirect(address_of(payment))
+
+
+@require_POST
+@for_members(may=Permission.TRY_FLOWS)
+def retry_now(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
+    """Make the next attempt of a delivery now."""
+    _require_sandbox()
+    delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
+    if delivery is None:
+        raise Http404
+    if webhooks.hasten(delivery.pk, now=clock.now()):
+        messages.success(request, "The next attempt is made now.")
+    else:
+        messages.warning(request, "This delivery waits for no attempt.")
+    return redirect("dashboard-delivery", delivery.pk)
+
+
+def _require_sandbox() -> None:
+    if not settings.SANDBOX:
+        raise Http404

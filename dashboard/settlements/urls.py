@@ -1,0 +1,15 @@
+"""Addresses of settlements."""
+
+from django.urls import path
+
+from dashboard.settlements import views
+
+urlpatterns = [
+    path("dashboard/settlements/", views.settlements_page, name="dashboard-settlements"),
+    path("dashboard/settlements/<uuid:batch_id>/", views.settlement_page, name="dashboard-settlement"),
+    path(
+        "dashboard/settlements/<uuid:batch_id>/statement.csv",
+        views.settlement_export,
+        name="dashboard-settlement-export",
+    ),
+]

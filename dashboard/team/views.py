@@ -1,0 +1,184 @@
+"""Members of a business, their roles, and those who are invited."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.access import NotInThisRole, Seat, for_members, members_only
+from dashboard.mfa_policy import FACTORS
+from dashboard.team.forms import InviteForm, RoleForm
+from dashboard.team.invitation_mail import send_invitation
+from merchants import roles, team
+from merchants.callers import person_acting
+from merchants.models import Invitation, Member
+from merchants.roles import Permission, Role
+from merchants.throttle import LimitReached
+
+LAST_OWNER = "A business keeps at least one owner. Make somebody else an owner first."
+
+
+@require_safe
+@members_only
+def team_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    now = timezone.now()
+    factors = Authenticator.objects.filter(user=OuterRef("user"), type__in=FACTORS)
+    members = (
+        Member.objects.filter(business=seat.business)
+        .select_related("user")
+        .annotate(has_second_factor=Exists(factors))
+        .order_by("created_at", "pk")
+    )
+    invitations = list(
+        Invitation.objects.filter(business=seat.business, ended_at__isnull=True)
+        .select_related("invited_by")
+        .order_by("-created_at")[:100]
+    )
+    for invitation in invitations:
+        invitation.has_expired = invitation.expires_at <= now  # type: ignore[attr-defined]  # for the page
+    context = {"seat": seat, "members": members, "invitations": invitations, "roles": _roles()}
+    return render(request, "dashboard/team/members.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_TEAM)
+def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    form = InviteForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _invite(request, seat, form)
+        except team.AlreadyMember:
+            form.add_error("email", "This person belongs to the business already.")
+        except team.MayNotInvite:
+            raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
+        except LimitReached as limit:
+            form.add_error(None, _limit_error(limit))
+    context = {"seat": seat, "form": form, "roles": _roles()}
+    return render(request, "dashboard/team/invite.html", context)
+
+
+def _invite(request: HttpRequest, seat: Seat, form: InviteForm) -> HttpResponse:
+    inviter = seat.member.user
+    offer = team.invite(
+        business=seat.business,
+        email=form.cleaned_data["email"],
+        role=form.cleaned_data["role"],
+        inviter=inviter,
+        actor=person_acting(request),
+        now=timezone.now(),
+    )
+    link = settings.PUBLIC_URL + reverse("invitation", args=[offer.token])
+    context = {
+        "seat": seat,
+        "link": link,
+        "email": offer.invitation.email,
+        "expires_at": offer.invitation.expires_at,
+        "was_mailed": send_invitation(offer.invitation, token=offer.mailed_token),
+    }
+    return render(request, "dashboard/team/invite.html", context)
+
+
+LIMITS = {
+    team.PER_BUSINESS.name: "This business has reached its limit of invitations ({slots} a day)",
+    team.PER_INVITER.name: "You have reached your limit of invitations ({slots} a day)",
+    team.PER_BUSINESS_AND_ADDRESS.name: "This business has reached its limit of invitations to this address ({slots} a day)",
+    team.PER_ADDRESS.name: "This address has reached its limit of invitations ({slots} a day)",
+}
+
+
+def _limit_error(limit: LimitReached) -> str:
+    said = LIMITS[limit.limit.name].format(slots=limit.limit.slots)
+    return f"{said}. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_TEAM)
+def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpResponse:
+    invitation = Invitation.objects.filter(business=seat.business, pk=invitation_id).first()
+    if invitation is None:
+        raise Http404
+    try:
+        team.withdraw(invitation=invitation, actor=person_acting(request), now=timezone.now())
+        messages.success(request, "The invitation is withdrawn; its link no longer works.")
+    except team.InvitationHasEnded:
+        messages.warning(request, "That invitation had ended already.")
+    return redirect("dashboard-team")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_TEAM)
+def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
+    """Show one member, and save the role that is chosen."""
+    member = _member(seat, member_id)
+    if request.method != "POST":
+        context = {"seat": seat, "member": member, "roles": _roles()}
+        return render(request, "dashboard/team/member.html", context)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose one of the roles.")
+        return redirect("dashboard-member", member_id)
+    try:
+        role = form.cleaned_data["role"]
+        with _as_manager(request, seat) as manager:
+            team.change_role(member=member, role=role, **manager)
+        messages.success(request, f"{member.user.email} has the role {Role(role).label.lower()}.")
+    except team.LastOwner:
+        messages.error(request, LAST_OWNER)
+    return redirect("dashboard-team")
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_TEAM)
+def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
+    member = _member(seat, member_id)
+    try:
+        with _as_manager(request, seat) as manager:
+            team.remove(member=member, **manager)
+    except team.LastOwner:
+        messages.error(request, LAST_OWNER)
+        return redirect("dashboard-team")
+    if member.pk == seat.member.pk:
+        return redirect("overview")
+    for session in UserSession.objects.filter(user=member.user):
+        session.end()
+    messages.success(request, f"{member.user.email} no longer belongs to this business.")
+    return redirect("dashboard-team")
+
+
+@contextmanager
+def _as_manager(request: HttpRequest, seat: Seat) -> Iterator[dict[str, Any]]:
+    """Yield the actor of a change, and answer as usual if rights or member have gone since they were checked."""
+    try:
+        yield {"by": seat.member.user, "actor": person_acting(request), "now": timezone.now()}
+    except team.MayNotManage:
+        raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
+    except Member.DoesNotExist:
+        raise Http404 from None
+
+
+def _member(seat: Seat, member_id: int) -> Member:
+    member = Member.objects.select_related("business", "user").filter(
+        business=seat.business, pk=min(member_id, 2**63 - 1)
+    )
+    found = member.first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _roles() -> Sequence[dict[str, Any]]:
+    return [
+        {"value": role.value, "name": role.label, "acts": roles.acts_of(role)}
+        for role in (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
+    ]

@@ -1,0 +1,204 @@
+"""What members do to a payment: capture, void, cancel, refund. Each has a page that first says what will happen.
+
+A form that is submitted twice acts once: a repeated capture, void or cancellation is replayed, and a refund has a
+reference of its own.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Seat, for_members
+from dashboard.transactions.detail import is_cancellable, is_refundable
+from dashboard.transactions.detail_views import address_of, own
+from dashboard.transactions.forms import AmountForm, RefundForm, TransferRefundForm
+from kit import banks
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.money import money
+from merchants import audit
+from merchants.callers import person_acting
+from merchants.roles import Permission
+from payments.models import CardOperation, Transaction
+from payments.services import cancellations, captures, refunds
+from payments.services.destinations import Destination, sender_of
+from virtual_accounts.models import Transfer
+
+GET_OR_POST = ["GET", "HEAD", "POST"]
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def capture_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Take an authorised amount, or a part of it."""
+    payment = own(seat, transaction_id)
+    form = AmountForm(request.POST or None, currency=payment.currency)
+    if request.method == "POST" and form.is_valid():
+        amount = form.cleaned_data["amount"]
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.capture_asked",
+            lambda now: _said_of_capture(
+                captures.capture(transaction_id=payment.pk, amount=amount, now=now).resource, payment.currency
+            ),
+            after={"amount": payment.amount if amount is None else amount},
+        )
+    return _ask(request, seat, payment, "capture", form=form)
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def void_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Give an authorisation up."""
+    payment = own(seat, transaction_id)
+    if request.method == "POST":
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.void_asked",
+            lambda now: _said_of_void(captures.void(transaction_id=payment.pk, now=now).resource),
+        )
+    return _ask(request, seat, payment, "void")
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def cancel_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Cancel a payment that waits for its payer."""
+    payment = own(seat, transaction_id)
+    if request.method == "POST":
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.cancel_asked",
+            lambda _: _said_of_cancellation(cancellations.cancel(transaction_id=payment.pk).resource),
+        )
+    return _ask(request, seat, payment, "cancel", is_possible=is_cancellable(payment))
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.REFUND)
+def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+    """Refund a payment, in whole or in part."""
+    payment = own(seat, transaction_id)
+    sender = _known_sender(payment)
+    form = _refund_form(request, payment, sender)
+    if request.method == "POST" and form.is_valid():
+        wanted = {name: value for name, value in form.cleaned_data.items() if value}
+        return _act(
+            request,
+            seat,
+            payment,
+            "payment.refund_asked",
+            lambda now: _said_of_refund(
+                refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
+            ),
+            after={
+                "reference": wanted["reference"],
+                "amount": wanted.get("amount", payment.amount_refundable),
+            },
+        )
+    bank = banks.find(sender.bank_code) if sender else None
+    return _ask(
+        request,
+        seat,
+        payment,
+        "refund",
+        form=form,
+        is_possible=is_refundable(payment),
+        sender=sender,
+        bank_name=bank.name if bank else "",
+    )
+
+
+def _known_sender(payment: Transaction) -> Destination | None:
+    transfer = Transfer.objects.filter(session=payment.session_id).first() if payment.session_id else None
+    return sender_of(transfer) if transfer is not None else None
+
+
+def _refund_form(request: HttpRequest, payment: Transaction, sender: Destination | None) -> RefundForm:
+    initial = {"reference": f"refund-{secrets.token_hex(8)}"}
+    if not payment.is_transfer_payment:
+        return RefundForm(request.POST or None, currency=payment.currency, initial=initial)
+    return TransferRefundForm(
+        request.POST or None,
+        currency=payment.currency,
+        initial=initial,
+        is_sender_known=sender is not None,
+    )
+
+
+def _ask(request: HttpRequest, seat: Seat, payment: Transaction, act: str, **context: Any) -> HttpResponse:
+    is_open = payment.awaiting == Transaction.Awaiting.CAPTURE
+    shown = {"seat": seat, "payment": payment, "address": address_of(payment), "is_possible": is_open}
+    return render(request, f"dashboard/transactions/{act}.html", shown | context)
+
+
+def _act(
+    request: HttpRequest,
+    seat: Seat,
+    payment: Transaction,
+    action: str,
+    act: Callable[[datetime], tuple[int, str]],
+    *,
+    after: dict[str, Any] | None = None,
+) -> HttpResponse:
+    """Tell the audit trail, do it, say what came of it, and go back to the payment.
+
+    Told before it is done: what the acquirer was asked must not be missing from the trail, whatever
+    happens to this process while it waits for the answer.
+    """
+    now = clock.now()
+    audit.record(
+        action=action,
+        actor=person_acting(request),
+        business=seat.business,
+        target=payment.reference,
+        after=after,
+        now=now,
+    )
+    try:
+        level, sentence = act(now)
+    except Problem as refusal:
+        level, sentence = messages.ERROR, str(refusal.detail)
+    messages.add_message(request, level, sentence)
+    return redirect(address_of(payment))
+
+
+def _said_of_capture(payment: Transaction, currency: str) -> tuple[int, str]:
+    if payment.status == Transaction.Status.SUCCESS:
+        return messages.SUCCESS, f"Captured {money(payment.amount_captured, currency)}."
+    return messages.WARNING, "The acquirer has not answered yet. The capture is asked about again by itself."
+
+
+def _said_of_void(payment: Transaction) -> tuple[int, str]:
+    if payment.status == Transaction.Status.FAILED:
+        return messages.SUCCESS, "The authorisation was released. Nothing was charged."
+    return messages.WARNING, "The acquirer has not answered yet. The void is asked about again by itself."
+
+
+def _said_of_cancellation(payment: Transaction) -> tuple[int, str]:
+    return messages.SUCCESS, f"{payment.reference} was cancelled. Nothing was charged."
+
+
+def _said_of_refund(refund: CardOperation, currency: str) -> tuple[int, str]:
+    amount = money(refund.amount, currency)
+    if refund.status == CardOperation.Status.SUCCESS:
+        return messages.SUCCESS, f"Refunded {amount}."
+    if refund.status == CardOperation.Status.FAILED:
+        return messages.ERROR, f"The refund of {amount} was refused: {refund.response_summary}."
+    rail = "bank" if refund.is_transfer_refund else "acquirer"
+    return messages.WARNING, f"The {rail} has not answered yet. We'll keep checking the refund's status."

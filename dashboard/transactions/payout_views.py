@@ -1,0 +1,104 @@
+"""A payout by hand: written, looked at once more, and sent. The API's rules and its one road apply."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from rest_framework.exceptions import ValidationError
+
+from dashboard.access import Seat, for_members
+from dashboard.transactions.detail_views import address_of
+from dashboard.transactions.forms import PayoutForm
+from dashboard.ui.api_errors import explain
+from kit import banks
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.money import money
+from ledger.services import balances
+from merchants import audit
+from merchants.callers import person_acting
+from merchants.models import Business
+from merchants.roles import Permission
+from payments import flows
+from payments.fees import Flow, fee
+from payments.models import Transaction
+from payments.services.tariffs import rule_now
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.PAY_OUT)
+def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Ask for a payout, show what it will cost, and start it when it is confirmed."""
+    form = PayoutForm(
+        request.POST or None,
+        currencies=[each for each in seat.business.currencies if each in banks.currencies()],
+        initial={"reference": f"payout-{secrets.token_hex(6)}"},
+    )
+    if request.method != "POST" or not form.is_valid() or request.POST.get("step") == "change":
+        return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
+    if request.POST.get("step") == "confirmed":
+        return _start(request, seat, form)
+    summary = _summary(seat.business, form.order())
+    if summary is None:
+        form.add_error("currency", f"Payouts aren't offered in {form.cleaned_data['currency']}.")
+        return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
+    context = {"seat": seat, "form": form, "summary": summary}
+    return render(request, "dashboard/transactions/confirm_payout.html", context)
+
+
+def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what a member checks before the payout is sent; None if the payout has no price."""
+    amount, currency = order["amount"], order["currency"]
+    rule = rule_now(business, Flow.PAYOUT, currency)
+    if rule is None:
+        return None
+    costs = fee(rule, amount)
+    bank = banks.find(order["customer"]["bank_code"])
+    held = next((each for each in balances(business) if each.currency == currency), None)
+    available = held.available_for_payouts if held else 0
+    return {
+        "amount": amount,
+        "currency": currency,
+        "fee": costs,
+        "total": amount + costs,
+        "available": available,
+        "is_covered": available >= amount + costs,
+        "bank": bank.name if bank else "",
+    }
+
+
+def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
+    order, now = form.order(), clock.now()
+    audit.record(
+        action="payout.asked",
+        actor=person_acting(request),
+        business=seat.business,
+        target=order["reference"],
+        after={"amount": order["amount"], "currency": order["currency"]},
+        now=now,
+    )
+    try:
+        intent = flows.choose(order).start(order, business=seat.business, now=now)
+    except ValidationError as refusal:
+        explain(form, refusal.detail, parts=("customer",))
+    except Problem as refusal:
+        form.add_error(None, str(refusal.detail))
+    else:
+        _say(request, intent.resource)
+        return redirect(address_of(intent.resource))
+    return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
+
+
+def _say(request: HttpRequest, payout: Transaction) -> None:
+    amount = money(payout.amount, payout.currency)
+    if payout.status == Transaction.Status.SUCCESS:
+        messages.success(request, f"Paid out {amount}.")
+    elif payout.status == Transaction.Status.FAILED:
+        messages.error(request, f"The payout of {amount} failed: {payout.response_summary}.")
+    else:
+        messages.warning(request, "The bank has not answered yet. It is asked again by itself.")

@@ -1,0 +1,144 @@
+"""The inbox of unapplied money, and the page on which somebody says what becomes of it.
+
+A decision that is sent twice is made once: the second finds the money decided, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dashboard.access import Seat, for_members, members_only
+from dashboard.ui.pagination import page_of
+from dashboard.virtual_accounts.unapplied_forms import (
+    CreditForm,
+    ReturnForm,
+    UnappliedFilter,
+    is_sender_known,
+)
+from kit import banks
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.money import money as format_money
+from merchants.callers import person_acting
+from merchants.roles import Permission
+from payments.models import Transaction
+from payments.services import unapplied as decisions
+from virtual_accounts.models import Transfer, UnappliedMoney
+from virtual_accounts.services import unapplied
+
+CREDIT, RETURN = "credit", "return"
+
+Reason = Transfer.Reason
+WHY = {
+    Reason.MISMATCH: "A payment waited for another amount. It failed, and the money stayed.",
+    Reason.LATE: "The payment that it was meant for was over before it arrived.",
+    Reason.SECOND: "The payment that it was meant for had received its money already.",
+    Reason.INACTIVE: "The account was deactivated before it arrived.",
+    Reason.OTHER_CURRENCY: "The account takes another currency.",
+}
+
+
+@require_safe
+@members_only
+def unapplied_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Show the money that fits no payment."""
+    form = UnappliedFilter(request.GET)
+    page = page_of([form.unapplied(seat.business)] if form.is_valid() else [], request.GET)
+    context = {"seat": seat, "form": form, "page": page, "is_filtered": any(request.GET.values())}
+    return render(request, "dashboard/virtual_accounts/unapplied.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(to_change=Permission.RESOLVE_UNAPPLIED)
+def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpResponse:
+    """Show what arrived and why it fits nothing; credit it or send it back when asked to."""
+    money = _own(seat, unapplied_id)
+    forms_of: dict[str, Callable[..., forms.Form]] = {
+        CREDIT: partial(CreditForm, auto_id="credit_%s"),
+        RETURN: partial(ReturnForm, auto_id="return_%s", transfer=money.transfer),
+    }
+    shown: dict[str, forms.Form] = {name: make() for name, make in forms_of.items()}
+    if request.method == "POST":
+        decision = request.POST.get("decision", "")
+        if decision not in forms_of:
+            raise BadRequest("Nothing was decided: choose to credit the money or to return it.")
+        form = shown[decision] = forms_of[decision](request.POST)
+        if form.is_valid() and _carry_out(request, money, decision, form):
+            return redirect("dashboard-unapplied-item", money.pk)
+    return render(request, "dashboard/virtual_accounts/unapplied_item.html", _context(seat, money, shown))
+
+
+def _carry_out(request: HttpRequest, money: UnappliedMoney, decision: str, form: forms.Form) -> bool:
+    """Do what was decided and say what came of it; False where the form has to say what is wrong."""
+    decide = decisions.credit if decision == CREDIT else decisions.return_to_sender
+    try:
+        decided = decide(money.pk, **form.cleaned_data, actor=person_acting(request), now=clock.now())
+    except decisions.NotOpen as refusal:
+        messages.warning(request, str(refusal.detail))  # the page shows by whom, and what it was
+    except Problem as refusal:
+        form.add_error(None, str(refusal.detail))
+        return False
+    else:
+        _say(request, decided)
+    return True
+
+
+def _say(request: HttpRequest, money: UnappliedMoney) -> None:
+    amount = format_money(money.amount, money.currency)
+    payout = _payout(money)
+    if payout is None:
+        messages.success(request, f"{amount} is in the wallet.")
+    elif payout.status == Transaction.Status.SUCCESS:
+        messages.success(request, f"Returned {amount} to the sender.")
+    elif payout.status == Transaction.Status.FAILED:
+        said = f"The bank refused to return {amount}: {payout.response_summary}. The money is in the wallet."
+        messages.error(request, said)
+    else:
+        messages.warning(request, "The bank has not answered yet. It is asked again by itself.")
+
+
+def _context(seat: Seat, money: UnappliedMoney, shown: dict[str, forms.Form]) -> dict[str, object]:
+    transfer = money.transfer
+    bank = banks.find(transfer.sender_bank_code)
+    return {
+        "seat": seat,
+        "money": money,
+        "transfer": transfer,
+        "why": WHY[Reason(transfer.reason)],
+        "sender_bank": bank.name if bank else transfer.sender_bank_code,
+        "is_sender_known": is_sender_known(transfer),
+        "payout": _payout(money),
+        "credit_form": shown[CREDIT],
+        "return_form": shown[RETURN],
+    }
+
+
+def _payout(money: UnappliedMoney) -> Transaction | None:
+    """Return the payout to the sender, where one was ordered."""
+    if not money.reference:
+        return None
+    found: Transaction | None = (
+        Transaction.objects.of(money.business).filter(reference=money.reference).first()
+    )
+    return found
+
+
+def _own(seat: Seat, unapplied_id: UUID) -> UnappliedMoney:
+    found: UnappliedMoney | None = (
+        unapplied.of(seat.business)
+        .select_related("transfer__account", "transfer__session__payment", "business")
+        .filter(pk=unapplied_id)
+        .first()
+    )
+    if found is None:
+        raise Http404
+    return found

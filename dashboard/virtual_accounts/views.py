@@ -1,0 +1,127 @@
+"""The pages of virtual accounts."""
+
+from __future__ import annotations
+
+import secrets
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from rest_framework.exceptions import ValidationError
+
+from dashboard.access import Seat, for_members, members_only
+from dashboard.ui.api_errors import explain
+from dashboard.ui.pagination import page_of
+from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
+from kit.api.errors import Problem
+from kit.db import clock
+from merchants.callers import person_acting
+from merchants.roles import Permission
+from payments.services import deactivation
+from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.serializers import read_account
+from virtual_accounts.services import accounts
+
+SHOWN = 25  # sessions and transfers on an account's page
+OPEN_COUNTED = 100
+
+
+@require_safe
+@members_only
+def accounts_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    form = AccountFilter(request.GET)
+    found = form.accounts(seat.business) if form.is_valid() else []
+    waiting = UnappliedMoney.objects.filter(business=seat.business, state=UnappliedMoney.State.OPEN)
+    context = {
+        "seat": seat,
+        "form": form,
+        "page": page_of(found, request.GET),
+        "is_filtered": any(request.GET.values()),
+        "unapplied": waiting[:OPEN_COUNTED].count(),
+    }
+    return render(request, "dashboard/virtual_accounts/accounts.html", context)
+
+
+@require_safe
+@members_only
+def account_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
+    """Show an account with its latest sessions and transfers."""
+    account = _own(seat, account_id)
+    sessions = Session.objects.filter(account=account).select_related("payment").order_by("-id")
+    transfers = Transfer.objects.filter(account=account).order_by("-id")
+    context = {
+        "seat": seat,
+        "account": account,
+        "sessions": sessions[:SHOWN],
+        "transfers": transfers[:SHOWN],
+        "is_sandbox": settings.SANDBOX,
+    }
+    return render(request, "dashboard/virtual_accounts/account.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_ACCOUNTS)
+def new_account_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Create an account of the chosen kind, by the API's rules."""
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in KINDS else "dynamic"
+    form = KINDS[kind](
+        request.POST or None,
+        currencies=seat.business.currencies,
+        initial={"reference": f"account-{secrets.token_hex(6)}", "country": "NGA"},
+    )
+    if request.method == "POST" and form.is_valid():
+        account = _create(request, seat, form)
+        if account is not None:
+            messages.success(request, "The account is ready.")
+            return redirect("dashboard-virtual-account", account.pk)
+    context = {"seat": seat, "form": form, "kind": kind, "kinds": KINDS}
+    return render(request, "dashboard/virtual_accounts/new.html", context)
+
+
+def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAccount | None:
+    try:
+        wanted = read_account(form.order(), business=seat.business)
+        result = accounts.create(
+            business=seat.business, request=wanted, actor=person_acting(request), now=clock.now()
+        )
+    except ValidationError as refusal:
+        explain(form, refusal.detail, parts=("address",))
+        return None
+    except Problem as refusal:
+        form.add_error(None, str(refusal.detail))
+        return None
+    return result.resource
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_ACCOUNTS)
+def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
+    """Say what switching an account off means, and do it."""
+    account = _own(seat, account_id)
+    if request.method == "POST":
+        deactivation.deactivate(account.pk, actor=person_acting(request), now=clock.now())
+        messages.success(request, "The account accepts nothing more.")
+        return redirect("dashboard-virtual-account", account.pk)
+    open_sessions = Session.objects.filter(account=account, status=Session.Status.PENDING)
+    context = {"seat": seat, "account": account, "open_sessions": open_sessions[:OPEN_COUNTED].count()}
+    return render(request, "dashboard/virtual_accounts/deactivate.html", context)
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_ACCOUNTS)
+def activate(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
+    account = _own(seat, account_id)
+    deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())
+    messages.success(request, "The account accepts money again.")
+    return redirect("dashboard-virtual-account", account.pk)
+
+
+def _own(seat: Seat, account_id: UUID) -> VirtualAccount:
+    account: VirtualAccount | None = VirtualAccount.objects.of(seat.business).filter(pk=account_id).first()
+    if account is None:
+        raise Http404
+    return account

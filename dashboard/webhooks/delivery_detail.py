@@ -1,0 +1,195 @@
+"""A delivery as its page tells it: what was tried, what came of it, what is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.urls import reverse
+
+from dashboard.access import Seat
+from dashboard.ui import payer_links
+from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
+from kit import bounded_json
+from payments.services.event_subjects import subjects_of
+from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.request_headers import request_headers
+from webhooks.schedule import JITTER, delays_of
+from webhooks.sender import USER_AGENT
+from webhooks.services import is_replayable
+from webhooks.signing import sign
+
+State = Delivery.State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectLink:
+    """What an event is about, and the address of its page."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectPage:
+    """The page of a subject that has no reference."""
+
+    name: str
+    route: str
+
+
+_PAGES = {
+    "transfer": SubjectPage("an unapplied transfer", "dashboard-unapplied-item"),
+    "settlement": SubjectPage("a settlement", "dashboard-settlement"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    delivery: Delivery
+    timeline: Sequence[Moment]
+    headers: Sequence[tuple[str, str]]  # as the next attempt would carry them
+    body: str  # for people: indented
+    exact_body: str  # for the copy button; empty if the member may not see all of it
+    url: str
+    subject: SubjectLink | None  # None for a test event
+    last_answer: str  # the beginning of what the endpoint answered last
+    is_replayable: bool
+    is_live: bool  # something is going to happen by itself soon
+
+
+def story_of(delivery: Delivery, *, seat: Seat) -> Story:
+    attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
+    endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
+    return Story(
+        delivery=delivery,
+        timeline=_timeline(delivery, attempts),
+        headers=_headers(delivery, endpoint, number=1 if delivery.is_test else len(attempts) + 1),
+        body=_indented(delivery.body, seat),
+        exact_body=delivery.body if payer_links.text_shown_to(seat, delivery.body) == delivery.body else "",
+        url=endpoint.url if endpoint else "",
+        subject=_subject_link(delivery),
+        last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
+        is_replayable=is_replayable(delivery) and endpoint is not None,
+        is_live=delivery.state == State.WAITING,
+    )
+
+
+def _subject_link(delivery: Delivery) -> SubjectLink | None:
+    subject = subjects_of([delivery]).get(delivery.pk)
+    if subject is None:
+        return None
+    if subject.transaction_id is not None:
+        address = reverse("dashboard-payment", args=[subject.transaction_id])
+        return SubjectLink(name=subject.reference or "", address=address)
+    page = _PAGES[subject.type]
+    return SubjectLink(name=page.name, address=reverse(page.route, args=[subject.id]))
+
+
+def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
+    moments = [
+        Moment(
+            at=delivery.created_at, title="Event created", text="Its body is fixed from here on.", mark=NEW
+        )
+    ]
+    before: Attempt | None = None
+    for attempt in attempts:
+        moments.append(_attempted(attempt, before))
+        before = attempt
+    moments.extend(_planned(delivery, attempts))
+    return moments
+
+
+def _attempted(attempt: Attempt, before: Attempt | None) -> Moment:
+    heard = attempt.status is not None and not attempt.error
+    title = f"Attempt {attempt.number}" + (", by hand" if attempt.is_manual else "")
+    answer = f"{title}: answered {attempt.status}" if attempt.status else f"{title}: no answer"
+    lines = [(name, f"{value:.1f} ms") for name, value in _phases(attempt) if value is not None]
+    plan = "" if before is None or attempt.is_manual else f" {_kept_plan(attempt, before)}"
+    text = (attempt.explanation or f"Delivered in {attempt.total_ms:.0f} ms.") + plan
+    return Moment(at=attempt.started_at, title=answer, text=text, lines=lines, mark=GOOD if heard else BAD)
+
+
+def _phases(attempt: Attempt) -> Iterator[tuple[str, float | None]]:
+    yield "Name look-up", attempt.dns_ms
+    yield "Connection", attempt.connect_ms
+    yield "TLS handshake", attempt.tls_ms
+    yield "Wait for the answer", attempt.wait_ms
+    yield "In all", attempt.total_ms
+
+
+def _kept_plan(attempt: Attempt, before: Attempt) -> str:
+    """Tell how long after the last attempt this one came, and between what it was planned."""
+    ended = before.started_at + timedelta(milliseconds=before.total_ms)
+    waited = max(attempt.started_at - ended, timedelta(0))
+    delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
+    if attempt.number > len(delays):
+        return ""
+    return f"Came {spoken(waited)} after the last one; planned were {span(delays[attempt.number - 1])}."
+
+
+def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:
+    if delivery.state == State.HELD:
+        text = "The endpoint is switched off. Once it is on again, this goes out; after seven days it is dropped."
+        yield Moment(at=delivery.created_at, title="Held", text=text, is_planned=True, mark=WAIT)
+    if delivery.state != State.WAITING or delivery.next_attempt_at is None:
+        return
+    number = len(attempts) + 1
+    if delivery.lease_token is not None:
+        yield Moment(
+            at=delivery.next_attempt_at, title=f"Attempt {number} is under way", is_planned=True, mark=WAIT
+        )
+        return
+    yield Moment(at=delivery.next_attempt_at, title=f"Attempt {number}", is_planned=True, mark=WAIT)
+
+
+def later_attempts(delivery: Delivery) -> list[tuple[int, str]]:
+    """Return the attempts after the next one, each with its distance from the one before it."""
+    delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
+    if delivery.state != State.WAITING or delivery.is_manual:
+        return []
+    return [
+        (number, span(delays[number - 1])) for number in range(delivery.attempts_made + 2, len(delays) + 1)
+    ]
+
+
+def span(base: timedelta) -> str:
+    """Return between what a delay is drawn.
+
+    >>> span(timedelta(seconds=30)), span(timedelta(hours=12))
+    ('15 s to 45 s', '6 h to 18 h')
+    """
+    low, high = (spoken(base * (1 + side)) for side in (-JITTER, JITTER))
+    return f"{low} to {high}"
+
+
+def spoken(time: timedelta) -> str:
+    """Return a duration in the largest unit that it fills.
+
+    >>> [spoken(timedelta(seconds=seconds)) for seconds in (0.4, 45, 90, 5400, 7200)]
+    ['0.4 s', '45 s', '1.5 min', '90 min', '2 h']
+    """
+    seconds = time.total_seconds()
+    if seconds < 60:  # noqa: PLR2004
+        return f"{seconds:.0f} s" if seconds >= 10 or seconds == int(seconds) else f"{seconds:.1f} s"  # noqa: PLR2004
+    if seconds < 7200:  # noqa: PLR2004
+        return f"{seconds / 60:g} min" if seconds % 60 == 0 else f"{seconds / 60:.1f} min"
+    return f"{seconds / 3600:g} h" if seconds % 3600 == 0 else f"{seconds / 3600:.1f} h"
+
+
+def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> list[tuple[str, str]]:
+    signature = sign(endpoint.hash_key, delivery.body.encode()) if endpoint and delivery.has_payload else ""
+    changing = request_headers(
+        signature=signature,
+        event_id=delivery.pk,
+        event=delivery.event,
+        attempt=number,
+        is_test=delivery.is_test,
+    )
+    return [("User-Agent", USER_AGENT), *changing.items()]
+
+
+def _indented(body: str, seat: Seat) -> str:
+    return bounded_json.indented(payer_links.text_shown_to(seat, body))

@@ -1,0 +1,98 @@
+"""Deliveries: the list, the page of one, and sending them again."""
+
+from __future__ import annotations
+
+from itertools import islice
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.access import Seat, for_members, members_only
+from dashboard.ui.pagination import BY_MOMENT, page_of
+from dashboard.webhooks.delivery_detail import later_attempts, story_of
+from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
+from kit.db import clock
+from merchants.callers import person_acting
+from merchants.roles import Permission
+from webhooks import services
+from webhooks.models import Delivery
+
+AT_ONCE = 500  # deliveries replayed by one press
+
+
+@require_safe
+@members_only
+def deliveries_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    form = DeliveryFilter(request.GET)
+    found = [form.deliveries(seat.business).defer("body")] if form.is_valid() else []
+    context = {
+        "seat": seat,
+        "form": form,
+        "page": page_of(found, request.GET, order=BY_MOMENT),
+        "is_filtered": any(request.GET.values()),
+    }
+    return render(request, "dashboard/webhooks/deliveries.html", context)
+
+
+@require_safe
+@members_only
+def delivery_page(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
+    """Show a delivery; while something is still to come, the page asks again for the part that changes."""
+    delivery = _own(seat, delivery_id)
+    context = {
+        "seat": seat,
+        "story": story_of(delivery, seat=seat),
+        "later": later_attempts(delivery),
+    }
+    is_part = request.headers.get("HX-Request") == "true"
+    template = "dashboard/webhooks/_story.html" if is_part else "dashboard/webhooks/delivery.html"
+    return render(request, template, context)
+
+
+@require_POST
+@for_members(may=Permission.REPLAY_WEBHOOKS)
+def replay(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
+    """Send one delivery again."""
+    delivery = _own(seat, delivery_id)
+    (goes,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
+    if goes:
+        messages.success(request, "On its way again: same id, same body, signed with the key of today.")
+    elif not delivery.has_payload:
+        messages.warning(request, "This delivery cannot be sent again: its body is past its days.")
+    else:
+        messages.warning(request, "This delivery is already on its way, or no longer wanted.")
+    return redirect("dashboard-delivery", delivery.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.REPLAY_WEBHOOKS)
+def replay_range_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Send a range of deliveries again: first say which, then how many that is, then do it."""
+    asked = request.POST if request.method == "POST" else request.GET
+    form = ReplayForm(asked or None, initial={"state": Delivery.State.DEAD, "until": timezone.now().date()})
+    context = {"seat": seat, "form": form, "at_once": AT_ONCE, "count": None}
+    if form.is_valid():
+        since, until = form.moments
+        chosen = services.replayable(
+            business=seat.business, states=[form.cleaned_data["state"]], since=since, until=until
+        ).values_list("pk", flat=True)
+        if request.method == "POST":
+            keys = list(chosen[:AT_ONCE])
+            sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
+            messages.success(
+                request, f"{sent} {'delivery is' if sent == 1 else 'deliveries are'} on the way again."
+            )
+            return redirect("dashboard-deliveries")
+        context["count"] = len(list(islice(chosen[: AT_ONCE + 1], AT_ONCE + 1)))
+    return render(request, "dashboard/webhooks/replay.html", context)
+
+
+def _own(seat: Seat, delivery_id: UUID) -> Delivery:
+    delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
+    if delivery is None:
+        raise Http404
+    return delivery

@@ -1,0 +1,132 @@
+"""The endpoint: where it is, what it hears, its key, and how it has been doing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.access import Seat, for_members
+from dashboard.webhooks.endpoint_health import health_of
+from dashboard.webhooks.forms import EndpointForm, initial
+from dashboard.webhooks.sample_event import sample_payment
+from kit.db import clock
+from merchants import audit, throttle
+from merchants.callers import person_acting
+from merchants.roles import Permission
+from merchants.throttle import Limit, LimitReached
+from webhooks import services
+from webhooks.models import Delivery, Endpoint
+
+RECENT = 10
+
+TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # of a business: each is a call to its endpoint
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(to_change=Permission.MANAGE_WEBHOOKS)
+def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Show the endpoint and its health; take new settings."""
+    endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
+    if request.method != "POST":
+        return _page(request, seat, endpoint, EndpointForm(initial=initial(endpoint)))
+    form = EndpointForm(request.POST)
+    if not form.is_valid():
+        return _page(request, seat, endpoint, form)
+    try:
+        configured = services.configure(
+            business=seat.business,
+            url=form.cleaned_data["url"],
+            subscribed_events=form.subscribed_events,
+            enabled=form.cleaned_data["enabled"],
+            actor=person_acting(request),
+            now=clock.now(),
+        )
+    except services.UnusableEndpoint as refusal:
+        form.add_error("url" if form.subscribed_events else "payment", str(refusal.detail))
+        return _page(request, seat, endpoint, form)
+    if configured.new_hash_key is None:
+        messages.success(request, "Saved.")
+        return redirect("dashboard-webhooks")
+    # Not redirected: the key is in this answer and in no session, cache or address.
+    return _page(request, seat, configured.endpoint, form, new_hash_key=configured.new_hash_key)
+
+
+def _page(
+    request: HttpRequest, seat: Seat, endpoint: Endpoint | None, form: EndpointForm, **shown: Any
+) -> HttpResponse:
+    now = timezone.now()
+    context = {
+        "seat": seat,
+        "endpoint": endpoint,
+        "form": form,
+        "health": health_of(seat.business, now=now),
+        "recent": Delivery.objects.filter(business=seat.business)
+        .defer("body")
+        .order_by("-created_at", "-id")[:RECENT],
+    }
+    return render(request, "dashboard/webhooks/settings.html", context | shown)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_WEBHOOKS)
+def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Say what a new key means, and make one; the same form sent twice makes only one."""
+    endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
+    if endpoint is None:
+        messages.add_message(request, messages.WARNING, "Save a webhook URL first: that makes the first key.")
+        return redirect("dashboard-webhooks")
+    shown: dict[str, Any] = {}
+    if request.method == "POST":
+        if request.POST.get("made") != endpoint.key_made_at.isoformat():
+            messages.warning(request, "The key has been rotated in the meantime. Nothing was changed now.")
+            return redirect("dashboard-webhooks")
+        rotated = services.rotate_hash_key(
+            business=seat.business, actor=person_acting(request), now=timezone.now()
+        )
+        endpoint = rotated.endpoint
+        shown = {"new_hash_key": rotated.new_hash_key}
+    waiting = Delivery.objects.filter(business=seat.business, state=Delivery.State.WAITING)[:1000].count()
+    context = {
+        "seat": seat,
+        "endpoint": endpoint,
+        "made": endpoint.key_made_at.isoformat(),
+        "waiting": waiting,
+    }
+    return render(request, "dashboard/webhooks/rotate.html", context | shown)
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_WEBHOOKS)
+def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
+    """Send a made-up event now, and go to where its answer will appear."""
+    now = clock.now()
+    try:
+        with transaction.atomic():
+            throttle.take(TEST_EVENTS.of(seat.business.pk), now=now)
+            delivery = services.send_test_event(
+                business=seat.business, data=sample_payment(seat.business, now=now), now=now
+            )
+            audit.record(
+                action="webhook.test_sent",
+                actor=person_acting(request),
+                business=seat.business,
+                target=str(delivery.pk),
+                now=now,
+            )
+    except Endpoint.DoesNotExist:
+        messages.warning(request, "Save a webhook URL first: the test event goes there.")
+        return redirect("dashboard-webhooks")
+    except LimitReached as limit:
+        messages.warning(
+            request, f"Too many test events. Try again in {limit.retry_after_seconds(now)} seconds."
+        )
+        return redirect("dashboard-webhooks")
+    messages.info(request, "A test event is on its way. What your endpoint answers appears here.")
+    return redirect("dashboard-delivery", delivery.pk)

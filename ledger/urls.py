@@ -1,0 +1,9 @@
+"""Addresses of the API of the ledger."""
+
+from django.urls import path
+
+from ledger import views
+
+urlpatterns = [
+    path("api/balance", views.BalanceView.as_view(), name="balance"),
+]

@@ -1,0 +1,636 @@
+"""Actions on money, secrets and rights require recent reauthentication."""
+
+import re
+import time
+from types import SimpleNamespace
+
+import pytest
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal import auth as totp_codes
+from allauth.mfa.totp.internal.auth import TOTP
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission
+from django.contrib.sessions.models import Session
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import path
+from django.utils import timezone
+
+from config import urls
+from config.access_rules import ROWS
+from kit import banks
+from kit.db import encrypted_field
+from ledger.models import Entry
+from merchants.models import ApiKey, Business, Invitation, Member, User
+from payments.models import CardOperation, Transaction
+from tests.config.docs_site.test_pages import Audit
+from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.people import Device, passkey_of, signed_in
+from tests.factories import MemberFactory, UserFactory
+from tests.payments.test_four_eyes import TOP_UP, top_up
+from tests.transactions import authorised_payment, captured_payment, challenged_payment
+from tests.webhooks.rows import make_delivery, make_endpoint
+
+pytestmark = pytest.mark.django_db
+
+HOURS = 5 * 3600
+KEPT = "/dashboard/confirm/form/"
+BY_PASSKEY = "/dashboard/confirm/passkey/"
+SECRET = "JBSWY3DPEHPK3PXP"
+ASKED = "/dashboard/confirm/?next=%2Fdashboard%2Fconfirm%2Fform%2F"
+
+
+def undeclared(request):
+    """A page without roles and without a declaration in `config.access_rules`."""
+    return HttpResponse(f"{request.method} {request.POST.get('name', '')}")
+
+
+urlpatterns = [
+    *urls.urlpatterns,
+    path("dashboard/undeclared/", undeclared),
+    path("admin-of-theirs/undeclared/", undeclared),
+]
+handler403 = urls.handler403
+
+
+def code_now():
+    return totp_codes.format_hotp_value(totp_codes.hotp_value(SECRET, int(time.time()) // 30))
+
+
+def stale(user, *, seconds=HOURS, client=None):
+    """Return a client that signed in hours ago."""
+    client = signed_in(user, client=client)
+    age(client, seconds)
+    return client
+
+
+def age(client, seconds):
+    session = client.session
+    session["account_authentication_methods"] = [{"method": "password", "at": time.time() - seconds}]
+    session.save()
+
+
+def confirm(client, address):
+    """Confirm with the password. Return the page with the kept form."""
+    asked = client.get(address)
+    assert "Confirm it's you" in asked.content.decode()
+    then = re.search('name="next" value="([^"]+)"', asked.content.decode())[1]
+    return client.post("/dashboard/confirm/", {"password": PASSWORD, "next": then}, follow=True)
+
+
+def press_continue(client, page):
+    """Submit the form of a page, as a browser does."""
+    text = page.content.decode()
+    form = re.search(r'<form class="stack" method="post" action="([^"]+)">(.*?)</form>', text, re.DOTALL)
+    fields = dict(re.findall('<input type="hidden" name="([^"]+)" value="([^"]*)">', form[2]))
+    return client.post(form[1].replace("&amp;", "&"), fields)
+
+
+@pytest.fixture
+def staff():
+    return UserFactory(email="staff@example.com", is_staff=True, is_superuser=True, password=PASSWORD)
+
+
+class TestDashboard:
+    @pytest.mark.parametrize(
+        ("act", "payment_of", "form"),
+        [
+            ("refund", captured_payment, {"reference": "refund-1", "amount": "1"}),
+            ("capture", authorised_payment, {"amount": "1"}),
+            ("void", authorised_payment, {}),
+            ("cancel", challenged_payment, {}),
+        ],
+    )
+    def test_does_nothing_to_a_payment_before_it_has_asked(self, ada_member, act, payment_of, form):
+        payment = payment_of(business=ada_member.business, now=timezone.now())
+        before = list(Transaction.objects.values().order_by("pk")), CardOperation.objects.count()
+        address = f"/dashboard/payments/{payment.pk}/{act}/"
+        client = stale(ada_member.user)
+
+        asked = client.post(address, form)
+
+        assert asked["Location"] == ASKED
+        assert (list(Transaction.objects.values().order_by("pk")), CardOperation.objects.count()) == before
+        kept = confirm(client, asked["Location"])
+        assert f"You asked to {act} a payment" in kept.content.decode()
+        assert (list(Transaction.objects.values().order_by("pk")), CardOperation.objects.count()) == before
+        assert press_continue(client, kept)["Location"] == f"/dashboard/payments/{payment.pk}/"
+        assert (list(Transaction.objects.values().order_by("pk")), CardOperation.objects.count()) != before
+
+    def test_asks_before_a_signed_in_person_joins_a_business(self, ada_member):
+        owner = signed_in(ada_member.user)
+        person = UserFactory(email="new@example.com", password=PASSWORD)
+        page = owner.post("/dashboard/team/invite/", {"email": person.email, "role": "finance"})
+        link = re.search(r"/dashboard/invitation/[^/]+/", page.content.decode())[0]
+
+        asked = stale(person).post(link)
+
+        assert asked["Location"] == ASKED
+        assert not Member.objects.filter(user=person).exists()
+        assert Invitation.objects.get().ended_at is None
+
+    @pytest.mark.parametrize(
+        "address",
+        ["/dashboard/account/app/", "/dashboard/account/codes/", "/dashboard/account/passkeys/new/"],
+    )
+    def test_asks_before_a_page_that_shows_a_secret(self, ada_member, address):
+        asked = stale(ada_member.user).get(address)
+
+        assert asked["Location"].startswith("/dashboard/confirm/?next=%2Fdashboard%2Faccount%2F")
+
+    def test_asks_before_it_checks_the_role(self, ada_member):
+        viewer = MemberFactory(business=ada_member.business, role="viewer", user__password=PASSWORD).user
+        payment = captured_payment(business=ada_member.business, now=timezone.now())
+        client = stale(viewer)
+
+        kept = confirm(
+            client, client.post(f"/dashboard/payments/{payment.pk}/refund/", {"amount": "1"})["Location"]
+        )
+
+        assert press_continue(client, kept).status_code == 403
+
+
+class TestAdministration:
+    def test_top_up_needs_confirmation(self, staff, ada):
+        client = stale(staff)
+
+        asked = client.post(TOP_UP, top_up(ada.business))
+
+        assert asked["Location"] == ASKED
+        assert not Entry.objects.exists()
+        press_continue(client, confirm(client, asked["Location"]))
+        assert Entry.objects.count() == 1
+
+    def test_making_a_superuser_needs_confirmation(self, staff):
+        person, group = UserFactory(), Group.objects.create(name="Everything")
+        form = {
+            "is_active": "on",
+            "is_staff": "on",
+            "is_superuser": "on",
+            "groups": [group.pk],
+            "reason": "x",
+        }
+        client = stale(staff)
+
+        asked = client.post(f"/admin/merchants/user/{person.pk}/change/", form)
+
+        assert asked["Location"] == ASKED
+        assert not User.objects.get(pk=person.pk).is_superuser
+        kept = confirm(client, asked["Location"])
+        assert "You asked to change the user <bdi>" in kept.content.decode()
+        press_continue(client, kept)
+        assert User.objects.get(pk=person.pk).is_superuser
+
+    @pytest.mark.long
+    def test_is_confirmed_by_a_code_of_the_app(self, staff, ada):
+        TOTP.activate(staff, SECRET)
+        client = stale(staff)
+        asked = client.post(TOP_UP, top_up(ada.business))
+
+        wrong = client.post("/dashboard/confirm/code/", {"code": "000000", "next": KEPT}, follow=True)
+        assert "That code is not right" in wrong.content.decode()
+        assert client.get(KEPT)["Location"].startswith("/dashboard/confirm/")
+        kept = client.post("/dashboard/confirm/code/", {"code": code_now(), "next": KEPT}, follow=True)
+
+        assert asked["Location"].startswith("/dashboard/confirm/")
+        assert not Entry.objects.exists()
+        press_continue(client, kept)
+        assert Entry.objects.count() == 1
+
+    @pytest.mark.long
+    def test_is_confirmed_by_a_recovery_code(self, staff, ada):
+        TOTP.activate(staff, SECRET)
+        (code, *_) = RecoveryCodes.activate(staff).get_unused_codes()
+        client = stale(staff)
+        client.post(TOP_UP, top_up(ada.business))
+
+        kept = client.post("/dashboard/confirm/code/", {"code": code, "next": KEPT}, follow=True)
+
+        press_continue(client, kept)
+        assert Entry.objects.count() == 1
+
+    @pytest.mark.long
+    def test_is_confirmed_by_a_passkey(self, staff, ada):
+        device = Device()
+        passkey_of(staff, device=device)
+        client = stale(staff)
+        client.post(TOP_UP, top_up(ada.business))
+        options = client.get(BY_PASSKEY).context["js_data"]["request_options"]
+
+        foreign = client.post(BY_PASSKEY, {"credential": Device().get(options), "next": KEPT}, follow=True)
+        assert foreign.request["PATH_INFO"] != KEPT
+        options = client.get(BY_PASSKEY).context["js_data"]["request_options"]
+        kept = client.post(BY_PASSKEY, {"credential": device.get(options), "next": KEPT}, follow=True)
+
+        assert not Entry.objects.exists()
+        press_continue(client, kept)
+        assert Entry.objects.count() == 1
+
+    def test_changing_a_group_needs_confirmation(self, staff):
+        group = Group.objects.create(name="Support")
+        form = {"name": "Support", "permissions": [Permission.objects.first().pk], "reason": "x"}
+
+        asked = stale(staff).post(f"/admin/auth/group/{group.pk}/change/", form)
+
+        assert asked["Location"] == ASKED
+        assert not group.permissions.exists()
+
+    def test_does_nothing_for_a_confirmed_user_who_is_not_staff(self, ada_member, ada):
+        client = stale(ada_member.user)
+        kept = confirm(client, client.post(TOP_UP, top_up(ada.business))["Location"])
+
+        press_continue(client, kept)
+
+        assert not Entry.objects.exists()
+
+    def test_is_confirmed_with_a_passkey_where_there_is_one(self, staff, ada):
+        passkey_of(staff)
+        client = stale(staff)
+
+        asked = client.get(client.post(TOP_UP, top_up(ada.business))["Location"])
+
+        text = asked.content.decode()
+        assert "/dashboard/confirm/passkey/?next=%2Fdashboard%2Fconfirm%2Fform%2F" in text
+
+
+@pytest.mark.urls("tests.dashboard.account.test_reauthentication")
+class TestUndeclaredPage:
+    """An address that `config.access_rules` doesn't declare asks."""
+
+    def test_asks_before_a_change(self, ada_member):
+        client = stale(ada_member.user)
+
+        asked = client.post("/dashboard/undeclared/", {"name": "till"})
+        kept = confirm(client, asked["Location"])
+
+        assert asked["Location"] == ASKED
+        assert "Till" not in kept.content.decode()
+        assert press_continue(client, kept).content == b"POST till"
+
+    @pytest.mark.parametrize("method", ["put", "patch", "delete"])
+    def test_asks_for_every_method_that_changes_something(self, ada_member, method):
+        assert getattr(stale(ada_member.user), method)("/dashboard/undeclared/")["Location"] == ASKED
+
+    def test_does_not_ask_for_get(self, ada_member):
+        assert stale(ada_member.user).get("/dashboard/undeclared/").content == b"GET "
+
+    def test_redirects_signed_out_users_to_sign_in(self, db):
+        assert Client().post("/dashboard/undeclared/")["Location"] == "/dashboard/login/"
+
+    def test_asks_wherever_it_is(self, ada_member):
+        assert stale(ada_member.user).post("/admin-of-theirs/undeclared/")["Location"] == ASKED
+
+
+class TestRecent:
+    def test_is_how_long_the_setting_says(self, ada_member, settings):
+        settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 120
+        address, form = "/dashboard/team/invite/", {"email": "new@example.com", "role": "viewer"}
+
+        assert stale(ada_member.user, seconds=100).post(address, form).status_code == 200
+        assert stale(ada_member.user, seconds=121).post(address, form)["Location"] == ASKED
+
+    def test_is_ten_minutes_unless_set(self, settings):
+        assert settings.ACCOUNT_REAUTHENTICATION_TIMEOUT == 600
+
+    def test_is_false_without_a_record_of_the_sign_in(self, ada_member):
+        client = signed_in(ada_member.user, fresh=False)
+
+        assert client.post("/dashboard/developers/keys/new/", {"name": "x"})["Location"] == ASKED
+
+
+def entered(page):
+    """Return the labels and values that the page of a kept form shows."""
+    pairs = re.findall(r"<dt>(.*?)</dt><dd><bdi>(.*?)</bdi></dd>", page.content.decode())
+    return dict(pairs)
+
+
+def said(page):
+    return re.search("You asked to (.*?)\\. You've confirmed", page.content.decode())[1]
+
+
+class TestSummary:
+    """The page of a kept form says what is asked for as people say it."""
+
+    @pytest.fixture
+    def amaka(self):
+        return UserFactory(email="amaka@example.com", name="Amaka Eze", is_active=True)
+
+    @staticmethod
+    def kept(user, address, form):
+        client = stale(user)
+        return confirm(client, client.post(address, form)["Location"])
+
+    def test_names_the_record_and_what_changes(self, staff, amaka):
+        group = Group.objects.create(name="Support")
+        form = {"is_superuser": "on", "is_staff": "on", "groups": [group.pk], "reason": "She joined us"}
+
+        page = self.kept(staff, f"/admin/merchants/user/{amaka.pk}/change/", form | {"_save": "Save"})
+
+        assert said(page) == "change the user <bdi>amaka@example.com</bdi>"
+        assert entered(page) == {
+            "Is active": "No (was Yes)",  # a box that is not ticked is not posted
+            "Is staff": "Yes (was No)",
+            "Superuser status": "Yes (was No)",
+            "Groups": "Support",
+            "Reason": "She joined us",
+        }
+
+    def test_names_the_business_of_a_top_up(self, staff, ada):
+        page = self.kept(staff, TOP_UP, top_up(ada.business))
+
+        assert said(page) == "add entries"
+        assert entered(page)["Business"] == ada.business.name
+        assert str(ada.business.pk) not in entered(page).values()
+        assert not {"Cause", "cause"} & set(entered(page))
+
+    def test_names_the_permissions_of_a_group(self, staff):
+        group, right = Group.objects.create(name="Support"), Permission.objects.get(codename="view_user")
+        form = {"name": "Support", "permissions": [right.pk], "reason": "New colleague"}
+
+        page = self.kept(staff, f"/admin/auth/group/{group.pk}/change/", form)
+
+        assert said(page) == "change the group <bdi>Support</bdi>"
+        assert entered(page) == {"Permissions": str(right), "Reason": "New colleague"}
+
+    def test_counts_the_rows_of_a_list(self, staff):
+        delivery = make_delivery(make_endpoint())
+        form = {
+            "action": "replay_chosen",
+            "_selected_action": [delivery.pk],
+            "select_across": "0",
+            "reason": "Lost",
+        }
+
+        page = self.kept(staff, "/admin/webhooks/delivery/", form)
+
+        assert said(page) == "run an action on deliveries"
+        assert (entered(page)["Selected rows"], entered(page)["Reason"]) == ("1", "Lost")
+        assert set(entered(page)) == {"Action", "Selected rows", "Reason"}
+
+    def test_names_the_record_that_an_action_is_for(self, staff):
+        delivery = make_delivery(make_endpoint())
+
+        page = self.kept(staff, f"/admin/webhooks/delivery/{delivery.pk}/replay/", {"reason": "Lost"})
+
+        assert said(page) == f"resend a delivery <bdi>{delivery}</bdi>"
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("rights", [{}, {"is_staff": True}])
+    def test_shows_no_names_to_others(self, amaka, ada, rights):
+        """Those who may not submit the form could otherwise look names up by posting ids."""
+        person = UserFactory(email="eve@example.com", password=PASSWORD, **rights)
+
+        for address, form in (
+            (f"/admin/merchants/user/{amaka.pk}/change/", {"reason": "x"}),
+            (TOP_UP, top_up(ada.business)),
+            (f"/admin/merchants/business/{ada.business.pk}/change/", {"reason": "x"}),
+            (f"/admin/payments/settlementbatch/{ada.business.pk}/decide/", {"reason": "x"}),
+        ):
+            text = self.kept(person, address, form).content.decode()
+            assert "amaka@example.com" not in text
+            assert ada.business.name not in text
+
+    def test_shows_staff_with_the_right_to_change_people_no_superuser(self, staff):
+        clerk = UserFactory(email="clerk@example.com", is_staff=True, password=PASSWORD)
+        clerk.user_permissions.set(Permission.objects.filter(codename="change_user"))
+
+        page = self.kept(clerk, f"/admin/merchants/user/{staff.pk}/change/", {"reason": "x"})
+
+        assert staff.email not in page.content.decode()
+
+    @pytest.mark.parametrize("pk", ["0", "999999", "nonsense", "_5F"])
+    def test_survives_records_that_are_not_there(self, staff, pk):
+        page = self.kept(staff, f"/admin/merchants/user/{pk}/change/", {"reason": "x"})
+
+        assert said(page) == "change users"
+
+    def test_survives_forms_that_make_no_sense(self, staff, amaka):
+        form = {"groups": ["x", "9999"], "is_staff": "maybe", "reason": "\u202e" * 500, "-TOTAL_FORMS": "x"}
+
+        assert self.kept(staff, f"/admin/merchants/user/{amaka.pk}/change/", form).status_code == 200
+        assert self.kept(staff, TOP_UP, {"business": "nonsense", "amount": "x"}).status_code == 200
+
+    def test_names_banks_and_boxes(self, ada_member):
+        form = {"bank_code": "058", "account_number": "0123456789", "name": "Chidi", "step": "confirmed"}
+        page = self.kept(ada_member.user, "/dashboard/payouts/new/", form)
+        assert entered(page) == {
+            "Bank": banks.find("058").name,
+            "Account number": "0123456789",
+            "Name": "Chidi",
+        }
+
+        page = self.kept(
+            ada_member.user, "/dashboard/webhooks/", {"url": "https://a.example/", "enabled": "on"}
+        )
+        assert entered(page) == {"URL": "https://a.example/", "Enabled": "Yes"}
+
+    def test_hides_a_bvn(self, ada_member):
+        page = self.kept(ada_member.user, "/dashboard/virtual-accounts/new/", {"bvn": "22123456789"})
+
+        assert entered(page) == {"BVN": "Entered"}
+
+    def test_keeps_no_code(self, ada_member):
+        page = self.kept(ada_member.user, "/dashboard/account/app/", {"code": "123456"})
+
+        assert "weren't saved" in page.content.decode()
+        assert "123456" not in page.content.decode()
+
+    @pytest.mark.parametrize("label", [label for label, rows in ROWS.items() if rows.add or rows.change])
+    def test_shows_labels_and_no_field_names(self, staff, label):
+        address = f"/admin/{label.replace('.', '/')}/"
+        (pages,) = [each for model, each in admin.site._registry.items() if model._meta.label_lower == label]
+        request = RequestFactory().get(address)
+        request.user = staff
+        names = list(pages.get_form(request).base_fields)
+        assert names
+
+        page = self.kept(staff, f"{address}add/", dict.fromkeys(names, "x"))
+
+        assert [shown for shown in entered(page) if "_" in shown or shown[0].islower()] == []
+
+
+class TestKeptForm:
+    FORM = {"name": "<b>till</b> \u202e", "access": "full", "once": "a"}
+
+    def test_is_shown_and_sent_only_by_its_button(self, ada_member):
+        client = stale(ada_member.user)
+        before = ApiKey.objects.count()
+
+        kept = confirm(client, client.post("/dashboard/developers/keys/new/", self.FORM)["Location"])
+
+        text = kept.content.decode()
+        assert "You asked to create an API key" in text
+        assert "<b>till" not in text
+        assert "Nothing has changed yet" in text
+        assert Audit(text).findings == []
+        assert ApiKey.objects.count() == before
+        for _ in range(3):
+            client.get(KEPT)
+        assert ApiKey.objects.count() == before
+
+    def test_is_gone_once_it_was_sent(self, ada_member):
+        client = stale(ada_member.user)
+        kept = confirm(
+            client,
+            client.post("/dashboard/team/invite/", {"email": "new@example.com", "role": "viewer"})[
+                "Location"
+            ],
+        )
+        press_continue(client, kept)
+
+        page = client.get(KEPT, follow=True)
+
+        assert "There is no form to submit" in page.content.decode()
+
+    def test_is_gone_after_a_while(self, ada_member, monkeypatch):
+        client = stale(ada_member.user)
+        client.post("/dashboard/developers/keys/new/", self.FORM)
+        later = time.time() + 601
+        monkeypatch.setattr("dashboard.account.reauthentication.time", SimpleNamespace(time=lambda: later))
+        age(client, -601)  # confirmed again by then
+
+        page = client.get(KEPT, follow=True)
+
+        assert "There is no form to submit" in page.content.decode()
+
+    def test_is_gone_where_the_keys_that_encrypted_it_are(self, ada_member):
+        client = signed_in(ada_member.user)
+        session = client.session
+        session["dashboard.kept_form"] = "not ours"
+        session.save()
+
+        assert "There is no form to submit" in client.get(KEPT, follow=True).content.decode()
+
+    def test_is_not_shown_before_confirmation(self, ada_member):
+        client = stale(ada_member.user)
+        client.post("/dashboard/developers/keys/new/", self.FORM)
+
+        assert client.get(KEPT)["Location"] == ASKED
+        assert Client().get(KEPT)["Location"].startswith("/dashboard/login/")
+
+    def test_is_asked_for_again_where_the_confirmation_is_old_by_the_time_it_is_sent(self, ada_member):
+        client = stale(ada_member.user)
+        kept = confirm(client, client.post("/dashboard/developers/keys/new/", self.FORM)["Location"])
+        age(client, HOURS)
+
+        assert press_continue(client, kept)["Location"] == ASKED
+
+    def test_is_not_sent_for_another_business_than_it_was_filled_in_for(self, ada_member, bisi):
+        MemberFactory(business=bisi.business, user=ada_member.user, role="owner")
+        client = stale(ada_member.user)
+        client.post("/dashboard/business/", {"business": str(ada_member.business.pk)})
+        asked = client.post("/dashboard/payouts/new/", {"reference": "r-1", "step": "confirmed"})
+        client.post("/dashboard/business/", {"business": str(bisi.business.pk)})
+
+        page = confirm(client, asked["Location"])
+
+        assert "There is no form to submit" in page.content.decode()
+
+    def test_is_not_sent_for_another_business_after_the_first_one_was_closed(self, ada_member, bisi):
+        MemberFactory(business=bisi.business, user=ada_member.user, role="owner")
+        client = stale(ada_member.user)
+        client.post("/dashboard/business/", {"business": str(ada_member.business.pk)})
+        asked = client.post("/dashboard/payouts/new/", {"reference": "r-1", "step": "confirmed"})
+        Business.objects.filter(pk=ada_member.business.pk).update(is_active=False)
+
+        page = confirm(client, asked["Location"])
+
+        assert "There is no form to submit" in page.content.decode()
+
+    def test_is_not_shown_to_the_next_person_who_signs_in(self, ada_member, bisi_member):
+        client = stale(ada_member.user)
+        client.post("/dashboard/developers/keys/new/", self.FORM)
+
+        client.post("/dashboard/login/", {"email": "bisi@example.com", "password": PASSWORD})
+
+        assert client.session["_auth_user_id"] == str(bisi_member.user.pk)
+        assert "dashboard.kept_form" not in client.session
+
+    def test_shows_values_that_begin_with_blanks(self, ada_member):
+        client = stale(ada_member.user)
+        asked = client.post("/dashboard/payouts/new/", {"amount": " " * 300 + "5000000"})
+
+        assert "5000000</bdi>" in confirm(client, asked["Location"]).content.decode()
+
+    def test_marks_values_that_are_cut(self, ada_member):
+        client = stale(ada_member.user)
+        asked = client.post("/dashboard/payouts/new/", {"narration": "a" * 300})
+
+        assert f"{'a' * 199}…</bdi>" in confirm(client, asked["Location"]).content.decode()
+
+    def test_takes_no_place_in_the_cache_of_secrets(self, ada_member):
+        client = stale(ada_member.user)
+        before = encrypted_field._decrypted.cache_info().currsize
+
+        for number in range(3):
+            asked = client.post("/dashboard/payouts/new/", {"narration": f"{number}" * 50_000})
+            client.get(asked["Location"])
+
+        assert encrypted_field._decrypted.cache_info().currsize == before
+
+    def test_lies_encrypted_in_the_session(self, ada_member):
+        client = stale(ada_member.user)
+
+        client.post("/dashboard/payouts/new/", {"name": "Chidi Obi", "account_number": "0123456789"})
+
+        stored = Session.objects.get(session_key=client.session.session_key)
+        assert "0123456789" not in str(stored.get_decoded())
+        assert "Chidi" not in str(stored.get_decoded())
+        assert "sessionid" not in str(stored.get_decoded())
+
+    @pytest.mark.parametrize("secret", [{"name": "4111 1111 1111 1111"}, {"password": "hunter2"}])
+    def test_keeps_no_card_number_and_no_password(self, ada_member, secret):
+        client = stale(ada_member.user)
+        referer = {"referer": "http://testserver/dashboard/payouts/new/?a=b"}
+
+        asked = client.post("/dashboard/payouts/new/", {"reference": "r-1", **secret}, headers=referer)
+        text = confirm(client, asked["Location"]).content.decode()
+
+        assert "Your entries weren't saved" in text
+        assert 'href="/dashboard/payouts/new/?a=b"' in text
+        assert "r-1" not in text
+
+    def test_keeps_ids_whose_digits_could_be_a_card_number(self, staff, ada):
+        cause = "41111111-1111-1111-8aaa-aaaaaaaaaaaa"
+        client = stale(staff)
+
+        kept = confirm(client, client.post(TOP_UP, top_up(ada.business, cause=cause))["Location"])
+
+        assert cause in kept.content.decode()
+
+    @pytest.mark.parametrize(
+        "referer",
+        ["https://evil.example/dashboard/", "http://testserver//evil.example/", "javascript:alert(1)", ""],
+    )
+    def test_leads_back_to_our_own_pages_only(self, ada_member, referer):
+        client = stale(ada_member.user)
+
+        asked = client.post("/dashboard/team/invite/", {"email": "a@b.c"}, headers={"referer": referer})
+        text = confirm(client, asked["Location"]).content.decode()
+
+        assert "evil" not in text
+        assert "javascript:" not in text
+        assert 'href="/dashboard/"' in text
+
+    def test_is_not_kept_where_another_site_posted_it(self, ada_member):
+        client = stale(ada_member.user, client=Client(enforce_csrf_checks=True))
+
+        forged = client.post("/dashboard/developers/keys/new/", self.FORM)
+
+        assert forged.status_code == 403
+        assert "dashboard.kept_form" not in client.session
+
+    def test_confirmation_leads_nowhere_else(self, ada_member):
+        client = stale(ada_member.user)
+
+        done = client.post("/dashboard/confirm/", {"password": PASSWORD, "next": "https://evil.example/"})
+
+        assert done["Location"] == "/dashboard/"
+
+    def test_user_without_a_way_to_confirm_sets_a_password(self, ada_member):
+        ada_member.user.set_unusable_password()
+        ada_member.user.save()
+
+        asked = stale(ada_member.user).post("/dashboard/developers/keys/new/", self.FORM)
+
+        assert asked["Location"] == "/dashboard/login/forgotten/"
