@@ -43,7 +43,7 @@ def ledger(options: argparse.Namespace) -> Iterator[Figure]:
 def checking(connection: Connection, options: argparse.Namespace) -> Iterator[Figure]:
     """Fill card payments in, booked as they are, and check them."""
     from ledger.invariants import check  # noqa: PLC0415
-    from payments.invariants import INVARIANTS  # noqa: PLC0415
+    from payments.invariants.ledger import INVARIANTS  # noqa: PLC0415
 
     fill(connection, options.transactions)
     taken = []
@@ -130,7 +130,7 @@ def fill(connection: Connection, transactions: int, *, businesses: int = 100) ->
 
     from ledger.bookings import STATEMENT  # noqa: PLC0415
     from payments.models import Transaction  # noqa: PLC0415
-    from payments.services import bookings  # noqa: PLC0415
+    from payments.services import ledger_entries  # noqa: PLC0415
     from tests.factories import BusinessFactory  # noqa: PLC0415
     from tests.transactions import captured_payment  # noqa: PLC0415
 
@@ -152,7 +152,7 @@ def fill(connection: Connection, transactions: int, *, businesses: int = 100) ->
     waiting = filled.iterator(chunk_size=1_000)
     while some := list(islice(waiting, 200)):  # a transaction of many leaves many dead rows of each account
         with connection.transaction(), connection.cursor() as cursor:
-            cursor.executemany(STATEMENT, [bookings.card_captured(one, now=now).values for one in some])
+            cursor.executemany(STATEMENT, [ledger_entries.card_captured(one, now=now).values for one in some])
     connection.execute("ANALYZE")
     connection.execute("CHECKPOINT")
 

@@ -54,7 +54,7 @@ def settle(payments: int) -> Iterator[Figure]:
     from merchants.audit import Actor  # noqa: PLC0415
     from payments.business_days import business_day  # noqa: PLC0415
     from payments.models import SettlementBatch, Transaction  # noqa: PLC0415
-    from payments.services import batch_decisions, statements  # noqa: PLC0415
+    from payments.services.settlement import batch_decisions, batch_statements  # noqa: PLC0415
 
     def decide(decision: Callable[..., object]) -> None:
         for batch in SettlementBatch.objects.all():
@@ -62,7 +62,7 @@ def settle(payments: int) -> Iterator[Figure]:
 
     def write_statements() -> None:
         for batch in SettlementBatch.objects.all():
-            sum(1 for _ in statements.csv_lines(batch))
+            sum(1 for _ in batch_statements.csv_lines(batch))
 
     today = business_day(timezone.now())
     name = f"settle of {payments:,} payments"

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 from kit.db.triggers import AppendOnly, Final, Fixed, Kept, Moves, put_up_after_migrate
-from payments.settle_moves import BATCH_MOVES, PAYMENT_MOVES
+from payments.settlement_transitions import BATCH_MOVES, PAYMENT_MOVES
 
 GUARDS = (
     AppendOnly("payments_transition"),

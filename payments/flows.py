@@ -21,8 +21,11 @@ from payments.serializers import (
     UnknownMethodSerializer,
     VirtualAccountPaymentSerializer,
 )
-from payments.services import card_checks, card_payments, comparison, payouts, virtual_account_payments
+from payments.services import request_comparison
+from payments.services.cards import card_checks, card_payments
 from payments.services.intents import find_of
+from payments.services.payouts import payouts
+from payments.services.transfers import virtual_account_payments
 
 StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]
 
@@ -55,7 +58,11 @@ class Flow:
             if existing is None:
                 raise
             result = IdempotentResult(existing, is_replay=True)
-        return comparison.judge(result.resource, fingerprint=mark, now=now) if result.is_replay else result
+        return (
+            request_comparison.judge(result.resource, fingerprint=mark, now=now)
+            if result.is_replay
+            else result
+        )
 
 
 def _refuse_misplaced_number(data: Mapping[str, Any], request: Mapping[str, Any]) -> None:

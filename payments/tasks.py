@@ -5,7 +5,9 @@ import threading
 from celery import shared_task
 
 from kit.db import clock
-from payments.services import account_messages, comparison, days, expiry, requery
+from payments.services import expiry, requery, request_comparison
+from payments.services.reporting import daily_totals
+from payments.services.transfers import account_provider_messages
 
 
 @shared_task(name="payments.expire_due")
@@ -39,18 +41,18 @@ def notify_account_provider() -> None:
     if not _provider_run.acquire(blocking=False):
         return
     try:
-        account_messages.send_due()
+        account_provider_messages.send_due()
     finally:
         _provider_run.release()
 
 
 @shared_task(name="payments.roll_up_days")
 def roll_up_days() -> None:
-    for _ in days.roll_up(now=clock.now()):
+    for _ in daily_totals.roll_up(now=clock.now()):
         pass
 
 
 @shared_task(name="payments.erase_card_number_hashes")
 def erase_card_number_hashes() -> None:
-    for _ in comparison.erase_card_number_hashes(now=clock.now()):
+    for _ in request_comparison.erase_card_number_hashes(now=clock.now()):
         pass

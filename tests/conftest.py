@@ -21,7 +21,7 @@ from merchants import rate_limits
 from merchants.models import ApiKey
 from merchants.request_log import RequestLog
 from payments.services import requery
-from payments.services.tariffs import price_list
+from payments.services.fee_rules import price_list
 from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory

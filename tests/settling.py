@@ -7,7 +7,7 @@ from django.utils import timezone
 from merchants.audit import Actor
 from payments import business_days
 from payments.models import SettlementBatch
-from payments.services import batch_decisions, batches
+from payments.services.settlement import batch_decisions, batches
 
 STAFF = Actor(name="staff@example.com")
 

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
-from payments.services import transfers
-from payments.services.transfers import Notice
+from payments.services.transfers import incoming
+from payments.services.transfers.incoming import Notice
 from tests import orders
 from tests.transactions import start
 from virtual_accounts.models import UnappliedMoney
@@ -22,5 +22,5 @@ def mismatched_money(
     payment = start(orders.transfer_payment(str(account.pk)), business=business, now=now)
     payment.refresh_from_db()
     notice = {"bank_reference": orders.new_reference("bank"), "sender_name": "Bisi Ojo"} | told
-    transfers.receive(Notice(account_number=payment.session.number_id, amount=amount, **notice))
+    incoming.receive(Notice(account_number=payment.session.number_id, amount=amount, **notice))
     return unapplied.of(business).first()

@@ -9,9 +9,9 @@ from kit.api.field_errors import NOT_ALLOWED_HERE, UnknownField
 from kit.api.strict_fields import MAX_AMOUNT
 from payments.event_representation import EVENT_STATES
 from payments.models import CardOperation, Transaction
-from payments.services.advance import Advanced
-from payments.services.destinations import DESTINATION_REQUIRED
-from payments.services.wallet_statement import MOVEMENT_KINDS
+from payments.services.reporting.wallet_statement import MOVEMENT_KINDS
+from payments.services.sandbox_clock import Advanced
+from payments.services.transfers.return_destinations import DESTINATION_REQUIRED
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
 from webhooks.models import Event
 

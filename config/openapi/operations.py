@@ -10,7 +10,6 @@ from config.openapi import descriptions as words
 from config.openapi import examples
 from kit.api.strict_fields import RequestSerializer
 from ledger.views import BalanceView
-from payments import event_views, sandbox_views, settlement_views, unapplied_views, views, wallet_views
 from payments.filters import (
     EventFilterSerializer,
     FilterSerializer,
@@ -31,6 +30,7 @@ from payments.serializers import (
     SimulateSerializer,
     VoidSerializer,
 )
+from payments.views import events, payments, sandbox, settlements, unapplied_transfers, wallet
 from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
 from virtual_accounts.serializers import (
@@ -127,7 +127,7 @@ def _union(name: str, decided_by: str, members: dict[str, Any]) -> PolymorphicPr
 
 
 OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
-    (views.PaymentsView, "POST"): Operation(
+    (payments.PaymentsView, "POST"): Operation(
         id="createPayment",
         tag="Payments",
         summary="Create a payment, a payout or a card check",
@@ -155,7 +155,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
             *OF_RAILS,
         ),
     ),
-    (views.PaymentsView, "GET"): Operation(
+    (payments.PaymentsView, "GET"): Operation(
         id="listPayments",
         tag="Payments",
         summary="List payments, payouts and card checks",
@@ -165,14 +165,14 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("A page.", "PaymentList", examples.page(examples.PAYMENT_ANSWERS))},
         problems=OF_LISTS,
     ),
-    (views.PaymentView, "GET"): Operation(
+    (payments.PaymentView, "GET"): Operation(
         id="getPayment",
         tag="Payments",
         summary="Look a payment, a payout or a card check up",
         answers={200: Answer("The transaction as it is now.", "Payment", examples.PAYMENT_ANSWERS)},
         problems=NO_SUCH,
     ),
-    (views.CaptureView, "POST"): Operation(
+    (payments.CaptureView, "POST"): Operation(
         id="capturePayment",
         tag="Payments",
         summary="Capture an authorised card payment",
@@ -183,7 +183,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The payment.", "Payment", examples.PAID, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "amount_too_large", "invalid_state", *OF_RAILS),
     ),
-    (views.VoidView, "POST"): Operation(
+    (payments.VoidView, "POST"): Operation(
         id="voidPayment",
         tag="Payments",
         summary="Release an authorised card payment",
@@ -192,7 +192,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The payment.", "Payment", examples.VOIDED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
     ),
-    (views.CancelView, "POST"): Operation(
+    (payments.CancelView, "POST"): Operation(
         id="cancelPayment",
         tag="Payments",
         summary="Cancel a payment that waits for its payer",
@@ -202,7 +202,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The payment.", "Payment", examples.CANCELLED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state"),
     ),
-    (views.RefundsView, "POST"): Operation(
+    (payments.RefundsView, "POST"): Operation(
         id="createRefund",
         tag="Refunds",
         summary="Refund a payment",
@@ -224,7 +224,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
             *OF_RAILS,
         ),
     ),
-    (views.RefundView, "GET"): Operation(
+    (payments.RefundView, "GET"): Operation(
         id="getRefund",
         tag="Refunds",
         summary="Look up a refund",
@@ -232,7 +232,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=NO_SUCH,
         reference="refund-9",
     ),
-    (views.RefundsView, "GET"): Operation(
+    (payments.RefundsView, "GET"): Operation(
         id="listRefunds",
         tag="Refunds",
         summary="List a payment's refunds",
@@ -271,7 +271,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=NO_SUCH,
         reference="customer-7",
     ),
-    (unapplied_views.UnappliedTransfersView, "GET"): Operation(
+    (unapplied_transfers.UnappliedTransfersView, "GET"): Operation(
         id="listUnappliedTransfers",
         tag="Unapplied transfers",
         summary="List unapplied transfers",
@@ -283,7 +283,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         },
         problems=OF_LISTS,
     ),
-    (unapplied_views.CreditUnappliedView, "POST"): Operation(
+    (unapplied_transfers.CreditUnappliedView, "POST"): Operation(
         id="creditUnappliedTransfer",
         tag="Unapplied transfers",
         summary="Credit an unapplied transfer to your wallet",
@@ -292,7 +292,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The transfer.", "UnappliedTransfer", examples.CREDITED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "key_may_not_decide", "invalid_state"),
     ),
-    (unapplied_views.ReturnUnappliedView, "POST"): Operation(
+    (unapplied_transfers.ReturnUnappliedView, "POST"): Operation(
         id="returnUnappliedTransfer",
         tag="Unapplied transfers",
         summary="Return an unapplied transfer to its sender",
@@ -311,7 +311,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
             *OF_RAILS,
         ),
     ),
-    (settlement_views.SettlementsView, "GET"): Operation(
+    (settlements.SettlementsView, "GET"): Operation(
         id="listSettlements",
         tag="Settlements",
         summary="List settlement batches",
@@ -320,7 +320,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("A page, newest first.", "SettlementList", examples.page(examples.SETTLEMENT))},
         problems=(*OF_LISTS, "unsupported_currency"),
     ),
-    (settlement_views.SettlementView, "GET"): Operation(
+    (settlements.SettlementView, "GET"): Operation(
         id="getSettlement",
         tag="Settlements",
         summary="Get a settlement batch with its items",
@@ -333,7 +333,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         },
         problems=(*OF_LISTS, *NO_SUCH),
     ),
-    (event_views.EventsView, "GET"): Operation(
+    (events.EventsView, "GET"): Operation(
         id="listEvents",
         tag="Events",
         summary="List events",
@@ -343,7 +343,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("A page, newest first.", "EventList", examples.page(examples.EVENT))},
         problems=OF_LISTS,
     ),
-    (event_views.EventView, "GET"): Operation(
+    (events.EventView, "GET"): Operation(
         id="getEvent",
         tag="Events",
         summary="Get an event with its body and its attempts",
@@ -357,7 +357,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.BALANCE,
         answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
     ),
-    (wallet_views.MovementsView, "GET"): Operation(
+    (wallet.MovementsView, "GET"): Operation(
         id="listMovements",
         tag="Balance",
         summary="List the movements of your wallet",
@@ -367,7 +367,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("A page, newest first.", "MovementList", examples.MOVEMENTS)},
         problems=(*OF_LISTS, "unsupported_currency"),
     ),
-    (views.DeactivateView, "POST"): Operation(
+    (payments.DeactivateView, "POST"): Operation(
         id="deactivateVirtualAccount",
         tag="Virtual accounts",
         summary="Deactivate a virtual account",
@@ -377,7 +377,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=(*OF_WRITES, *NO_SUCH),
         reference="customer-7",
     ),
-    (views.SimulateView, "POST"): Operation(
+    (payments.SimulateView, "POST"): Operation(
         id="simulateTransfer",
         tag="Virtual accounts",
         summary="Let a bank transfer arrive (sandbox)",
@@ -386,7 +386,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The transfer arrived.", "Simulated", examples.SIMULATED)},
         problems=(*OF_WRITES, "unknown_account", "sandbox_only"),
     ),
-    (sandbox_views.AdvanceView, "POST"): Operation(
+    (sandbox.AdvanceView, "POST"): Operation(
         id="advancePayment",
         tag="Sandbox",
         summary="Let what a payment waits for happen now (sandbox)",
@@ -395,7 +395,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The payment.", "AdvancedPayment", examples.ADVANCED)},
         problems=(*OF_WRITES, *NO_SUCH, "sandbox_only", "invalid_state"),
     ),
-    (views.ResolveBeneficiaryView, "POST"): Operation(
+    (payments.ResolveBeneficiaryView, "POST"): Operation(
         id="resolveBeneficiary",
         tag="Banks",
         summary="Look up the name of an account",
@@ -405,7 +405,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         answers={200: Answer("The account.", "Beneficiary", examples.BENEFICIARY)},
         problems=(*OF_WRITES, "unknown_beneficiary", *OF_RAILS),
     ),
-    (views.BanksView, "GET"): Operation(
+    (payments.BanksView, "GET"): Operation(
         id="listBanks",
         tag="Banks",
         summary="List the banks that payouts can reach",
@@ -419,7 +419,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
 }
 
 # The look-up of an account whose reference is `simulate`: described with all the others.
-UNDESCRIBED = {(views.SimulateView, "GET")}
+UNDESCRIBED = {(payments.SimulateView, "GET")}
 
 TAGS = [
     {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},

@@ -21,7 +21,7 @@ from ledger.models import Entry
 from ledger.services import balances
 from ledger.statements import AccountStatement, in_chunks, wallet_statements
 from merchants import exports
-from payments.services.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
+from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
 ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)
 # The page of what caused a movement.

@@ -15,7 +15,7 @@ from ledger.services import Balance, balances
 from merchants.models import ApiKey, Business
 from payments import outcomes
 from payments.models import Transaction
-from payments.services.days import Tally, tallies
+from payments.services.reporting.daily_totals import Tally, tallies
 from webhooks.models import Delivery, Endpoint
 
 PERIOD = timedelta(days=30)

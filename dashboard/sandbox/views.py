@@ -22,7 +22,7 @@ from merchants.callers import person_acting
 from merchants.models import ApiKey, Business
 from merchants.roles import Permission
 from payments.models import InvalidState
-from payments.services.advance import Advanced, advance
+from payments.services.sandbox_clock import Advanced, advance
 from virtual_accounts.models import Session, VirtualAccount
 from webhooks import services as webhooks
 from webhooks.models import Delivery

@@ -19,7 +19,7 @@ from dashboard.ui.timeline import Moment
 from ledger.services import balances
 from merchants import exports
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.services.statements import csv_lines, show
+from payments.services.settlement.batch_statements import csv_lines, show
 
 
 class BatchFilter(forms.Form):

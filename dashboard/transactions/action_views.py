@@ -29,8 +29,9 @@ from merchants import audit
 from merchants.callers import person_acting
 from merchants.roles import Permission
 from payments.models import CardOperation, Transaction
-from payments.services import cancellations, captures, refunds
-from payments.services.destinations import Destination, sender_of
+from payments.services import cancellations, refunds
+from payments.services.cards import captures
+from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer
 
 GET_OR_POST = ["GET", "HEAD", "POST"]

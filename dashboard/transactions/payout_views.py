@@ -27,7 +27,7 @@ from merchants.roles import Permission
 from payments import flows
 from payments.fees import Flow, fee
 from payments.models import Transaction
-from payments.services.tariffs import rule_now
+from payments.services.fee_rules import rule_now
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

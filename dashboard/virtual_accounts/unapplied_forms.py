@@ -9,7 +9,7 @@ from django import forms
 from dashboard.ui.filter_choices import choices
 from kit import banks
 from merchants.models import Business
-from payments.services.destinations import sender_of
+from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied
 

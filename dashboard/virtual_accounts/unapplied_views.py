@@ -31,7 +31,7 @@ from kit.money import money as format_money
 from merchants.callers import person_acting
 from merchants.roles import Permission
 from payments.models import Transaction
-from payments.services import unapplied as decisions
+from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied
 

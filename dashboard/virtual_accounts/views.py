@@ -20,7 +20,7 @@ from kit.api.errors import Problem
 from kit.db import clock
 from merchants.callers import person_acting
 from merchants.roles import Permission
-from payments.services import deactivation
+from payments.services.transfers import account_deactivation
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
@@ -103,7 +103,7 @@ def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpR
     """Say what switching an account off means, and do it."""
     account = _own(seat, account_id)
     if request.method == "POST":
-        deactivation.deactivate(account.pk, actor=person_acting(request), now=clock.now())
+        account_deactivation.deactivate(account.pk, actor=person_acting(request), now=clock.now())
         messages.success(request, "The account accepts nothing more.")
         return redirect("dashboard-virtual-account", account.pk)
     open_sessions = Session.objects.filter(account=account, status=Session.Status.PENDING)
@@ -115,7 +115,7 @@ def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpR
 @for_members(may=Permission.MANAGE_ACCOUNTS)
 def activate(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
     account = _own(seat, account_id)
-    deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())
+    account_deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())
     messages.success(request, "The account accepts money again.")
     return redirect("dashboard-virtual-account", account.pk)
 

@@ -18,8 +18,9 @@ from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
 from payments.admin.submitting import submit
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
-from payments.services import batch_decisions, staff_actions, statements
-from payments.settle_moves import BATCH_MOVES
+from payments.services.settlement import batch_decisions, batch_statements
+from payments.services.staff import staff_actions
+from payments.settlement_transitions import BATCH_MOVES
 
 MAY_DECIDE = "payments.decide_settlementbatch"
 # By the batch's next state. A rejection moves no money, so it needs no second person.
@@ -112,7 +113,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
         name = f"settlement-{batch.currency}-{batch.day}-{batch.number}"
-        return exports.file(request, name=name, lines=statements.csv_lines(batch))
+        return exports.file(request, name=name, lines=batch_statements.csv_lines(batch))
 
 
 @admin.register(SettlementItem)

@@ -11,7 +11,7 @@ from merchants.admin import ReadOnlyAdmin, ReasonForm, by_business_name, by_id, 
 from merchants.admin.base import CurrencyFilter
 from merchants.callers import person_acting
 from payments.models import Tariff
-from payments.services import tariffs
+from payments.services import fee_rules
 
 
 @admin.register(Tariff)
@@ -52,7 +52,7 @@ class TariffAdmin(ReadOnlyAdmin):
 
     def save_model(self, request: HttpRequest, obj: Tariff, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
         reason = form.cleaned_data["reason"]
-        tariffs.agree(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
+        fee_rules.agree(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"steps": []} | super().get_changeform_initial_data(request)

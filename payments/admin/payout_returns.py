@@ -11,8 +11,9 @@ from merchants.admin import by_id, exactly, in_each_business
 from merchants.admin.base import CurrencyFilter
 from payments.admin.submitting import SubmittedRowAdmin
 from payments.models import PayoutReturn, Transaction
-from payments.services import payout_returns, staff_actions
-from payments.services.staff_actions import StaffAction
+from payments.services.payouts import payout_returns
+from payments.services.staff import staff_actions
+from payments.services.staff.staff_actions import StaffAction
 
 
 class PayoutReturnForm(forms.ModelForm):

@@ -21,8 +21,8 @@ from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.callers import person_acting
 from merchants.models import User
 from payments.models import Proposal
-from payments.services import proposals
-from payments.services.staff_actions import PERMISSIONS
+from payments.services.staff import proposals
+from payments.services.staff.staff_actions import PERMISSIONS
 
 Action = Proposal.Action
 # The page of what a proposal is about.

@@ -8,7 +8,7 @@ from django.utils import timezone
 from merchants.admin import HouseAdmin, ReasonForm, by_business_name, by_id
 from merchants.callers import person_acting
 from payments.models import RailChoice
-from payments.services import connectors
+from payments.services import rail_choices
 
 
 @admin.register(RailChoice)
@@ -27,4 +27,4 @@ class RailChoiceAdmin(HouseAdmin):
 
     def save_model(self, request: HttpRequest, obj: RailChoice, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
         reason = form.cleaned_data["reason"]
-        connectors.choose(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
+        rail_choices.choose(obj, actor=person_acting(request), now=timezone.now(), reason=reason)

@@ -19,7 +19,7 @@ from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
 from payments.admin.submitting import submit
 from payments.models import CardOperation, Transaction
-from payments.services import resolutions, staff_actions
+from payments.services.staff import resolutions, staff_actions
 
 MAY_RESOLVE = "payments.resolve_unknown"
 

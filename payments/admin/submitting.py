@@ -16,8 +16,8 @@ from merchants.admin import ReadOnlyAdmin
 from merchants.callers import person_acting
 from merchants.models import User
 from payments.models import Proposal
-from payments.services import proposals
-from payments.services.staff_actions import StaffAction
+from payments.services.staff import proposals
+from payments.services.staff.staff_actions import StaffAction
 
 
 def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> None:

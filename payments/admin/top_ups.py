@@ -7,8 +7,8 @@ from django.contrib import admin
 from ledger import admin as ledger
 from ledger.models import Entry
 from payments.admin.submitting import SubmittedRowAdmin
-from payments.services import staff_actions
-from payments.services.staff_actions import StaffAction
+from payments.services.staff import staff_actions
+from payments.services.staff.staff_actions import StaffAction
 
 
 @admin.register(Entry)

@@ -15,8 +15,8 @@ from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.admin.base import CurrencyFilter
 from payments.admin.submitting import submit
 from payments.models import Proposal
-from payments.services import staff_actions
-from payments.services.destinations import sender_of
+from payments.services.staff import staff_actions
+from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 
 Action = Proposal.Action

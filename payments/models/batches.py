@@ -16,7 +16,7 @@ from merchants.models import Business
 from payments.models.operations import CardOperation
 from payments.models.states import AlreadyMoved, InvalidState
 from payments.models.transactions import Transaction
-from payments.settle_moves import BATCH_MOVES
+from payments.settlement_transitions import BATCH_MOVES
 
 SettleStatus = Transaction.SettleStatus
 

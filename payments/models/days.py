@@ -24,7 +24,7 @@ class DayTotals(models.Model):
 
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     day = models.ForeignKey(RolledDay, on_delete=models.PROTECT, related_name="+", db_column="day")
-    tallies = models.JSONField()  # of the finished ones; see `payments.services.days`
+    tallies = models.JSONField()  # of the finished ones; see `payments.services.reporting.daily_totals`
     unfinished = models.JSONField()  # ids of the others, which are looked up each time
 
     class Meta:

@@ -21,7 +21,7 @@ from kit.db import clock
 from payments import sandbox_outcomes
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
-from payments.services import challenges
+from payments.services.cards import challenges
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
 

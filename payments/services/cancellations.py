@@ -13,9 +13,9 @@ from kit.db.clock import database_now
 from payments.idempotency import IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.outcomes import CANCELLED
-from payments.services import finishing
-from payments.services.finishing import Cause
+from payments.services import transitions
 from payments.services.intents import find, lock
+from payments.services.transitions import Cause
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
 
@@ -42,10 +42,10 @@ def cancel(
     now = clock()
     _require_waiting(transaction, session, now=now)
     if session is None:
-        finishing.finish(transaction, CANCELLED, cause=Cause.MERCHANT, now=now)
+        transitions.finish(transaction, CANCELLED, cause=Cause.MERCHANT, now=now)
     else:
         sessions.fail(session, now=now)
-        finishing.fail_all([transaction], CANCELLED, cause=Cause.MERCHANT, now=now)
+        transitions.fail_all([transaction], CANCELLED, cause=Cause.MERCHANT, now=now)
     return IdempotentResult(transaction, is_replay=False)
 
 

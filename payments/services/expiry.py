@@ -14,9 +14,9 @@ from kit.db import locks
 from kit.db.clock import database_now
 from payments.models import CardOperation, Transaction
 from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
-from payments.services import finishing, operations
-from payments.services.finishing import Cause
+from payments.services import operations, transitions
 from payments.services.intents import find, lock, lock_of_sessions, trace_fields
+from payments.services.transitions import Cause
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
 
@@ -106,7 +106,7 @@ def _expire_batch(*, now: datetime, limit: int, without: set[UUID], account_id: 
     expired = sessions.expire(now=now, limit=limit, without=without, account_id=account_id)
     try:
         payments = lock_of_sessions(expired)
-        finishing.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
+        transitions.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
     except Exception as error:
         if _is_database_away(error):
             raise
@@ -150,7 +150,7 @@ def _expire_one(transaction_id: UUID, *, trace: dict[str, str] | None, now: date
         if trace is None:
             return False  # it was authorised this moment
         operations.open_release(transaction, trace=trace, now=now)
-    finishing.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
+    transitions.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
     return True
 
 

@@ -17,7 +17,7 @@ from payments.fees import Snapshot, flow_of
 from payments.idempotency import Fingerprint, IdempotentResult
 from payments.identifiers import new_id
 from payments.models import Transaction
-from payments.services.tariffs import NoPrice, price_list
+from payments.services.fee_rules import NoPrice, price_list
 from payments.trace_numbers import trace_numbers
 from virtual_accounts.models import Session
 

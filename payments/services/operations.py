@@ -18,9 +18,10 @@ from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import RailAnswer
-from payments.services import bookings, finishing, opt_in_events, query_leases
-from payments.services.finishing import Cause
+from payments.services import ledger_entries, opt_in_events, transitions
 from payments.services.intents import lock
+from payments.services.rail_queries import query_leases
+from payments.services.transitions import Cause
 
 Kind = CardOperation.Kind
 
@@ -115,9 +116,9 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
     if operation.kind == Kind.REFUND:
         _finish_refund(operation, outcome, cause=cause, now=now)
     elif operation.kind == Kind.CAPTURE and outcome.is_success:
-        finishing.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
+        transitions.finish(transaction, COMPLETED, captured=operation.amount, cause=cause, now=now)
     elif operation.kind == Kind.VOID and outcome.is_success and transaction.is_pending:
-        finishing.finish(transaction, VOIDED, cause=cause, now=now)
+        transitions.finish(transaction, VOIDED, cause=cause, now=now)
 
 
 def _finish_refund(refund: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
@@ -125,4 +126,4 @@ def _finish_refund(refund: CardOperation, outcome: Outcome, *, cause: Cause, now
     refund.transaction.finish_refund(refund.amount, succeeded=outcome.is_success, cause=cause, now=now)
     opt_in_events.publish_refund(refund, now=now)
     if outcome.is_success:
-        ledger.book(bookings.refunded(refund, now=now))
+        ledger.book(ledger_entries.refunded(refund, now=now))

@@ -15,12 +15,13 @@ from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, PayoutBank, RailAnswer
-from payments.services import connectors, destinations, operations
-from payments.services.finishing import Cause
+from payments.services import operations, rail_choices
 from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
-from payments.services.orders import card_order, operation_order, refund_order
-from payments.services.refund_refusals import require_refundable
+from payments.services.rail_orders import card_order, operation_order, refund_order
+from payments.services.refund_eligibility import require_refundable
+from payments.services.transfers import return_destinations
+from payments.services.transitions import Cause
 from virtual_accounts.models import Transfer
 
 
@@ -51,7 +52,7 @@ def refund(
     if replay is not None:
         return replay
     require_refundable(transaction)
-    opened = _open(transaction.pk, request, connectors.attempt(_rail_for(transaction)), mark=mark, now=now)
+    opened = _open(transaction.pk, request, rail_choices.attempt(_rail_for(transaction)), mark=mark, now=now)
     if isinstance(opened, IdempotentResult):
         return opened
     rail, new = opened
@@ -64,9 +65,9 @@ def _rail_for(transaction: Transaction) -> Callable[[], Rail]:
 
     def find() -> Rail:
         if transaction.is_transfer_payment:
-            bank = connectors.bank_for(transaction.business)
+            bank = rail_choices.bank_for(transaction.business)
             return Rail(bank, {"connector": bank.name})
-        return Rail(connectors.acquirer_of(transaction), trace_fields())
+        return Rail(rail_choices.acquirer_of(transaction), trace_fields())
 
     return find
 
@@ -99,7 +100,7 @@ def _open(
         raise InvalidState("Only a successful payment can be refunded.")
     destination = _destination_fields(transaction, request)
     amount = _refundable_amount(transaction, request.get("amount"))
-    rail = connectors.require(line)
+    rail = rail_choices.require(line)
     new = CardOperation(
         id=new_id(now),
         transaction=transaction,
@@ -125,10 +126,10 @@ def _open(
 def _destination_fields(transaction: Transaction, request: dict[str, Any]) -> dict[str, str]:
     named = request.get("destination")
     if not transaction.is_transfer_payment:
-        destinations.refuse_without_sender(named)
+        return_destinations.refuse_without_sender(named)
         return {}
-    destination = destinations.choose(Transfer.objects.get(session=transaction.session_id), named)
-    destinations.require_currency(destination, transaction.currency)
+    destination = return_destinations.choose(Transfer.objects.get(session=transaction.session_id), named)
+    return_destinations.require_currency(destination, transaction.currency)
     return {f"destination_{name}": value for name, value in asdict(destination).items()}
 
 

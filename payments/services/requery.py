@@ -19,19 +19,14 @@ from kit.db.clock import database_now
 from payments.models import AlreadyMoved, CardOperation, Transaction, bank_memory
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
-from payments.services import (
-    authorisation_reversals,
-    finishing,
-    operations,
-    query_leases,
-    rail_calls,
-    rail_silences,
-)
-from payments.services.connectors import acquirer_finder, bank_finder
-from payments.services.finishing import Cause
-from payments.services.orders import card_order, operation_order, payout_order, refund_order
-from payments.services.query_leases import Lane, Unanswered, lane_of, unanswered
-from payments.services.rail_calls import Question, Reply, Round
+from payments.services import operations, transitions
+from payments.services.cards import authorisation_reversals
+from payments.services.rail_choices import acquirer_finder, bank_finder
+from payments.services.rail_orders import card_order, operation_order, payout_order, refund_order
+from payments.services.rail_queries import parallel_calls, query_leases, rail_outages
+from payments.services.rail_queries.parallel_calls import Question, Reply, Round
+from payments.services.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
+from payments.services.transitions import Cause
 
 __all__ = ["INTERVALS", "Asked", "ask", "requery", "requery_due", "unanswered"]
 
@@ -66,11 +61,11 @@ class Asked:
 def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
     """Ask about what is due, until nothing is or the run's time is over."""
     now = clock()
-    silences = rail_silences.silences()
+    silences = rail_outages.silences()
     early = {
-        _lane_named(silence.lane): rail_silences.asked_early_from(silence)
+        _lane_named(silence.lane): rail_outages.asked_early_from(silence)
         for silence in silences
-        if rail_silences.may_probe(silence, now=now)
+        if rail_outages.may_probe(silence, now=now)
     }
     source = _DueQuestions(early=early, clock=clock)
     lanes = [*query_leases.lanes_due(at=now), *early]
@@ -158,7 +153,7 @@ class _Run:
 
     def _fill_lanes(self) -> None:
         for lane in list(self._open):
-            free = rail_calls.places.take(lane)
+            free = parallel_calls.places.take(lane)
             if not free:
                 continue
             started = 0
@@ -167,7 +162,7 @@ class _Run:
                 for subject in subjects:
                     started += self._start(subject, lane)
             finally:
-                rail_calls.places.give_back(lane, free - started)
+                parallel_calls.places.give_back(lane, free - started)
             if len(subjects) < free:
                 del self._open[lane]
 
@@ -187,7 +182,7 @@ class _Run:
         try:
             if isinstance(reply.error, CannotTell):
                 call = _begin_reversal(subject, now=self._clock())
-                rail_calls.places.take_one_more(lane)
+                parallel_calls.places.take_one_more(lane)
                 self._round.start(Question(subject, lane, call))
                 return
             is_answered = self._settle(reply)
@@ -238,11 +233,11 @@ class _Run:
         if isinstance(reply.error, AnswerLost | RailUnavailable):
             if str(lane) in self._silent:
                 return
-            rail_silences.note_silence(lane, now=now)
+            rail_outages.note_silence(lane, now=now)
             self._silent.add(str(lane))
         elif reply.error is None and str(lane) in self._silent:
             self._silent.discard(str(lane))
-            brought = rail_silences.end_silence(lane, now=now)
+            brought = rail_outages.end_silence(lane, now=now)
             log.info("rail answers again", lane=str(lane), brought_forward=brought)
             if brought:
                 self._open[lane] = None
@@ -312,7 +307,7 @@ def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> 
         return True
     if answer is None or not answer.is_definite:
         return False
-    finishing.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
+    transitions.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
     return True
 
 
@@ -346,7 +341,7 @@ def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:
 
 
 def _silent_lanes() -> set[str]:
-    return {silence.lane for silence in rail_silences.silences()}
+    return {silence.lane for silence in rail_outages.silences()}
 
 
 def _lane_named(name: str) -> Lane:

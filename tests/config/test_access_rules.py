@@ -35,9 +35,9 @@ from merchants.models import Member
 from merchants.permissions import KeyAllowsMethod
 from merchants.rate_limits import PerKeyRateLimit
 from merchants.roles import Permission
-from payments.bank_authentication import SignedByBank
+from payments.bank_notifications.authentication import SignedByBank
 from payments.models import Proposal, SettlementBatch
-from payments.services.staff_actions import PERMISSIONS
+from payments.services.staff.staff_actions import PERMISSIONS
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
 from tests.dashboard.test_authorisation import NOBODY, TABLE

@@ -32,8 +32,10 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.services import deactivation, payout_returns, requery, tariffs, transfers
-from payments.services.transfers import Notice
+from payments.services import fee_rules, requery
+from payments.services.payouts import payout_returns
+from payments.services.transfers import account_deactivation, incoming
+from payments.services.transfers.incoming import Notice
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
@@ -106,14 +108,14 @@ def everything(ada, api, late_money):
     payout = api.post("/api/payments", orders.payout(reference="payout-1")).json()
     assert (paid["status"], payout["status"]) == ("success", "success")
     payout_returns.reverse(transaction_id=uuid.UUID(payout["id"]), reason=NASTY, actor=STAFF, now=now)
-    tariffs.agree(Tariff(business=ada.business, flow="card"), actor=STAFF, now=now, reason=NASTY)
+    fee_rules.agree(Tariff(business=ada.business, flow="card"), actor=STAFF, now=now, reason=NASTY)
     RailChoice.objects.create(business=ada.business)
-    deactivation.deactivate(VirtualAccount.objects.get(type="static").pk, now=now)
+    account_deactivation.deactivate(VirtualAccount.objects.get(type="static").pk, now=now)
     odd = Notice(
         bank_reference="nip-1", account_number="0123456789", amount=1, currency="NGN", sender_name=NASTY,
         narration=NASTY, extra_members={NASTY: NASTY},
     )  # fmt: skip
-    transfers.receive_notification(odd)
+    incoming.receive_notification(odd)
     endpoint = make_endpoint(business=ada.business)
     delivery = make_delivery(endpoint, state=Delivery.State.DEAD)
     Attempt.objects.create(

@@ -10,7 +10,8 @@ import pytest
 from django.utils import timezone
 
 from ledger import services as ledger
-from payments.services import payout_returns, unapplied
+from payments.services.payouts import payout_returns
+from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.test_settlements import NASTY
@@ -55,7 +56,7 @@ class TestPage:
         batch = decide(*settle(), "approve", "release")
         payout = start(orders.payout(reference="salary-1"), business=ada.business, now=now)
         money = mismatched_money(business=ada.business, now=now)
-        unapplied.credit(money.pk, reason="Theirs", actor=STAFF, now=now)
+        unapplied_decisions.credit(money.pk, reason="Theirs", actor=STAFF, now=now)
 
         shown = browser.get(BALANCE)
 

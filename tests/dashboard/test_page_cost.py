@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from payments.models import DayTotals, RolledDay, SettlementBatch, Transaction
-from payments.services import days
+from payments.services.reporting import daily_totals
 from tests import orders
 from tests.settling import settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
@@ -86,7 +86,7 @@ def customer(number):
 
 def count_days(business, *, now):
     """Have 90 days of payments by both methods behind it."""
-    for _ in days.roll_up(now=now):
+    for _ in daily_totals.roll_up(now=now):
         pass
     DayTotals.objects.all().delete()
     alike = {"request_type": "payment", "status": "success", "currency": "NGN", "response_code": "10000"}

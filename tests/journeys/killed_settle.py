@@ -15,15 +15,15 @@ def main(point: str, day: str) -> None:
     from django.core.management import call_command  # noqa: PLC0415
 
     django.setup()
-    from payments.services import batch_moves, batches  # noqa: PLC0415
+    from payments.services.settlement import batch_transitions, batches  # noqa: PLC0415
 
     batches.CHUNK = 2
     if point == "inside a chunk":  # its items are written, nothing is committed
-        batch_moves.follow = killing(batch_moves.follow, calls=2)
+        batch_transitions.follow = killing(batch_transitions.follow, calls=2)
     elif point == "between chunks":
         batches._take_step = killing(batches._take_step, calls=2)
     elif point == "before the end":  # the batch has moved, its payments have followed: not committed
-        batch_moves.move = killing(batch_moves.move, calls=1)
+        batch_transitions.move = killing(batch_transitions.move, calls=1)
     elif point == "at the end":  # committed; nobody has been told
         batches._take_step = killing(batches._take_step, calls=4)
     call_command("settle", "--date", day)

@@ -11,7 +11,8 @@ from django.db import transaction as database
 
 from kit import connectors
 from kit.db.clock import database_now
-from payments.services import account_messages, deactivation, query_leases
+from payments.services.rail_queries import query_leases
+from payments.services.transfers import account_deactivation, account_provider_messages
 from tests import orders
 from tests.racing import racers
 from tests.rails import RecordingProvider
@@ -34,7 +35,7 @@ def provider(settings):
 
 @pytest.fixture(autouse=True)
 def _patient_run(monkeypatch):
-    monkeypatch.setattr(account_messages, "RUN_TIME", 30.0)
+    monkeypatch.setattr(account_provider_messages, "RUN_TIME", 30.0)
 
 
 @pytest.fixture
@@ -51,11 +52,11 @@ def eventually(condition):
 
 
 def deactivate(account):
-    deactivation.deactivate(account.pk, now=database_now())
+    account_deactivation.deactivate(account.pk, now=database_now())
 
 
 def activate(account):
-    deactivation.activate(account.pk, now=database_now())
+    account_deactivation.activate(account.pk, now=database_now())
 
 
 def make_due():
@@ -69,7 +70,7 @@ class TestMessage:
         with database.atomic():
             deactivate(account)
             database.set_rollback(True)
-        account_messages.send_due()
+        account_provider_messages.send_due()
 
         assert not ProviderMessage.objects.exists()
         assert provider.calls == []
@@ -78,7 +79,7 @@ class TestMessage:
         api.post(f"/api/virtual-accounts/{account.reference}/deactivate")
         before = list(provider.calls)
 
-        account_messages.send_due()
+        account_provider_messages.send_due()
 
         assert before == []
         assert provider.calls == [("close", account.account_number)]
@@ -86,7 +87,7 @@ class TestMessage:
 
     def test_is_not_written_for_a_repeated_change_or_a_dynamic_account(self, api, account):
         dynamic = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
-        deactivation.deactivate(dynamic["id"], now=database_now())
+        account_deactivation.deactivate(dynamic["id"], now=database_now())
         deactivate(account)
         deactivate(account)
 
@@ -97,12 +98,12 @@ class TestMessage:
         provider.fails = True
         for _ in range(3):
             make_due()
-            account_messages.send_due()
+            account_provider_messages.send_due()
         lost = ProviderMessage.objects.get()
         provider.fails = False
         make_due()
 
-        assert account_messages.send_due() == 1
+        assert account_provider_messages.send_due() == 1
 
         message = ProviderMessage.objects.get()
         assert (lost.attempts_made, lost.last_error) == (3, "AnswerLost")
@@ -116,7 +117,7 @@ class TestMessage:
         for _ in range(len(provider_messages.INTERVALS) + 1):
             make_due()
             before = database_now()
-            account_messages.send_due()
+            account_provider_messages.send_due()
             waits.append(ProviderMessage.objects.get().next_attempt_at - before)
 
         expected = [*provider_messages.INTERVALS, provider_messages.INTERVALS[-1]]
@@ -127,14 +128,14 @@ class TestMessage:
         """An activation must not reach the provider before the deactivation that it undoes."""
         deactivate(account)
         provider.fails = True
-        account_messages.send_due()
+        account_provider_messages.send_due()
         activate(account)
-        account_messages.send_due()
+        account_provider_messages.send_due()
         failed = list(provider.calls)
         provider.fails = False
 
         make_due()
-        account_messages.send_due()
+        account_provider_messages.send_due()
 
         number = account.account_number
         assert failed == [("close", number)] * 2
@@ -146,23 +147,23 @@ class TestMessage:
         )
         deactivate(account)
         provider.fails = True
-        account_messages.send_due()
+        account_provider_messages.send_due()
         provider.fails = False
         deactivate(other)
 
-        account_messages.send_due()
+        account_provider_messages.send_due()
 
         assert provider.calls[-1] == ("close", other.account_number)
 
 
 class TestLease:
     def test_lets_one_of_four_runs_send_a_message(self, account, provider, monkeypatch):
-        monkeypatch.setattr(account_messages, "RUN_TIME", 0.3)
+        monkeypatch.setattr(account_provider_messages, "RUN_TIME", 0.3)
         provider.may_answer.clear()
         deactivate(account)
 
         with racers(4) as threads:
-            threads.race(*[account_messages.send_due] * 4)
+            threads.race(*[account_provider_messages.send_due] * 4)
 
         assert provider.calls == [("close", account.account_number)]
         provider.may_answer.set()
@@ -171,11 +172,11 @@ class TestLease:
     def test_of_a_killed_process_ends_and_another_sends(self, account, provider):
         deactivate(account)
         provider_messages.lease(limit=1, at=database_now(), length=query_leases.length())
-        account_messages.send_due()
+        account_provider_messages.send_due()
         before = list(provider.calls)
 
         ProviderMessage.objects.update(leased_until=database_now() - timedelta(seconds=1))
-        account_messages.send_due()
+        account_provider_messages.send_due()
 
         assert (before, provider.calls) == ([], [("close", account.account_number)])
 
@@ -190,12 +191,12 @@ class TestLease:
         assert provider_messages.record_answer(current, now=now)
 
     def test_lets_a_hanging_provider_hold_up_nothing_but_its_messages(self, account, provider, monkeypatch):
-        monkeypatch.setattr(account_messages, "RUN_TIME", 0.2)
+        monkeypatch.setattr(account_provider_messages, "RUN_TIME", 0.2)
         provider.may_answer.clear()
         deactivate(account)
         began = time.monotonic()
 
-        account_messages.send_due()
+        account_provider_messages.send_due()
         activate(account)
 
         assert not provider.may_answer.is_set()
@@ -209,10 +210,12 @@ class TestChangesAtTheSameTime:
         with racers(3) as threads:
             for _ in range(10):
                 threads.race(
-                    partial(deactivate, account), partial(activate, account), account_messages.send_due
+                    partial(deactivate, account),
+                    partial(activate, account),
+                    account_provider_messages.send_due,
                 )
                 make_due()
-                account_messages.send_due()
+                account_provider_messages.send_due()
 
                 account.refresh_from_db()
                 last = {"close": "inactive", "reopen": "active"}

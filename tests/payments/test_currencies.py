@@ -13,9 +13,9 @@ from kit.money import money
 from ledger.invariants import check
 from payments import fees
 from payments.fees import Flow
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import Tariff, Transaction
-from payments.services import tariffs
+from payments.services import fee_rules
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
@@ -149,7 +149,7 @@ class TestPricesOverTime:
                 fixed_waived_below=chance.choice([0, 1_000]),
                 cap=chance.choice([None, 25]),
             )
-            tariffs.agree(tariff, actor=STAFF, now=timezone.now())
+            fee_rules.agree(tariff, actor=STAFF, now=timezone.now())
             agreed[is_own, currency] = tariff
             paid_in, amount = chance.choice(CURRENCIES), chance.choice([1, 999, 1_000, 12_345])
             order = orders.card_payment(currency=paid_in, amount=amount)

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from ledger.invariants import check
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import DayTotals, RolledDay, Transaction
-from payments.services import captures, days, refunds
+from payments.services import refunds
+from payments.services.cards import captures
+from payments.services.reporting import daily_totals
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.payments.test_state_machine import AMOUNTS, WAYS, Payments
@@ -30,14 +32,14 @@ DAY = timedelta(days=1)
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
     """Count days in parts, as very large days are."""
-    monkeypatch.setattr(days, "CHUNK", 2)
+    monkeypatch.setattr(daily_totals, "CHUNK", 2)
 
 
 def counted(business, *, back=90, now=NOW):
     """Return what the service says: count and volume of all that is alike, day by day."""
     counts, volumes = Counter(), Counter()
-    for tally in days.tallies(business, days=back, now=now):
-        alike = (tally.day, *(getattr(tally, name) for name in days.ALIKE))
+    for tally in daily_totals.tallies(business, days=back, now=now):
+        alike = (tally.day, *(getattr(tally, name) for name in daily_totals.ALIKE))
         counts[alike] += tally.count
         volumes[alike] += tally.volume
     return counts, volumes
@@ -48,14 +50,14 @@ def plain(business, *, back=90, now=NOW):
     counts, volumes = Counter(), Counter()
     for row in Transaction.objects.filter(business=business):
         if now.date() - back * DAY < row.created_at.date() <= now.date():
-            alike = (row.created_at.date(), *(getattr(row, name) for name in days.ALIKE))
+            alike = (row.created_at.date(), *(getattr(row, name) for name in daily_totals.ALIKE))
             counts[alike] += 1
             volumes[alike] += row.amount_captured if row.method == "card" else row.amount
     return counts, volumes
 
 
 def roll_up(now=NOW):
-    return list(days.roll_up(now=now))
+    return list(daily_totals.roll_up(now=now))
 
 
 class CountedPayments(Payments):
@@ -125,7 +127,7 @@ class TestRollingUp:
         sizes = []
 
         with CaptureQueriesContext(connection) as statements:
-            sizes += [chunk.count() for chunk in days._chunks((NOW - DAY).date())]
+            sizes += [chunk.count() for chunk in daily_totals._chunks((NOW - DAY).date())]
             roll_up()
 
         assert sizes == [2, 2, 2, 1]
@@ -138,13 +140,13 @@ class TestRollingUp:
         """On SQLite every writer would wait as long as the counting takes."""
         captured_payment(business=ada.business, now=NOW - DAY)
         in_transaction = []
-        count = days._count_apart
+        count = daily_totals._count_apart
 
         def watched(*arguments):
             in_transaction.append(len(connection.savepoint_ids))
             return count(*arguments)
 
-        monkeypatch.setattr(days, "_count_apart", watched)
+        monkeypatch.setattr(daily_totals, "_count_apart", watched)
         roll_up()
 
         assert set(in_transaction) == {0}
@@ -152,7 +154,7 @@ class TestRollingUp:
     def test_finds_what_finishes_while_a_day_is_counted(self, ada, monkeypatch):
         """It is named as unfinished by the chunk that saw it before, and counted when it is looked up."""
         payment = authorised_payment(business=ada.business, now=NOW - DAY)
-        write = days._write
+        write = daily_totals._write
 
         def write_later(*arguments):
             if payment.status == "pending":
@@ -160,7 +162,7 @@ class TestRollingUp:
                 payment.refresh_from_db()
             return write(*arguments)
 
-        monkeypatch.setattr(days, "_write", write_later)
+        monkeypatch.setattr(daily_totals, "_write", write_later)
         roll_up()
 
         assert payment.status == "success"
@@ -238,7 +240,7 @@ class TestLateChanges:
         assert counted(ada.business) == before == plain(ada.business)
 
     def test_are_looked_up_however_many_there_are(self, ada, monkeypatch):
-        monkeypatch.setattr(days, "AT_ONCE", 2)
+        monkeypatch.setattr(daily_totals, "AT_ONCE", 2)
         payments = [authorised_payment(business=ada.business, now=NOW - 2 * DAY) for _ in range(5)]
         roll_up()
         for payment in payments[:4]:

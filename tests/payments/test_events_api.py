@@ -14,7 +14,7 @@ from django.utils import timezone
 from kit.timestamps import timestamp
 from merchants.models import ApiKey
 from payments.models import Transaction
-from payments.services import payout_returns
+from payments.services.payouts import payout_returns
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory

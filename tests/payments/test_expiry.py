@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from payments.models import CardOperation, Transaction
 from payments.rails import RailUnavailable
-from payments.services import expiry, finishing, intents
+from payments.services import expiry, intents, transitions
 from payments.tasks import expire_due, requery_due
 from tests.transactions import authorised_payment, challenged_payment
 
@@ -74,7 +74,7 @@ class TestExpiredAuthorisation:
         def fail(*_arguments, **_rest):
             raise LookupError
 
-        monkeypatch.setattr(finishing, "finish", fail)
+        monkeypatch.setattr(transitions, "finish", fail)
 
         with pytest.raises(LookupError):
             expiry.expire_one(authorised.pk, now=clock.now)

@@ -14,7 +14,7 @@ from merchants.models import AuditEntry
 from payments import fees
 from payments.fees import FeeRule, Flow, WrongRule
 from payments.models import Tariff, Transaction
-from payments.services import tariffs
+from payments.services import fee_rules
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
@@ -260,7 +260,7 @@ class TestFeeOfAPayment:
 @pytest.mark.django_db
 class TestTariff:
     def agree(self, business, flow=Flow.CARD, **numbers):
-        tariffs.agree(Tariff(business=business, flow=flow, **numbers), actor=ADA, now=timezone.now())
+        fee_rules.agree(Tariff(business=business, flow=flow, **numbers), actor=ADA, now=timezone.now())
 
     def paid(self, api):
         return api.post("/api/payments", orders.card_payment(amount=100_000)).json()["fee"]
@@ -315,7 +315,7 @@ class TestTariff:
         )
         before = self.paid(api)
 
-        monkeypatch.setattr(tariffs, "REMEMBERED_FOR", 0.0)
+        monkeypatch.setattr(fee_rules, "REMEMBERED_FOR", 0.0)
 
         assert (before, self.paid(api)) == (1_500, 1_000)
 
@@ -349,7 +349,7 @@ class TestTariff:
 class TestCurrencyWithoutPrice:
     def withdraw(self, business, flow=Flow.CARD):
         not_offered = Tariff(business=business, flow=flow, currency="USD", is_offered=False)
-        tariffs.agree(not_offered, actor=ADA, now=timezone.now())
+        fee_rules.agree(not_offered, actor=ADA, now=timezone.now())
 
     @pytest.mark.parametrize("is_for_all", [True, False])
     def test_is_refused_and_nothing_is_stored(self, ada, api, is_for_all):
@@ -400,7 +400,7 @@ class TestCurrencyWithoutPrice:
     def test_is_offered_again_when_that_is_withdrawn(self, ada, api):
         self.withdraw(ada.business)
         back = Tariff(business=ada.business, flow=Flow.CARD, currency="USD", is_withdrawn=True)
-        tariffs.agree(back, actor=ADA, now=timezone.now())
+        fee_rules.agree(back, actor=ADA, now=timezone.now())
 
         assert api.post("/api/payments", orders.card_payment(currency="USD")).json()["fee"] == 1_950
 

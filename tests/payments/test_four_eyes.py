@@ -13,7 +13,7 @@ from ledger.models import Account, Entry
 from merchants.audit import Actor
 from merchants.models import AuditEntry, User
 from payments.models import Proposal, SettlementBatch, Transaction
-from payments.services import proposals, staff_actions
+from payments.services.staff import proposals, staff_actions
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory

@@ -22,7 +22,7 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.settle_moves import BATCH_MOVES
+from payments.settlement_transitions import BATCH_MOVES
 from tests import orders
 from tests.factories import UserFactory
 from tests.settling import decide, settle, today

@@ -17,15 +17,11 @@ from ledger import invariants
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from merchants.audit import Actor
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import CardOperation, Transaction
-from payments.services import (
-    payout_returns,
-    proposals,
-    resolutions,
-    staff_actions,
-    unapplied,
-)
+from payments.services.payouts import payout_returns
+from payments.services.staff import proposals, resolutions, staff_actions
+from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.factories import UserFactory
 from tests.ledger.tampering import tampering
@@ -133,9 +129,9 @@ def transfers_of_all_kinds(api):
     api.post(f"{accounts}/simulate", late)
     credited, returned, _, returned_to_sender = UnappliedMoney.objects.order_by("id")
     because = {"reason": "It came too late", "actor": STAFF, "now": timezone.now()}
-    unapplied.credit(credited.pk, **because)
-    unapplied.return_to_sender(returned.pk, account_number="0123456789", bank_code="058", **because)
-    unapplied.return_to_sender(returned_to_sender.pk, **because)
+    unapplied_decisions.credit(credited.pk, **because)
+    unapplied_decisions.return_to_sender(returned.pk, account_number="0123456789", bank_code="058", **because)
+    unapplied_decisions.return_to_sender(returned_to_sender.pk, **because)
     decide(*settle(), "approve", "release")
 
 

@@ -26,27 +26,19 @@ from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import Business
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import AlreadyMoved, CardOperation, Proposal, SettlementBatch, Transaction
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
-from payments.services import (
-    batch_decisions,
-    cancellations,
-    captures,
-    deactivation,
-    finishing,
-    payout_returns,
-    proposals,
-    refunds,
-    requery,
-    staff_actions,
-    transfers,
-    unapplied,
-)
-from payments.services.finishing import Cause
-from payments.services.payout_returns import ReturnNotice
-from payments.services.transfers import Notice
+from payments.services import cancellations, refunds, requery, transitions
+from payments.services.cards import captures
+from payments.services.payouts import payout_returns
+from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.settlement import batch_decisions
+from payments.services.staff import proposals, staff_actions
+from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
+from payments.services.transfers.incoming import Notice
+from payments.services.transitions import Cause
 from tests import orders
 from tests.factories import BusinessFactory, UserFactory
 from tests.settling import STAFF, decide, settle
@@ -85,14 +77,14 @@ def refund(payment: Transaction, amount: int = 100) -> object:
 
 def answer(transaction: Transaction, outcome: Any) -> object:
     given = RailAnswer(outcome=outcome)
-    return finishing.apply_answer(transaction, given, cause=Cause.RAIL, now=timezone.now())
+    return transitions.apply_answer(transaction, given, cause=Cause.RAIL, now=timezone.now())
 
 
 def static_account(business: Business, *, is_open: bool) -> VirtualAccount:
     request = read_account(orders.static_account(), business=business)
     account = accounts.create(business=business, request=request, now=timezone.now()).resource
     if not is_open:
-        deactivation.deactivate(account.pk, now=timezone.now())
+        account_deactivation.deactivate(account.pk, now=timezone.now())
     return account
 
 
@@ -105,7 +97,7 @@ def arrive(account: VirtualAccount, amount: int = 100) -> UnappliedMoney | None:
         sender_account_number="0123456789",
         sender_bank_code="058",
     )
-    receipt = transfers.receive(notice)
+    receipt = incoming.receive(notice)
     return UnappliedMoney.objects.filter(transfer=receipt.transfer).first()
 
 
@@ -146,10 +138,10 @@ ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
     "transfer refund": lambda business: partial(refund, transfer_payment(business)),
     "unapplied transfer": lambda business: partial(arrive, static_account(business, is_open=False)),
     "credit": lambda business: partial(
-        unapplied.credit, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
+        unapplied_decisions.credit, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
     ),
     "return to sender": lambda business: partial(
-        unapplied.return_to_sender, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
+        unapplied_decisions.return_to_sender, unapplied_money(business).pk, now=timezone.now(), **BECAUSE
     ),
     "payout": lambda business: partial(pay_out, business),
     "payout sent": lambda business: partial(answer, pay_out(business, customer=LOST), COMPLETED),
@@ -319,7 +311,7 @@ class Traffic:
             amount=chance.choice([700, 701]),
             sender_name="Chidi Eze",
         )
-        transfers.receive(notice)
+        incoming.receive(notice)
 
     def do_cancel(self, chance: random.Random) -> None:
         cancellations.cancel(transaction_id=any_of(Transaction.objects.filter(awaiting="transfer")).pk)
@@ -352,7 +344,7 @@ class Traffic:
 
     def do_decide_about_unapplied_money(self, chance: random.Random) -> None:
         money = any_of(UnappliedMoney.objects.filter(state="open"))
-        decide_on = chance.choice([unapplied.credit, unapplied.return_to_sender])
+        decide_on = chance.choice([unapplied_decisions.credit, unapplied_decisions.return_to_sender])
         decide_on(money.pk, now=timezone.now(), **BECAUSE)
 
     def do_propose(self, chance: random.Random) -> None:
@@ -374,8 +366,8 @@ class Traffic:
 
     def do_close_or_open_an_account(self, chance: random.Random) -> None:
         account = chance.choice(self.static)
-        deactivation.deactivate(account.pk, now=timezone.now())
-        deactivation.activate(account.pk, now=timezone.now())
+        account_deactivation.deactivate(account.pk, now=timezone.now())
+        account_deactivation.activate(account.pk, now=timezone.now())
 
     def _action(self, chance: random.Random) -> staff_actions.StaffAction:
         kind = chance.choice(["top-up", "batch", "unapplied", "reversal", "transaction", "operation"])

@@ -30,25 +30,17 @@ from kit.db import clock as clocks
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import CardOperation, InvalidState, PayoutReturn, Proposal, SettlementBatch, Transaction
-from payments.services import (
-    batch_decisions,
-    cancellations,
-    captures,
-    challenges,
-    deactivation,
-    expiry,
-    payout_returns,
-    proposals,
-    refunds,
-    requery,
-    staff_actions,
-    transfers,
-)
-from payments.services.payout_returns import ReturnNotice
-from payments.services.staff_actions import StaffAction
-from payments.services.transfers import Notice
+from payments.services import cancellations, expiry, refunds, requery
+from payments.services.cards import captures, challenges
+from payments.services.payouts import payout_returns
+from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.settlement import batch_decisions
+from payments.services.staff import proposals, staff_actions
+from payments.services.staff.staff_actions import StaffAction
+from payments.services.transfers import account_deactivation, incoming
+from payments.services.transfers.incoming import Notice
 from tests import orders
 from tests.factories import BusinessFactory, UserFactory
 from tests.payments.expected_balances import ExpectedBalances
@@ -111,7 +103,7 @@ class Money(RuleBasedStateMachine):
         self.dynamic = {one: self.open_account(orders.dynamic_account(currency=one)) for one in CURRENCIES}
         self.static = self.open_account(orders.static_account())
         self.closed = self.open_account(orders.static_account())
-        deactivation.deactivate(self.closed.pk, now=self.tick())
+        account_deactivation.deactivate(self.closed.pk, now=self.tick())
         start(orders.card_payment(), business=self.other, now=self.tick())
 
     def open_account(self, order: dict[str, object]) -> VirtualAccount:
@@ -188,8 +180,8 @@ class Money(RuleBasedStateMachine):
             sender_name="Chidi Eze",
             **sender,
         )
-        assert transfers.receive(notice, clock=self.tick).is_new
-        assert not transfers.receive(notice, clock=self.tick).is_new
+        assert incoming.receive(notice, clock=self.tick).is_new
+        assert not incoming.receive(notice, clock=self.tick).is_new
 
     @precondition(lambda self: UnappliedMoney.objects.filter(state="open").exists())
     @rule(

@@ -5,7 +5,7 @@ from django.db import connection
 
 from payments.rails.protocol import AnswerLost
 from payments.rails.sandbox import SandboxBank
-from payments.services import name_enquiries
+from payments.services.payouts import name_enquiries
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory
 

@@ -10,9 +10,11 @@ from django.utils import timezone
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
-from payments.services import batch_decisions, operations, payout_returns
-from payments.services.finishing import Cause
-from payments.services.payout_returns import ReturnNotice
+from payments.services import operations
+from payments.services.payouts import payout_returns
+from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.settlement import batch_decisions
+from payments.services.transitions import Cause
 from tests import orders
 from tests.racing import racers
 from tests.settling import STAFF, decide, settle

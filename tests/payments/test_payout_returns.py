@@ -11,7 +11,8 @@ from django.utils import timezone
 from ledger.models import Account, Entry
 from merchants.models import AuditEntry, User
 from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
-from payments.services import payout_returns, requery
+from payments.services import requery
+from payments.services.payouts import payout_returns
 from tests import orders
 from tests.bank_signing import KEY, signed_headers
 from tests.dashboard.people import signed_in

@@ -13,8 +13,9 @@ from django.utils import timezone
 from kit import connectors
 from kit.db.clock import database_now
 from payments.models import CardOperation, RailSilence, Transaction
-from payments.services import query_leases, rail_calls, rail_silences, requery
-from payments.services.query_leases import Lane
+from payments.services import requery
+from payments.services.rail_queries import parallel_calls, query_leases, rail_outages
+from payments.services.rail_queries.query_leases import Lane
 from payments.tasks import expire_due, requery_due
 from tests import orders
 from tests.factories import BusinessFactory
@@ -62,11 +63,11 @@ def due_card_payment(business):
     return payment
 
 
-class PlacesOfProcesses(rail_calls.Places):
+class PlacesOfProcesses(parallel_calls.Places):
     """Places for runs in several processes: a run finds all of them free, whatever the others have taken."""
 
     def take(self, lane):
-        return rail_calls.PLACES
+        return parallel_calls.PLACES
 
 
 def run():
@@ -95,7 +96,7 @@ class TestHangingBank:
         monkeypatch.setattr(requery, "RUN_TIME", 0.3)
 
     def test_is_asked_about_each_payout_by_one_of_four_runs(self, business, bank, monkeypatch):
-        monkeypatch.setattr(rail_calls, "places", PlacesOfProcesses())
+        monkeypatch.setattr(parallel_calls, "places", PlacesOfProcesses())
         due_payouts(business, 3)
 
         with racers(4) as threads:
@@ -106,15 +107,15 @@ class TestHangingBank:
         assert bank.asked_twice_at_once == []
 
     def test_has_a_bounded_number_of_questions_at_once(self, business, bank):
-        due_payouts(business, 3 * rail_calls.PLACES)
+        due_payouts(business, 3 * parallel_calls.PLACES)
 
         for _ in range(3):
             requery_due()
 
-        assert bank.most_at_once == rail_calls.PLACES
+        assert bank.most_at_once == parallel_calls.PLACES
 
     def test_does_not_delay_the_acquirers_questions(self, business, bank):
-        payouts = due_payouts(business, 2 * rail_calls.PLACES)
+        payouts = due_payouts(business, 2 * parallel_calls.PLACES)
         payment = due_card_payment(business)
 
         requery_due()
@@ -140,7 +141,7 @@ class TestHangingBank:
         first.join(10)
 
     def test_has_its_late_answers_applied(self, business, bank):
-        payouts = due_payouts(business, rail_calls.PLACES)
+        payouts = due_payouts(business, parallel_calls.PLACES)
         requery_due()
 
         bank.may_answer.set()
@@ -149,7 +150,7 @@ class TestHangingBank:
         assert len(bank.questions) == len(payouts)
 
     def test_is_asked_about_the_others_when_it_answers_again(self, business, bank):
-        payouts = due_payouts(business, 3 * rail_calls.PLACES)
+        payouts = due_payouts(business, 3 * parallel_calls.PLACES)
         requery_due()
         bank.may_answer.set()
         eventually(lambda: not bank.asking)
@@ -308,7 +309,7 @@ class TestSilence:
         payout = self.lose(business, clock, questions=3)
         settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
 
-        clock.now += rail_silences.PROBE_INTERVAL
+        clock.now += rail_outages.PROBE_INTERVAL
         requery_due()
 
         assert status_of(payout) == "success"
@@ -316,28 +317,28 @@ class TestSilence:
     def test_is_probed_by_one_process_at_a_time(self, business, clock, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         self.lose(business, clock, questions=2)
-        clock.now += rail_silences.PROBE_INTERVAL
+        clock.now += rail_outages.PROBE_INTERVAL
 
         silence = RailSilence.objects.get()
-        assert rail_silences.may_probe(silence, now=clock.now)
-        assert not rail_silences.may_probe(silence, now=clock.now)
+        assert rail_outages.may_probe(silence, now=clock.now)
+        assert not rail_outages.may_probe(silence, now=clock.now)
 
     def test_of_a_single_answer_brings_nothing_forward(self, business, clock):
-        rail_silences.note_silence(self.BANK, now=clock.now)
+        rail_outages.note_silence(self.BANK, now=clock.now)
         clock.advance(seconds=5)
 
-        assert rail_silences.end_silence(self.BANK, now=clock.now) == 0
+        assert rail_outages.end_silence(self.BANK, now=clock.now) == 0
         assert not RailSilence.objects.exists()
 
     def test_neither_probes_nor_brings_forward_what_was_unknown_long_before(self, business, clock, settings):
         """What one transaction's rail never answers is asked ever less often, though others are answered."""
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         stuck = self.lose(business, clock, questions=8)
-        assert clock.now - stuck.created_at > rail_silences.BEFORE_SILENCE
+        assert clock.now - stuck.created_at > rail_outages.BEFORE_SILENCE
         RailSilence.objects.update(since=clock.now, probed_at=clock.now)
         settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
 
-        clock.now += rail_silences.PROBE_INTERVAL
+        clock.now += rail_outages.PROBE_INTERVAL
         requery_due()
         probed = status_of(stuck)
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
@@ -352,11 +353,11 @@ class TestSilence:
         assert stuck.queries_made == 8
 
     def test_is_probed_less_often_the_longer_it_lasts(self, business, clock):
-        rail_silences.note_silence(self.BANK, now=clock.now)
+        rail_outages.note_silence(self.BANK, now=clock.now)
         probes = []
         for _ in range(12 * 60):
             clock.advance(minutes=1)
-            if rail_silences.may_probe(RailSilence.objects.get(), now=clock.now):
+            if rail_outages.may_probe(RailSilence.objects.get(), now=clock.now):
                 probes.append(clock.now)
 
         between = [later - earlier for earlier, later in pairwise(probes)]

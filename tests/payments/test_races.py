@@ -9,7 +9,8 @@ from django.db import connection
 
 from payments.idempotency import IdempotentResult
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
-from payments.services import cancellations, captures, challenges, expiry, refunds, requery
+from payments.services import cancellations, expiry, refunds, requery
+from payments.services.cards import captures, challenges
 from payments.services.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory

@@ -15,7 +15,7 @@ from ledger.models import Posting
 from payments import bank_statements
 from payments.bank_statements import WrongFile
 from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
-from payments.services.transfers import Notice, receive_notification
+from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
 from tests.settling import today
 from virtual_accounts.models import Transfer

@@ -10,13 +10,15 @@ from django.utils import timezone
 from ledger.invariants import check
 from ledger.models import Account
 from merchants.models import AuditEntry
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction, Transition
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
-from payments.services import finishing, operations, query_leases, resolutions
-from payments.services.query_leases import lane_of
+from payments.services import operations, transitions
+from payments.services.rail_queries import query_leases
+from payments.services.rail_queries.query_leases import lane_of
 from payments.services.requery import INTERVALS, ask, requery, unanswered
+from payments.services.staff import resolutions
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
@@ -68,7 +70,7 @@ def payout(ada, api):
 def refund(ada, api, settings):
     settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
     payment = captured_payment(business=ada.business, now=timezone.now())
-    finishing.apply_answer(
+    transitions.apply_answer(
         payment, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
     )
     api.post(f"/api/payments/{payment.reference}/refunds", {"reference": "rf", "amount": 20_000})
@@ -329,7 +331,7 @@ class TestAtTheSameTime:
         with racers(2) as threads:
             for turn in range(8):
                 payment = captured_payment(business=ada.business, now=timezone.now())
-                finishing.apply_answer(
+                transitions.apply_answer(
                     payment, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
                 )
                 api.post(

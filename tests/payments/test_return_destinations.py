@@ -11,7 +11,8 @@ from rest_framework.exceptions import ValidationError
 
 from merchants.models import AuditEntry, Business
 from payments.models import CardOperation, Proposal, Transaction
-from payments.services import proposals, unapplied
+from payments.services.staff import proposals
+from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
@@ -68,8 +69,8 @@ def give_back(person, money, **entered):
 class TestReturnOfUnappliedMoney:
     @pytest.mark.parametrize("entered", ENTERED)
     def test_in_the_service_goes_to_no_other_account(self, money, entered):
-        with pytest.raises(unapplied.SenderKnown):
-            unapplied.return_to_sender(
+        with pytest.raises(unapplied_decisions.SenderKnown):
+            unapplied_decisions.return_to_sender(
                 money.pk, reason="Not theirs.", actor=STAFF, now=timezone.now(), **entered
             )
 
@@ -79,7 +80,7 @@ class TestReturnOfUnappliedMoney:
         named = {"name": "Bisi Ojo", **ELSEWHERE}
 
         with pytest.raises(ValidationError):
-            unapplied.return_locked(
+            unapplied_decisions.return_locked(
                 money, named=named, bank=None, reason="Not theirs.", actor=STAFF, now=timezone.now()
             )
 
@@ -129,7 +130,7 @@ class TestReturnOfUnappliedMoney:
             proposed_by=staff, created_at=now, expires_at=now + timedelta(days=1),
         )  # fmt: skip
 
-        with pytest.raises(unapplied.SenderKnown):
+        with pytest.raises(unapplied_decisions.SenderKnown):
             proposals.confirm(stored.pk, user=second, actor=STAFF, now=now)
 
         assert stays_open(money)

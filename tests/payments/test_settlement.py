@@ -20,8 +20,8 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.services import batches
-from payments.settle_moves import BATCH_MOVES, PAYMENT_MOVES
+from payments.services.settlement import batches
+from payments.settlement_transitions import BATCH_MOVES, PAYMENT_MOVES
 from tests import orders
 from tests.settling import decide, settle, today
 

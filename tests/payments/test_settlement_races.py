@@ -11,7 +11,8 @@ from ledger import services as ledger
 from ledger.models import Entry
 from payments import business_days
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.services import batch_decisions, batches, refunds
+from payments.services import refunds
+from payments.services.settlement import batch_decisions, batches
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers

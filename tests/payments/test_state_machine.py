@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from payments import fees
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.services import captures, challenges, expiry, refunds, requery
+from payments.services import expiry, refunds, requery
+from payments.services.cards import captures, challenges
 from payments.services.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory

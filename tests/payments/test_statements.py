@@ -4,7 +4,7 @@ import io
 import pytest
 
 from kit import csv_cells
-from payments.services.statements import COLUMNS, csv_lines, statement
+from payments.services.settlement.batch_statements import COLUMNS, csv_lines, statement
 from tests import orders
 from tests.settling import decide, settle
 

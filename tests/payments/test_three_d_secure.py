@@ -2,7 +2,7 @@ import pytest
 from django.core.management import call_command
 
 from payments.models import Challenge, Transaction
-from payments.services import challenges
+from payments.services.cards import challenges
 from tests import orders
 
 NO_3DS = [{}, {"three_ds": {}}, {"three_ds": {"enabled": False}}]

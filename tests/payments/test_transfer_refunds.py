@@ -11,11 +11,13 @@ from django.utils import timezone
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from payments.identifiers import new_id
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction, Transition
 from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
-from payments.services import operations, our_entries, requery, transfers
+from payments.services import operations, requery
+from payments.services.reconciliation import ledger_lines
+from payments.services.transfers import incoming
 from tests import orders
 from tests.racing import racers
 from tests.settling import decide, settle
@@ -240,7 +242,7 @@ class TestDestination:
 
 
 def receive(number, **sender):
-    return transfers.receive(
+    return incoming.receive(
         Notice(bank_reference=orders.new_reference("b"), account_number=number, amount=50_000, **sender)
     )
 
@@ -463,8 +465,8 @@ class TestReconciliation:
         made = refund(api, paid, reference="rf-1", amount=20_000).json()
         start, end = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
 
-        of_bank = list(our_entries.between(start, end, source="bank"))
-        of_acquirer = list(our_entries.between(start, end, source="acquirer"))
+        of_bank = list(ledger_lines.between(start, end, source="bank"))
+        of_acquirer = list(ledger_lines.between(start, end, source="acquirer"))
 
         (entry,) = [each for each in of_bank if each.direction == "out"]
         operation = CardOperation.objects.get()

@@ -20,22 +20,14 @@ from ledger.invariants import check
 from ledger.models import Entry
 from ledger.services import balances
 from payments.fees import Flow
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import Tariff, Transaction, Transition
 from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
-from payments.services import (
-    deactivation,
-    finishing,
-    operations,
-    payout_returns,
-    refunds,
-    requery,
-    tariffs,
-    transfers,
-    unapplied,
-)
-from payments.services.transfers import Notice
+from payments.services import fee_rules, operations, refunds, requery, transitions
+from payments.services.payouts import payout_returns
+from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
+from payments.services.transfers.incoming import Notice
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers
@@ -60,7 +52,7 @@ def business(settings):
 
 def business_without_payout_fee():
     business = BusinessFactory()
-    tariffs.agree(Tariff(business=business, flow=Flow.PAYOUT), actor=STAFF, now=timezone.now())
+    fee_rules.agree(Tariff(business=business, flow=Flow.PAYOUT), actor=STAFF, now=timezone.now())
     return business
 
 
@@ -172,7 +164,7 @@ class TestUnappliedMoney:
         fill_wallet(business, 300 * ROUNDS)
         request = read_account(orders.static_account(), business=business)
         closed = accounts.create(business=business, request=request, now=timezone.now()).resource
-        deactivation.deactivate(closed.pk, now=timezone.now())
+        account_deactivation.deactivate(closed.pk, now=timezone.now())
         with racers(9) as threads:
             for _ in range(ROUNDS // 10):
                 answers = threads.race(
@@ -262,7 +254,7 @@ def let_commit(may_commit):
 
 def answer(payout):
     """Let the bank say that it has sent a payout."""
-    return finishing.apply_answer(
+    return transitions.apply_answer(
         payout, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
     )
 
@@ -278,12 +270,12 @@ def arrive(account):
         sender_account_number="0123456789",
         sender_bank_code="058",
     )
-    return transfers.receive(notice)
+    return incoming.receive(notice)
 
 
 def send_back(transfer):
     money = UnappliedMoney.objects.get(transfer=transfer)
-    return unapplied.return_to_sender(money.pk, reason="Closed", actor=STAFF, now=timezone.now())
+    return unapplied_decisions.return_to_sender(money.pk, reason="Closed", actor=STAFF, now=timezone.now())
 
 
 def ask_again(business):

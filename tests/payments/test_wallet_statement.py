@@ -13,8 +13,9 @@ from kit.timestamps import timestamp
 from ledger import services as ledger
 from ledger.models import Account, Entry
 from ledger.statements import wallet_statements
-from payments.services import payout_returns, unapplied
-from payments.services.wallet_statement import MOVEMENT_KINDS
+from payments.services.payouts import payout_returns
+from payments.services.reporting.wallet_statement import MOVEMENT_KINDS
+from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.payments.test_settlements_api import address, pay
 from tests.settling import STAFF, decide, settle
@@ -64,7 +65,7 @@ class TestMovements:
 
     def test_names_what_caused_each(self, api, ada):
         money = mismatched_money(business=ada.business, now=timezone.now())
-        unapplied.credit(money.pk, reason="Theirs", actor=STAFF, now=timezone.now())
+        unapplied_decisions.credit(money.pk, reason="Theirs", actor=STAFF, now=timezone.now())
         pay(api)
         batch = decide(*settle(), "approve", "release")
         api.post("/api/payments", orders.payout(reference="refused", amount=10_051))

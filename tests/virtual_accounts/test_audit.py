@@ -6,7 +6,7 @@ from django.utils import timezone
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import AuditEntry
-from payments.services import deactivation
+from payments.services.transfers import account_deactivation
 from tests import orders
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.serializers import read_account
@@ -42,9 +42,9 @@ def trail():
 def test_each_change_has_one_entry(ada):
     account = create(ada.business)
     for _ in range(2):
-        deactivation.deactivate(account.pk, actor=ADA, now=timezone.now())
+        account_deactivation.deactivate(account.pk, actor=ADA, now=timezone.now())
     for _ in range(2):
-        deactivation.activate(account.pk, actor=ADA, now=timezone.now())
+        account_deactivation.activate(account.pk, actor=ADA, now=timezone.now())
 
     assert [entry for entry in trail() if entry[0].startswith("virtual_account.")] == [
         (f"virtual_account.{change}", ADA.name, account.reference)
@@ -55,13 +55,13 @@ def test_each_change_has_one_entry(ada):
 @pytest.mark.django_db(transaction=True)
 def test_nothing_changes_without_its_entry(ada, audit_fails):
     inactive, active = create(ada.business), create(ada.business)
-    deactivation.deactivate(inactive.pk, now=timezone.now())
+    account_deactivation.deactivate(inactive.pk, now=timezone.now())
     audit_fails()
 
     changes = (
         lambda: create(ada.business),
-        lambda: deactivation.deactivate(active.pk, actor=ADA, now=timezone.now()),
-        lambda: deactivation.activate(inactive.pk, actor=ADA, now=timezone.now()),
+        lambda: account_deactivation.deactivate(active.pk, actor=ADA, now=timezone.now()),
+        lambda: account_deactivation.activate(inactive.pk, actor=ADA, now=timezone.now()),
     )
     for change in changes:
         with pytest.raises(AuditFailed):

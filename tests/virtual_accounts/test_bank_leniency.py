@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from payments.services.transfers import LARGEST_ENTRY
+from payments.services.transfers.incoming import LARGEST_ENTRY
 from tests import orders
 from tests.bank_signing import KEY, signed_headers
 from virtual_accounts.models import AccountNumber, Transfer, UnappliedMoney, UnclaimedTransfer

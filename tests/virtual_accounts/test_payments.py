@@ -6,7 +6,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from payments.models import Transaction
-from payments.services import deactivation, expiry, finishing
+from payments.services import expiry, transitions
+from payments.services.transfers import account_deactivation
 from tests import orders
 from virtual_accounts import nuban
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
@@ -124,14 +125,14 @@ class TestPaymentIntoADynamicAccount:
         first, wrong, *others = [pay_into(dynamic) for _ in range(5)]
         for payment in (first, wrong, *others):
             run_out(payment)
-        fail_all = finishing.fail_all
+        fail_all = transitions.fail_all
 
         def stumble(payments, *arguments, **named):
             if wrong["id"] in {str(payment.pk) for payment in payments}:
                 raise LookupError
             fail_all(payments, *arguments, **named)
 
-        monkeypatch.setattr(finishing, "fail_all", stumble)
+        monkeypatch.setattr(transitions, "fail_all", stumble)
 
         assert list(expiry.expire_sessions()) == [1, 3]
         assert look_up(api, wrong)["status"] == "pending"
@@ -336,7 +337,7 @@ class TestTransferThatNobodyAskedFor:
             case "mismatched":
                 simulate(number_of(payment), 1)
             case "deactivated":
-                deactivation.deactivate(dynamic, now=timezone.now())
+                account_deactivation.deactivate(dynamic, now=timezone.now())
             case _:
                 run_out(payment)
         if end == "expired":
@@ -403,7 +404,7 @@ class TestDeactivation:
     def test_can_be_undone(self, api, static, pay_into):
         api.post(f"{ACCOUNTS}/{static['reference']}/deactivate")
 
-        deactivation.activate(static["id"], now=timezone.now())
+        account_deactivation.activate(static["id"], now=timezone.now())
 
         assert api.get(f"{ACCOUNTS}/{static['reference']}").json() == static
         assert pay_into(static["id"])["status"] == "pending"

@@ -10,9 +10,10 @@ from django.db import connection
 from django.utils import timezone
 
 from payments.models import InvalidState, Transaction
-from payments.services import cancellations, deactivation, expiry, transfers
-from payments.services.transfers import Notice
-from payments.services.virtual_account_payments import SessionOpen
+from payments.services import cancellations, expiry
+from payments.services.transfers import account_deactivation, incoming
+from payments.services.transfers.incoming import Notice
+from payments.services.transfers.virtual_account_payments import SessionOpen
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import kept_locked, racers
@@ -63,7 +64,7 @@ def transfer(number, amount=50_000, *, at=NOON, bank_reference=None):
         amount=amount,
         sender_name="Bisi Ojo",
     )
-    return transfers.receive(notice, clock=lambda: at)
+    return incoming.receive(notice, clock=lambda: at)
 
 
 def expire(*, at):
@@ -119,7 +120,7 @@ class TestTheEndOfASession:
                     partial(transfer, payment.session.number_id, at=before_end),
                     partial(cancellations.cancel, transaction_id=payment.pk, clock=lambda: before_end),  # noqa: B023
                     partial(expire, at=end),
-                    partial(deactivation.deactivate, account.pk, now=end),
+                    partial(account_deactivation.deactivate, account.pk, now=end),
                 )
 
                 payment.refresh_from_db()
@@ -145,7 +146,7 @@ class TestTheEndOfASession:
                 answers = threads.race(
                     partial(transfer, payment.session.number_id, at=end - A_MILLISECOND),
                     partial(expire, at=end),
-                    partial(deactivation.deactivate, account.pk, now=end),
+                    partial(account_deactivation.deactivate, account.pk, now=end),
                 )
 
                 payment.refresh_from_db()
@@ -222,7 +223,7 @@ class TestTransfers:
 
                 receipt, switched_off = threads.race(
                     partial(transfer, account.account_number),
-                    partial(deactivation.deactivate, account.pk, now=NOON),
+                    partial(account_deactivation.deactivate, account.pk, now=NOON),
                 )
 
                 assert not raised([receipt, switched_off])
@@ -278,7 +279,7 @@ class TestOpening:
                 account = open_account(business, orders.dynamic_account())
 
                 threads.race(
-                    partial(pay_into, account), partial(deactivation.deactivate, account.pk, now=NOON)
+                    partial(pay_into, account), partial(account_deactivation.deactivate, account.pk, now=NOON)
                 )
 
                 assert not Session.objects.filter(account=account, status="pending").exists()

@@ -12,11 +12,12 @@ from rest_framework.exceptions import ValidationError
 
 from ledger.invariants import check
 from merchants.audit import Actor
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 from payments.models import Transaction
-from payments.services import deactivation, expiry, transfers, unapplied
-from payments.services.transfers import Notice
-from payments.services.virtual_account_payments import SessionOpen
+from payments.services import expiry
+from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
+from payments.services.transfers.incoming import Notice
+from payments.services.transfers.virtual_account_payments import SessionOpen
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.transactions import start
@@ -106,7 +107,7 @@ class Transfers(RuleBasedStateMachine):
             sender_name="Bisi Ojo",
         )
         try:
-            receipt = transfers.receive(notice, clock=self.tick)
+            receipt = incoming.receive(notice, clock=self.tick)
         except UnknownAccount:
             assert not Session.objects.filter(number=number).exists()
         else:
@@ -116,7 +117,7 @@ class Transfers(RuleBasedStateMachine):
     @rule(which=ANY)
     def tell_a_transfer_again(self, which: int) -> None:
         if self.told:
-            again = transfers.receive(self.told[which % len(self.told)], clock=self.tick)
+            again = incoming.receive(self.told[which % len(self.told)], clock=self.tick)
             assert not again.is_new
 
     @rule(wait=WAITS, ends=st.booleans())
@@ -127,18 +128,18 @@ class Transfers(RuleBasedStateMachine):
 
     @rule(which=ANY)
     def deactivate(self, which: int) -> None:
-        deactivation.deactivate(self.accounts[which % len(self.accounts)].pk, now=self.tick())
+        account_deactivation.deactivate(self.accounts[which % len(self.accounts)].pk, now=self.tick())
 
     @rule(which=ANY)
     def activate(self, which: int) -> None:
-        deactivation.activate(self.accounts[which % len(self.accounts)].pk, now=self.tick())
+        account_deactivation.activate(self.accounts[which % len(self.accounts)].pk, now=self.tick())
 
     @rule(which=ANY, returns=st.booleans())
     def decide(self, which: int, *, returns: bool) -> None:
         waiting = list(UnappliedMoney.objects.open().order_by("pk"))
         if waiting:
             money = waiting[which % len(waiting)]
-            act = unapplied.return_to_sender if returns else unapplied.credit
+            act = unapplied_decisions.return_to_sender if returns else unapplied_decisions.credit
             sender = {"account_number": "0123456789", "bank_code": "058"} if returns else {}
             act(money.pk, reason="Late", actor=STAFF, now=self.tick(), **sender)
 

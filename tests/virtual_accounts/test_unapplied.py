@@ -6,8 +6,8 @@ from ledger.services import balances
 from merchants.audit import Actor
 from merchants.models import AuditEntry
 from payments.models import Transaction
-from payments.services import transfers, unapplied
-from payments.services.transfers import Notice
+from payments.services.transfers import incoming, unapplied_decisions
+from payments.services.transfers.incoming import Notice
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied as decisions
 
@@ -35,7 +35,7 @@ def wallet(business):
 
 class TestCredit:
     def test_fills_the_owners_wallet(self, ada, late_money):
-        unapplied.credit(late_money.pk, **because())
+        unapplied_decisions.credit(late_money.pk, **because())
 
         late_money.refresh_from_db()
         assert wallet(ada.business) == 40_000
@@ -44,28 +44,30 @@ class TestCredit:
         )  # fmt: skip
 
     def test_is_in_the_audit_trail(self, late_money):
-        unapplied.credit(late_money.pk, **because())
+        unapplied_decisions.credit(late_money.pk, **because())
 
         entry = AuditEntry.objects.get(action="unapplied.credited")
         assert (entry.actor, entry.address, entry.target) == (STAFF.name, STAFF.address, str(late_money.pk))
         assert (entry.before["state"], entry.after["state"]) == ("open", "credited")
 
     def test_happens_once(self, ada, late_money):
-        unapplied.credit(late_money.pk, **because())
+        unapplied_decisions.credit(late_money.pk, **because())
 
-        for act in (unapplied.credit, unapplied.return_to_sender):
-            with pytest.raises(unapplied.NotOpen):
+        for act in (unapplied_decisions.credit, unapplied_decisions.return_to_sender):
+            with pytest.raises(unapplied_decisions.NotOpen):
                 act(late_money.pk, **because())
         assert wallet(ada.business) == 40_000
 
     def test_needs_a_reason(self, late_money):
         with pytest.raises(IntegrityError), transaction.atomic():
-            unapplied.credit(late_money.pk, **because(""))
+            unapplied_decisions.credit(late_money.pk, **because(""))
 
 
 class TestReturn:
     def test_pays_the_sender_and_charges_nobody(self, ada, late_money, events):
-        unapplied.return_to_sender(late_money.pk, account_number="0123456789", bank_code="058", **because())
+        unapplied_decisions.return_to_sender(
+            late_money.pk, account_number="0123456789", bank_code="058", **because()
+        )
 
         payout = Transaction.objects.get(request_type="payout")
         late_money.refresh_from_db()
@@ -88,16 +90,16 @@ class TestReturn:
             sender_account_number="0123456789",
             sender_bank_code="058",
         )
-        transfers.receive(told)
+        incoming.receive(told)
 
-        unapplied.return_to_sender(UnappliedMoney.objects.get().pk, **because())
+        unapplied_decisions.return_to_sender(UnappliedMoney.objects.get().pk, **because())
 
         payout = Transaction.objects.get(request_type="payout")
         assert (payout.account_number, payout.bank_code) == ("0123456789", "058")
 
     def test_needs_an_account(self, late_money):
-        with pytest.raises(unapplied.SenderUnknown):
-            unapplied.return_to_sender(late_money.pk, **because())
+        with pytest.raises(unapplied_decisions.SenderUnknown):
+            unapplied_decisions.return_to_sender(late_money.pk, **because())
 
         late_money.refresh_from_db()
         assert late_money.is_open
@@ -109,7 +111,9 @@ class TestReturn:
         simulate(number, 40_051)
         money = UnappliedMoney.objects.get()
 
-        unapplied.return_to_sender(money.pk, account_number="0123456789", bank_code="058", **because())
+        unapplied_decisions.return_to_sender(
+            money.pk, account_number="0123456789", bank_code="058", **because()
+        )
 
         assert Transaction.objects.get(request_type="payout").status == "failed"
         assert wallet(ada.business) == 40_051
@@ -117,7 +121,7 @@ class TestReturn:
     def test_whose_answer_is_lost_is_asked_about_again(self, late_money):
         lost = {"account_number": "0000000097", "bank_code": "058"}
 
-        unapplied.return_to_sender(late_money.pk, **lost, **because())
+        unapplied_decisions.return_to_sender(late_money.pk, **lost, **because())
 
         payout = Transaction.objects.get(request_type="payout")
         assert (payout.status, payout.awaiting) == ("pending", "rail")

@@ -8,10 +8,12 @@ from ledger.services import balances
 from merchants.models import AuditEntry, Business
 from payments.models import Transaction
 from payments.rails import OutOfReach
-from payments.services import connectors, staff_actions, transfers
-from payments.services import unapplied as decisions
-from payments.services.destinations import OtherCurrency
-from payments.services.transfers import Notice
+from payments.services import rail_choices
+from payments.services.staff import staff_actions
+from payments.services.transfers import incoming
+from payments.services.transfers import unapplied_decisions as decisions
+from payments.services.transfers.incoming import Notice
+from payments.services.transfers.return_destinations import OtherCurrency
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory
@@ -41,7 +43,7 @@ def arrive(dynamic, pay_into, simulate):
 
     def second(amount=40_000, **told):
         notice = {"bank_reference": uuid.uuid4().hex, "sender_name": "Bisi Ojo"} | told
-        receipt = transfers.receive(Notice(account_number=number, amount=amount, **notice))
+        receipt = incoming.receive(Notice(account_number=number, amount=amount, **notice))
         return receipt.transfer.unapplied
 
     return second
@@ -335,7 +337,7 @@ class TestReturn:
 
     def test_without_a_bank_stores_nothing(self, api, arrive, monkeypatch):
         money = arrive(**KNOWN)
-        monkeypatch.setattr(connectors, "bank_for", _unavailable)
+        monkeypatch.setattr(rail_choices, "bank_for", _unavailable)
 
         answer = decide(api, money, "return")
 
@@ -349,7 +351,7 @@ class TestReturn:
         returned, credited = arrive(**KNOWN), arrive(**KNOWN)
         decide(api, returned, "return")
         decide(api, credited, "credit")
-        monkeypatch.setattr(connectors, "bank_for", _unavailable)
+        monkeypatch.setattr(rail_choices, "bank_for", _unavailable)
 
         assert decide(api, returned, "return").headers["Idempotent-Replayed"] == "true"
         assert decide(api, credited, "return").status_code == 409

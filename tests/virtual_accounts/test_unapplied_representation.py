@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from payments.representation import represent_unapplied_transfer
-from payments.services import transfers
-from payments.services import unapplied as decisions
-from payments.services.transfers import Notice
+from payments.services.transfers import incoming
+from payments.services.transfers import unapplied_decisions as decisions
+from payments.services.transfers.incoming import Notice
 from tests.wallets import STAFF
 from virtual_accounts.models import UNKNOWN_SENDER, UnappliedMoney
 from virtual_accounts.services import unapplied
@@ -31,7 +31,7 @@ def arrive(payment, **told):
         "amount": 40_000,
         "sender_name": "Bisi Ojo",
     } | told
-    return transfers.receive(Notice(**notice)).transfer
+    return incoming.receive(Notice(**notice)).transfer
 
 
 def shown():

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from merchants.models import AuditEntry
-from payments.services.transfers import Notice, receive_notification
+from payments.services.transfers.incoming import Notice, receive_notification
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 from virtual_accounts.models import UnclaimedTransfer

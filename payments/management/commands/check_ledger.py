@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger.invariants import Invariant, check, is_planned_blindly
 from merchants.commands import Document, DocumentCommand
-from payments.invariants import INVARIANTS
+from payments.invariants.ledger import INVARIANTS
 
 
 class Command(DocumentCommand):

@@ -12,8 +12,8 @@ from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
 from payments import bank_statements
 from payments.models import Reconciliation, ReconciliationLine
-from payments.services import reconciliation
-from payments.services.reconciliation import Finding, Report
+from payments.services.reconciliation import reconciliation
+from payments.services.reconciliation.reconciliation import Finding, Report
 
 Result = ReconciliationLine.Result
 LARGEST_FILE = 256 * 1024 * 1024  # bytes

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from kit.db import clock
-from payments.services import days
+from payments.services.reporting import daily_totals
 
 
 class Command(BaseCommand):
@@ -13,5 +13,5 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        counted = list(days.roll_up(now=clock.now()))
+        counted = list(daily_totals.roll_up(now=clock.now()))
         self.stdout.write(f"Counted {len(counted)} days.")

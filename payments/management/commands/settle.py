@@ -9,7 +9,7 @@ from kit.progress import show_progress
 from merchants.commands import Document, DocumentCommand
 from payments import business_days
 from payments.models import SettlementBatch
-from payments.services import batches
+from payments.services.settlement import batches
 
 
 def day(text: str) -> date:

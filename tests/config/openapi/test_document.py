@@ -27,7 +27,7 @@ from config.openapi.views import OpenView, SwaggerView
 from config.problems import PROBLEMS
 from merchants.models import Business
 from payments.models import Transaction
-from payments.services import payout_returns
+from payments.services.payouts import payout_returns
 from tests import orders
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money

@@ -9,7 +9,7 @@ from merchants.audit import Actor
 from merchants.models import AuditEntry
 from payments.models import RailChoice, Transaction
 from payments.rails.iso8583 import Iso8583Acquirer
-from payments.services import connectors
+from payments.services import rail_choices
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
@@ -24,13 +24,13 @@ STAFF = Actor(name="staff@example.com")
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    connectors.choices.forget()
+    rail_choices.choices.forget()
     yield
-    connectors.choices.forget()
+    rail_choices.choices.forget()
 
 
 def choose(business, clock, **names):
-    connectors.choose(RailChoice(business=business, **names), actor=STAFF, now=clock.now)
+    rail_choices.choose(RailChoice(business=business, **names), actor=STAFF, now=clock.now)
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ class TestChoice:
 
     def test_costs_no_query_once_it_is_known(self, ada, own_acquirer, clock, django_assert_num_queries):
         choose(ada.business, clock, card_acquirer=ISO8583)
-        connectors.acquirer_for(ada.business)
+        rail_choices.acquirer_for(ada.business)
 
         with django_assert_num_queries(0):
-            connectors.acquirer_for(ada.business)
+            rail_choices.acquirer_for(ada.business)
 
     def test_is_in_the_audit_trail(self, ada, own_acquirer, clock):
         choose(ada.business, clock, card_acquirer=ISO8583)
@@ -106,7 +106,7 @@ class TestTransaction:
             api.post(PAYMENTS, order)
         choose(ada.business, clock, card_acquirer="")
 
-        acquirer = connectors.acquirer_of(Transaction.objects.get())
+        acquirer = rail_choices.acquirer_of(Transaction.objects.get())
 
         assert acquirer.name == "iso8583"
 
@@ -183,7 +183,7 @@ class TestAdmin:
         answer = admin.post(reverse("admin:payments_railchoice_add"), form)
 
         assert answer.status_code == 302, answer.content
-        assert connectors.acquirer_for(ada.business).name == "iso8583"
+        assert rail_choices.acquirer_for(ada.business).name == "iso8583"
         assert AuditEntry.objects.get(action="connectors.chosen").actor == "staff@example.com"
 
     def test_says_what_is_wrong_with_a_name(self, ada, admin):

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from payments.rails import RailUnavailable
 from payments.rails.bank_signing import SIGNATURE_HEADER, answer_signature
 from payments.rails.signed_calls import LARGEST_ANSWER
-from payments.services import name_enquiries
+from payments.services.payouts import name_enquiries
 from payments.simulators import bank as simulator
 from tests import orders
 from tests.memory import peak_below

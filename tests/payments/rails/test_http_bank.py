@@ -26,7 +26,7 @@ from payments.models import Transaction
 from payments.rails import RailUnavailable, http_bank, signed_calls
 from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
-from payments.services import name_enquiries
+from payments.services.payouts import name_enquiries
 from tests import orders
 from tests.simulators import HTTP_BANK, impatient_bank, plan
 

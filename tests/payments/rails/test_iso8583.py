@@ -23,9 +23,9 @@ from payments.rails.iso8583.acquirer import SEND_WITHIN
 from payments.rails.iso8583.link import ACKNOWLEDGED_WITHIN
 from payments.rails.iso8583.messages import Message
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
-from payments.services import finishing, requery
-from payments.services.finishing import Cause
+from payments.services import requery, transitions
 from payments.services.intents import FIRST_QUERY_AFTER
+from payments.services.transitions import Cause
 from payments.simulators import acquirer as acquirer_simulator
 from tests import orders
 from tests.simulators import ISO8583, impatient
@@ -318,7 +318,7 @@ class TestLostAnswer:
             held_up = Transaction.objects.get()
             sweep()
 
-        finishing.apply_answer(held_up, approved, cause=Cause.RAIL, now=timezone.now())
+        transitions.apply_answer(held_up, approved, cause=Cause.RAIL, now=timezone.now())
         between = Transaction.objects.get()
         sweep()
 
@@ -331,7 +331,7 @@ class TestLostAnswer:
             payment = pay(api)
         begun = requery.unanswered()
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
-        finishing.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
+        transitions.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
 
         asked = list(requery.ask(begun, clock=timezone.now))
 

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from kit.db import clock
 from payments.models import CardOperation, Transaction
-from payments.services import unapplied
+from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.payments.rails.processes import acquirer_process, bank_process
 from tests.settling import STAFF
@@ -135,8 +135,8 @@ def test_life_of_transfers(api, bank, reconcile):
     assert applied == ["session", "new_payment", "unapplied", "unapplied", "unclaimed"]
     assert refund(api, paid, 20_000)["status"] == "success"
     returned, credited = UnappliedMoney.objects.order_by("id")
-    unapplied.return_to_sender(returned.pk, reason="Paid twice", actor=STAFF, now=clock.now())
-    unapplied.credit(credited.pk, reason="Found its owner", actor=STAFF, now=clock.now())
+    unapplied_decisions.return_to_sender(returned.pk, reason="Paid twice", actor=STAFF, now=clock.now())
+    unapplied_decisions.credit(credited.pk, reason="Found its owner", actor=STAFF, now=clock.now())
 
     assert Transaction.objects.filter(request_type="payout").get().status == "success"
     # 5 transfers in, 1 refund and 1 return out

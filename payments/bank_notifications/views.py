@@ -1,0 +1,94 @@
+"""Notifications of the hosting bank: transfers that arrived and payouts that it returned."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from payments.bank_notifications.authentication import SignedByBank
+from payments.bank_notifications.fields import (
+    AnyAccept,
+    BankReference,
+    LenientBankCode,
+    LenientText,
+    NotificationParser,
+    NotificationSerializer,
+)
+from payments.serializers import AccountNumber
+from payments.services.payouts import payout_returns
+from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.transfers import incoming
+from payments.services.transfers.incoming import Notice
+from virtual_accounts.models import UNKNOWN_SENDER
+
+
+class BankTransferSerializer(NotificationSerializer):
+    account_number = AccountNumber()
+    sender_name = LenientText(length=100)
+    sender_account_number = LenientText()
+    sender_bank_code = LenientBankCode()
+    narration = LenientText()
+
+
+class PayoutReturnSerializer(NotificationSerializer):
+    payout_reference = BankReference()
+    reason = LenientText()
+
+
+class BankTransferParser(NotificationParser):
+    strict_names = BankTransferSerializer.strict_names()
+
+
+class PayoutReturnParser(NotificationParser):
+    strict_names = PayoutReturnSerializer.strict_names()
+
+
+TRANSFER, PAYOUT_RETURN = BankTransferSerializer(), PayoutReturnSerializer()
+
+
+class BankView(APIView):
+    """An endpoint for the bank. It isn't part of the merchants' API and isn't described with it."""
+
+    authentication_classes = (SignedByBank,)
+    permission_classes = ()
+    throttle_classes = ()
+    content_negotiation_class = AnyAccept
+    schema = None
+
+
+class BankTransfersView(BankView):
+    """Record a transfer that has arrived at one of our numbers."""
+
+    parser_classes = (BankTransferParser,)
+
+    def post(self, request: Request) -> Response:
+        values: dict[str, Any] = TRANSFER.run_validation(request.data)
+        values["sender_name"] = values["sender_name"] or UNKNOWN_SENDER
+        receipt = incoming.receive_notification(Notice(**values))
+        return Response(
+            {
+                "bank_reference": receipt.bank_reference,
+                "applied": receipt.applied,
+                "reason": receipt.reason,
+                "replayed": not receipt.is_new,
+            }
+        )
+
+
+class PayoutReturnsView(BankView):
+    """Record that the bank has returned a payout."""
+
+    parser_classes = (PayoutReturnParser,)
+
+    def post(self, request: Request) -> Response:
+        values: dict[str, Any] = PAYOUT_RETURN.run_validation(request.data)
+        receipt = payout_returns.receive(ReturnNotice(**values))
+        return Response(
+            {
+                "bank_reference": receipt.payout_return.bank_reference,
+                "applied": receipt.payout_return.applied,
+                "reason": receipt.payout_return.why,
+                "replayed": not receipt.is_new,
+            }
+        )

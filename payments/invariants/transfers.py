@@ -1,0 +1,182 @@
+"""What ties bank transfers to payments, to unapplied money and to the ledger: nothing that arrives vanishes."""
+
+from kit import banks
+from ledger.invariants import Invariant
+from payments.invariants.entry_sql import moved
+
+# As `destinations.sender_of` has it: the bank named an account of the sender that payouts can reach. A bank that is
+# listed later makes known senders of those that it named before; what was returned to another account then shows up.
+_LISTED_BANKS = ", ".join(sorted(f"'{bank.code}'" for bank in banks.all_banks()))
+_SENDER_IS_KNOWN = (
+    "length(transfer.sender_account_number) = 10 AND ltrim(transfer.sender_account_number, '0123456789') = ''"
+    f" AND transfer.sender_bank_code IN ({_LISTED_BANKS})"
+)
+
+INVARIANTS = (
+    Invariant(
+        name="transfer_payments_are_booked",
+        rule="A successful payment into a virtual account has an entry of its amount, and nothing else has one.",
+        sql=f"""
+            SELECT 'transaction ' || coalesce(payment.id, booked.cause)
+            FROM (
+                SELECT * FROM payments_transaction WHERE method = 'virtual_account' AND status = 'success'
+            ) payment FULL JOIN ({moved("virtual_account", "bank_clearing")}) booked ON booked.cause = payment.id
+            WHERE payment.id IS NULL OR booked.amount IS NULL OR booked.amount <> -payment.amount
+                OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id
+        """,
+    ),
+    Invariant(
+        name="transfer_payments_have_transfers",
+        rule="A successful payment into a virtual account has the transfer that paid it, and the other way round.",
+        sql="""
+            SELECT 'session ' || coalesce(payment.session_id, transfer.session_id)
+            FROM (
+                SELECT * FROM payments_transaction WHERE method = 'virtual_account' AND status = 'success'
+            ) payment FULL JOIN (
+                SELECT * FROM virtual_accounts_transfer WHERE applied <> 'unapplied'
+            ) transfer ON transfer.session_id = payment.session_id
+            WHERE payment.id IS NULL OR transfer.id IS NULL OR transfer.amount <> payment.amount
+                OR transfer.currency <> payment.currency
+        """,
+    ),
+    Invariant(
+        name="transfer_refunds_are_booked",
+        rule="A successful refund of a transfer payment has an entry of its amount; nothing else has one.",
+        sql=f"""
+            SELECT 'refund ' || coalesce(refund.id, booked.cause)
+            FROM (
+                SELECT refund.id, refund.amount, payment.currency, payment.business_id
+                FROM payments_cardoperation refund
+                    JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                WHERE refund.kind = 'refund' AND refund.status = 'success' AND refund.connector <> ''
+            ) refund FULL JOIN ({moved("refund", "bank_clearing")}) booked ON booked.cause = refund.id
+            WHERE refund.id IS NULL OR booked.amount IS NULL OR booked.amount <> refund.amount
+                OR booked.currency <> refund.currency OR booked.business_id <> refund.business_id
+        """,
+    ),
+    Invariant(
+        name="transfer_refunds_are_of_transfer_payments",
+        rule="Refunds of transfer payments, and no others, are sent to a bank.",
+        sql="""
+            SELECT 'refund ' || refund.id
+            FROM payments_cardoperation refund
+                JOIN payments_transaction payment ON payment.id = refund.transaction_id
+            WHERE (refund.connector <> '') <> (payment.method = 'virtual_account')
+        """,
+    ),
+    Invariant(
+        name="transfer_refunds_stay_within_what_arrived",
+        rule="The refunds of a transfer payment that succeeded or are pending sum to at most what arrived.",
+        sql="""
+            SELECT 'transaction ' || payment.id || ': ' || refunds.amount
+            FROM (
+                SELECT transaction_id, sum(amount) AS amount FROM payments_cardoperation
+                WHERE connector <> '' AND status <> 'failed' GROUP BY transaction_id
+            ) refunds
+                JOIN payments_transaction payment ON payment.id = refunds.transaction_id
+                LEFT JOIN virtual_accounts_transfer transfer ON transfer.session_id = payment.session_id
+            WHERE payment.status <> 'success' OR refunds.amount > coalesce(transfer.amount, 0)
+        """,
+    ),
+    Invariant(
+        name="transfer_refunds_go_to_the_sender",
+        rule="A refund of a transfer payment goes to the account that the bank named as the sender's, if it named one.",
+        sql=f"""
+            SELECT 'refund ' || refund.id
+            FROM payments_cardoperation refund
+                JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                JOIN virtual_accounts_transfer transfer ON transfer.session_id = payment.session_id
+            WHERE refund.connector <> '' AND (
+                refund.destination_account_number <> transfer.sender_account_number
+                OR refund.destination_bank_code <> transfer.sender_bank_code)
+                AND {_SENDER_IS_KNOWN}
+        """,
+    ),
+    Invariant(
+        name="unapplied_transfers_are_kept",
+        rule="A transfer that fits nothing is unapplied money of the number's owner, and no other one is.",
+        sql="""
+            SELECT 'transfer ' || coalesce(transfer.id, money.transfer_id)
+            FROM (
+                SELECT transfer.*, account.business_id FROM virtual_accounts_transfer transfer
+                    JOIN virtual_accounts_virtualaccount account ON account.id = transfer.account_id
+                WHERE transfer.applied = 'unapplied'
+            ) transfer FULL JOIN virtual_accounts_unappliedmoney money ON money.transfer_id = transfer.id
+            WHERE transfer.id IS NULL OR money.id IS NULL OR money.amount <> transfer.amount
+                OR money.currency <> transfer.currency OR money.business_id <> transfer.business_id
+        """,
+    ),
+    Invariant(
+        name="unapplied_money_is_booked",
+        rule="Unapplied money has an entry of its amount, and nothing else has one.",
+        sql=f"""
+            SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
+            FROM virtual_accounts_unappliedmoney money
+                FULL JOIN ({moved("unapplied_in", "unapplied")}) booked ON booked.cause = money.transfer_id
+            WHERE money.id IS NULL OR booked.amount IS NULL OR booked.amount <> money.amount
+                OR booked.currency <> money.currency OR booked.business_id <> money.business_id
+        """,
+    ),
+    Invariant(
+        name="decided_money_has_left",
+        rule="Unapplied money that was returned or credited has left its account, and what is open has not.",
+        sql=f"""
+            SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
+            FROM (SELECT * FROM virtual_accounts_unappliedmoney WHERE state <> 'open') money
+                FULL JOIN ({moved("unapplied_out", "unapplied")}) booked ON booked.cause = money.transfer_id
+            WHERE money.id IS NULL OR booked.amount IS NULL OR booked.amount <> -money.amount
+        """,
+    ),
+    Invariant(
+        name="returned_money_has_payouts",
+        rule="Unapplied money that was returned has a payout of its amount.",
+        sql="""
+            SELECT 'unapplied money ' || money.id
+            FROM virtual_accounts_unappliedmoney money
+                LEFT JOIN payments_transaction payout ON payout.business_id = money.business_id
+                    AND payout.reference = money.reference AND payout.request_type = 'payout'
+            WHERE money.state = 'returned' AND (payout.id IS NULL
+                OR payout.amount <> money.amount OR payout.currency <> money.currency)
+        """,
+    ),
+    Invariant(
+        name="returned_money_goes_to_the_sender",
+        rule="Unapplied money is returned to the account that the bank named as the sender's, if it named one.",
+        sql=f"""
+            SELECT 'unapplied money ' || money.id
+            FROM virtual_accounts_unappliedmoney money
+                JOIN virtual_accounts_transfer transfer ON transfer.id = money.transfer_id
+                JOIN payments_transaction payout
+                    ON payout.business_id = money.business_id AND payout.reference = money.reference
+            WHERE money.state = 'returned' AND (
+                payout.account_number <> transfer.sender_account_number
+                OR payout.bank_code <> transfer.sender_bank_code)
+                AND {_SENDER_IS_KNOWN}
+        """,
+    ),
+    Invariant(
+        name="sessions_and_payments_end_alike",
+        rule="A session has one payment: pending with it, successful with it, and failed otherwise.",
+        sql="""
+            SELECT 'session ' || session.id
+            FROM virtual_accounts_session session
+                LEFT JOIN payments_transaction payment ON payment.session_id = session.id
+            WHERE payment.id IS NULL OR payment.status <> CASE
+                WHEN session.status IN ('pending', 'success') THEN session.status ELSE 'failed' END
+        """,
+    ),
+    Invariant(
+        name="numbers_are_held_while_sessions_are_open",
+        rule="A dynamic account holds a number while its session is open, and no longer; a static one its own.",
+        sql="""
+            SELECT 'number ' || number.number
+            FROM virtual_accounts_accountnumber number
+                LEFT JOIN virtual_accounts_virtualaccount holder ON holder.id = number.holder_id
+                LEFT JOIN virtual_accounts_session session
+                    ON session.number_id = number.number AND session.status = 'pending'
+            WHERE holder.type = 'static' AND holder.account_number <> number.number
+                OR holder.type = 'dynamic' AND session.id IS NULL
+                OR holder.id IS NULL AND session.id IS NOT NULL
+        """,
+    ),
+)

@@ -1,0 +1,108 @@
+"""The end of an authorisation: capture or void. Both can be repeated safely."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from payments.idempotency import IdempotentResult
+from payments.identifiers import new_id
+from payments.models import CardOperation, InvalidState, Transaction
+from payments.outcomes import VOIDED
+from payments.rails import RailUnavailable
+from payments.rails.protocol import CardAcquirer
+from payments.services import operations, rail_choices
+from payments.services.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
+from payments.services.operations import AmountTooLarge, Kind
+from payments.services.rail_orders import card_order, operation_order
+from payments.services.transitions import Cause
+
+
+class OperationRefused(InvalidState):
+    """The acquirer said no to a capture or void; the authorisation stands as before."""
+
+    default_detail = "The acquirer refused this. The authorisation stands as it was."
+
+
+def capture(*, transaction_id: UUID, amount: int | None, now: datetime) -> IdempotentResult[Transaction]:
+    """Take an authorised amount, or part of it; the rest is released. Amount in minor units, None for all.
+
+    A capture that has succeeded with the same amount, or whose outcome is unknown, is replayed.
+
+    :raises AmountTooLarge: more than was authorised
+    :raises InvalidState: not authorised, voided, or captured with another amount
+    :raises OperationRefused: the acquirer said no
+    :raises RailUnavailable: it is a new capture and the acquirer is unavailable; nothing was stored
+    """
+    return _end_authorisation(transaction_id, Kind.CAPTURE, amount=amount, now=now)
+
+
+def void(*, transaction_id: UUID, now: datetime) -> IdempotentResult[Transaction]:
+    """Release an authorisation: the payment fails with 20090.
+
+    A void that has succeeded, or whose outcome is unknown, is replayed.
+
+    :raises InvalidState: not authorised, captured or expired
+    :raises OperationRefused: the acquirer said no
+    :raises RailUnavailable: it is a new void and the acquirer is unavailable; nothing was stored
+    """
+    return _end_authorisation(transaction_id, Kind.VOID, amount=None, now=now)
+
+
+def _end_authorisation(
+    transaction_id: UUID, kind: Kind, *, amount: int | None, now: datetime
+) -> IdempotentResult[Transaction]:
+    found = find(transaction_id)
+    line = rail_choices.attempt(lambda: (rail_choices.acquirer_of(found), trace_fields()))
+    opened = _open(found.pk, kind, line, amount=amount, now=now)
+    if isinstance(opened, Transaction):
+        return IdempotentResult(opened, is_replay=True)
+    return IdempotentResult(_ask(*opened), is_replay=False)
+
+
+@database.atomic
+def _open(
+    transaction_id: UUID,
+    kind: Kind,
+    line: tuple[CardAcquirer, dict[str, str]] | RailUnavailable,
+    *,
+    amount: int | None,
+    now: datetime,
+) -> tuple[CardAcquirer, CardOperation] | Transaction:
+    """Write the operation and return it with its acquirer. For a repeated request, return the payment as it is."""
+    transaction = lock(transaction_id)
+    earlier = operations.standing(transaction)
+    if earlier is not None and _is_same(earlier, kind, amount=amount):
+        return transaction
+    operations.require_capturable(transaction, now=now)
+    if amount is not None and amount > transaction.amount:
+        raise AmountTooLarge(f"At most {transaction.amount} was authorised.")
+    acquirer, trace = rail_choices.require(line)
+    operation = CardOperation.objects.create(
+        id=new_id(now),
+        transaction=transaction,
+        business=transaction.business,
+        kind=kind,
+        amount=transaction.amount if amount is None else amount,
+        **trace,
+        next_query_at=now + FIRST_QUERY_AFTER,
+        query_leased_until=now + FIRST_QUERY_AFTER,
+        created_at=now,
+    )
+    return acquirer, operation
+
+
+def _is_same(earlier: CardOperation, kind: Kind, *, amount: int | None) -> bool:
+    transaction = earlier.transaction
+    if earlier.kind != kind or earlier.amount != (transaction.amount if amount is None else amount):
+        return False
+    # An authorisation that expired is voided too, but not at the merchant's request.
+    return kind == Kind.CAPTURE or transaction.is_pending or transaction.response_code == VOIDED.code
+
+
+def _ask(acquirer: CardAcquirer, operation: CardOperation) -> Transaction:
+    order, asked = card_order(operation.transaction), operation_order(operation)
+    answered = operations.ask(operation, lambda: acquirer.operate(order, asked), cause=Cause.MERCHANT)
+    if answered.status == CardOperation.Status.FAILED:
+        raise OperationRefused
+    return answered.transaction

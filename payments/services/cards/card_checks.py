@@ -1,0 +1,37 @@
+"""Card checks: is this card alive? No money moves and no event is sent."""
+
+import secrets
+from datetime import datetime
+from typing import Any
+
+from merchants.models import Business
+from payments.idempotency import Fingerprint, IdempotentResult
+from payments.models import Transaction
+from payments.services.intents import card_fields, open_intent
+from payments.services.rail_choices import acquirer_for
+from payments.services.rail_orders import card_order
+from payments.services.transitions import ask_if_new
+
+
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
+) -> IdempotentResult[Transaction]:
+    """Ask the issuer about a card. Without a reference of the merchant's, one is made.
+
+    :raises RailUnavailable: no acquirer is configured
+    """
+    acquirer = acquirer_for(business)
+    card = request["source"]
+    intent = open_intent(
+        business=business,
+        connector=acquirer.name,
+        reference=request.get("reference") or f"chk_{secrets.token_hex(12)}",
+        fingerprint=fingerprint,
+        now=now,
+        request_type=Transaction.RequestType.CARD_CHECK,
+        amount=0,
+        currency=request["currency"],
+        metadata=request.get("metadata"),
+        **card_fields(card),
+    )
+    return ask_if_new(intent, lambda new: acquirer.verify(card_order(new), card=card))

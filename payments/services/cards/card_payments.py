@@ -1,0 +1,42 @@
+"""Card payments: authorised, and captured at once unless the merchant asks otherwise."""
+
+from datetime import datetime
+from typing import Any
+
+from merchants.models import Business
+from payments.idempotency import Fingerprint, IdempotentResult
+from payments.models import Transaction
+from payments.rails import RailUnavailable
+from payments.rails.protocol import ThreeDSecure
+from payments.services.intents import card_fields, open_intent, order_fields
+from payments.services.rail_choices import acquirer_for
+from payments.services.rail_orders import card_order
+from payments.services.transitions import ask_if_new
+
+
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
+) -> IdempotentResult[Transaction]:
+    """Start a card payment: intent, acquirer, answer. A lost answer leaves it pending.
+
+    :raises RailUnavailable: no acquirer is configured or in reach, or 3-D Secure is wanted that it has not
+    """
+    acquirer = acquirer_for(business)
+    card = request["source"]
+    three_ds = request.get("three_ds", ThreeDSecure())
+    if three_ds.enabled and not acquirer.has_three_d_secure:
+        # Authorised without it, the payment would lack the protection that the merchant has asked for.
+        raise RailUnavailable("3-D Secure has no configured connector here. Nothing was stored.")
+    intent = open_intent(
+        business=business,
+        connector=acquirer.name,
+        fingerprint=fingerprint,
+        now=now,
+        request_type=Transaction.RequestType.PAYMENT,
+        captures_at_once=request["capture"],
+        challenge_preference=three_ds.challenge_preference if three_ds.enabled else "",
+        redirect_url=request["redirect_url"],
+        **order_fields(request),
+        **card_fields(card),
+    )
+    return ask_if_new(intent, lambda new: acquirer.authorise(card_order(new), card=card))

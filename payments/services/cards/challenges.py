@@ -1,0 +1,87 @@
+"""The payer's 3-D Secure challenge: passed with the right code, failed by declining or by three wrong ones."""
+
+from datetime import datetime
+
+from django.db import transaction as database
+
+from payments.models import Challenge, Transaction
+from payments.outcomes import AUTHENTICATION_FAILED
+from payments.rails import RailUnavailable
+from payments.rails.protocol import AnswerLost
+from payments.services import transitions
+from payments.services.intents import FIRST_QUERY_AFTER, lock
+from payments.services.rail_choices import acquirer_of
+from payments.services.rail_orders import card_order
+from payments.services.transitions import Cause
+
+
+class WrongCode(Exception):
+    """The one-time code is not the issuer's; there are tries left."""
+
+
+class IssuerSilent(Exception):
+    """Nobody could say whether the code is right; it costs no try."""
+
+
+class ChallengeOver(Exception):
+    """The payment does not wait for its payer (any more)."""
+
+
+def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
+    """Take the payer's code; if it is right, go on with the authorisation.
+
+    :raises WrongCode: it is not, and the payer may try again; the third wrong one fails the payment
+    :raises ChallengeOver: answered before, or too late
+    :raises IssuerSilent: the code could not be checked
+    """
+    order = card_order(challenge.transaction)
+    try:
+        acquirer = acquirer_of(challenge.transaction)
+        is_right = acquirer.is_right_code(order, code=code)
+    except (AnswerLost, RailUnavailable):
+        raise IssuerSilent from None
+    if not is_right:
+        return _count_wrong_code(challenge, now=now)
+    transaction = _pass(challenge, now=now)
+    passed = card_order(transaction, has_passed_challenge=True)
+    return transitions.ask(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
+
+
+@database.atomic
+def decline(*, challenge: Challenge, now: datetime) -> Transaction:
+    """The payer does not want this payment: it fails with 20151.
+
+    :raises ChallengeOver: answered before, or too late
+    """
+    transaction = _lock_open(challenge, now=now)
+    transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
+    return transaction
+
+
+@database.atomic
+def _pass(challenge: Challenge, *, now: datetime) -> Transaction:
+    transaction = _lock_open(challenge, now=now)
+    challenge.passed_at = now
+    challenge.save(update_fields=["passed_at"])
+    transaction.await_rail(query_at=now + FIRST_QUERY_AFTER, cause=Cause.PAYER, now=now)
+    return transaction
+
+
+def _count_wrong_code(challenge: Challenge, *, now: datetime) -> Transaction:
+    with database.atomic():
+        transaction = _lock_open(challenge, now=now)
+        challenge.refresh_from_db(fields=["wrong_codes"])
+        challenge.wrong_codes += 1
+        challenge.save(update_fields=["wrong_codes"])
+        if not challenge.tries_left:
+            transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
+            return transaction
+    raise WrongCode  # after the commit: the try counts
+
+
+def _lock_open(challenge: Challenge, *, now: datetime) -> Transaction:
+    transaction = lock(challenge.transaction_id)
+    is_open = transaction.awaiting == Transaction.Awaiting.PAYER
+    if not is_open or transaction.expires_at is None or transaction.expires_at <= now:
+        raise ChallengeOver
+    return transaction

@@ -1,0 +1,42 @@
+"""Name enquiries: ask a bank for the name of an account's holder, before money is sent there."""
+
+from rest_framework import status
+
+from kit import banks
+from kit.api.errors import Problem
+from merchants.models import Business
+from payments.rails import OutOfReach
+from payments.rails.protocol import AnswerLost
+from payments.services.rail_choices import bank_for
+
+
+class UnknownBeneficiary(Problem):
+    """The bank has no account with this number."""
+
+    status_code = status.HTTP_404_NOT_FOUND
+    default_code = "unknown_beneficiary"
+    default_detail = "The bank has no account with this number."
+
+
+class Unanswered(OutOfReach):
+    """The bank was asked and did not answer in time. Nothing is known about the account."""
+
+    default_detail = "The bank did not answer the name enquiry in time. Try again."
+
+
+def account_name(*, business: Business, bank_code: str, account_number: str) -> str:
+    """Return the name of an account's holder. This calls the bank: never inside a database transaction.
+
+    :raises UnknownBeneficiary: there is no such account, or no bank with that code
+    :raises RailUnavailable: no bank is available, or it did not answer
+    """
+    bank = banks.find(bank_code)
+    if bank is None:
+        raise UnknownBeneficiary
+    try:
+        name = bank_for(business).account_name(account_number=account_number, nip_code=bank.nip_code)
+    except AnswerLost:
+        raise Unanswered from None
+    if name is None:
+        raise UnknownBeneficiary
+    return name

@@ -1,0 +1,233 @@
+"""Returns of payouts: notified by the bank, or entered by our staff. Both credit the wallet in the same way.
+
+The status of a successful payout stays `success`. Each return is a row and a ledger entry, and the payout's
+`amount_returned` never exceeds its amount. Locks are taken in this order: transaction, ledger account.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from kit.api.idempotency import DuplicateReference
+from kit.db.clock import database_now
+from kit.db.prepared_statements import insert, insert_if_absent
+from ledger import services as ledger
+from merchants import audit
+from merchants.audit import Actor
+from merchants.models import Business
+from payments import outcomes
+from payments.identifiers import new_id
+from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
+from payments.services import ledger_entries, opt_in_events, transitions
+from payments.services.intents import lock
+from payments.services.transitions import Cause
+
+Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
+
+BANK = Actor(name="bank")
+# Our reference of a payout as rails send it: its id, with or without hyphens.
+PAYOUT_ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnNotice:
+    """A returned payout as the bank reports it. The amount is in minor units."""
+
+    bank_reference: str
+    payout_reference: str
+    amount: int
+    currency: str
+    reason: str = ""
+    extra_members: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnReceipt:
+    """A recorded return, and whether this notification was the first about it."""
+
+    payout_return: PayoutReturn
+    is_new: bool
+
+
+@database.atomic
+def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_now) -> ReturnReceipt:
+    """Record a return once per bank reference, and apply it to the payout that it belongs to.
+
+    A successful payout is reversed, a pending one fails. A return that can be applied to no payout is
+    recorded as unmatched, for operators.
+
+    :raises DuplicateReference: the bank reference belongs to a return of other content
+    """
+    payout, missing = _lock_payout(notice.payout_reference)
+    now = clock()
+    applied, why = _decide(payout, missing, amount=notice.amount, currency=notice.currency)
+    payout_return = PayoutReturn(
+        id=new_id(now),
+        transaction=payout,
+        bank_reference=notice.bank_reference,
+        payout_reference=notice.payout_reference,
+        amount=notice.amount,
+        currency=notice.currency,
+        reason=notice.reason,
+        applied=applied,
+        why=why,
+        actor=BANK.name,
+        extra_members=dict(notice.extra_members),
+        at=now,
+    )
+    if not insert_if_absent(payout_return):
+        return _replay(notice)
+    if payout is not None and applied == Applied.REVERSED:
+        _credit(payout, payout_return, actor=BANK)
+    elif payout is not None and applied == Applied.FAILED:
+        transitions.finish(payout, outcomes.payout_failure(""), cause=Cause.RETURN, now=now)
+    return ReturnReceipt(payout_return, is_new=True)
+
+
+@database.atomic
+def reverse(
+    *, transaction_id: UUID, reason: str, actor: Actor, now: datetime, amount: int | None = None
+) -> PayoutReturn | None:
+    """Credit what is left of a successful payout to the wallet; return None if nothing is left.
+
+    The fee stays earned: it was for sending. `amount` is what was left when the reversal was proposed.
+
+    :raises InvalidState: it isn't a successful payout, or another amount is left than was proposed
+    """
+    payout = lock(transaction_id)
+    if not can_be_reversed(payout):
+        raise InvalidState("Only a successful payout can be reversed.")
+    left = amount_left(payout)
+    if not left:
+        return None
+    if amount not in {None, left}:
+        raise InvalidState("The bank has returned more of this payout in the meantime.")
+    payout_return = PayoutReturn(
+        id=new_id(now),
+        transaction=payout,
+        amount=left,
+        currency=payout.currency,
+        reason=reason,
+        applied=Applied.REVERSED,
+        actor=actor.name,
+        at=now,
+    )
+    insert(payout_return)
+    _credit(payout, payout_return, actor=actor)
+    return payout_return
+
+
+def can_be_reversed(transaction: Transaction) -> bool:
+    return _is_payout(transaction) and transaction.status == Transaction.Status.SUCCESS
+
+
+def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -> None:
+    """Book a return of a successful payout. Every reversal goes through here."""
+    payout.add_return(payout_return.amount)
+    opt_in_events.publish_reversal(payout, payout_return)
+    ledger.book(ledger_entries.payout_reversed(payout, payout_return))
+    audit.record(
+        action="payout.reversed",
+        actor=actor,
+        business=payout.business,
+        target=str(payout.pk),
+        after={
+            "amount": payout_return.amount,
+            "currency": payout_return.currency,
+            "reason": payout_return.reason,
+        },
+        now=payout_return.at,
+    )
+
+
+def _lock_payout(reference: str) -> tuple[Transaction | None, PayoutReturn.Why]:
+    """Return the payout that a bank's reference names, locked until the transaction ends, or why there is none."""
+    payout = _lock_by_id(reference)
+    if payout is not None:
+        return payout, Why.NONE
+    if _is_refund(reference):
+        return None, Why.REFUND
+    keys = _keys_by_merchant_reference(reference)
+    if len(keys) == 1:
+        return lock(keys[0]), Why.NONE
+    return None, Why.AMBIGUOUS if keys else Why.UNKNOWN_PAYOUT
+
+
+def _lock_by_id(reference: str) -> Transaction | None:
+    if not PAYOUT_ID.fullmatch(reference):
+        return None
+    try:
+        found = lock(UUID(reference))
+    except Transaction.DoesNotExist:
+        return None
+    return found if _is_payout(found) else None
+
+
+def _is_refund(reference: str) -> bool:
+    """Return whether a bank's reference names the refund of a transfer payment. See decision 0052."""
+    if not PAYOUT_ID.fullmatch(reference):
+        return False
+    return CardOperation.objects.filter(pk=UUID(reference)).exclude(connector="").exists()
+
+
+def _keys_by_merchant_reference(reference: str) -> list[UUID]:
+    """Return the payouts, at most two, that have a merchant's reference, whichever business's it is.
+
+    Rails send it beside our own. It is unique within a business only, and looked up by business: that is the index.
+    """
+    businesses = list(Business.objects.values_list("pk", flat=True))
+    payouts = Transaction.objects.filter(
+        business__in=businesses, reference=reference, request_type=Transaction.RequestType.PAYOUT
+    )
+    return list(payouts.values_list("pk", flat=True)[:2])
+
+
+def _decide(
+    payout: Transaction | None, missing: PayoutReturn.Why, *, amount: int, currency: str
+) -> tuple[PayoutReturn.Applied, PayoutReturn.Why]:
+    """Return what a return is applied to. The payout is locked; where there is none, `missing` says why."""
+    why = missing if payout is None else _why_not(payout, amount=amount, currency=currency)
+    if payout is None or why != Why.NONE:
+        return Applied.UNMATCHED, why
+    succeeded = payout.status == Transaction.Status.SUCCESS
+    return Applied.REVERSED if succeeded else Applied.FAILED, Why.NONE
+
+
+def _why_not(payout: Transaction, *, amount: int, currency: str) -> PayoutReturn.Why:
+    """Return why a return cannot be applied to a payout, if it cannot."""
+    if currency != payout.currency:
+        return Why.OTHER_CURRENCY
+    if payout.status == Transaction.Status.FAILED:
+        return Why.ALREADY_FAILED
+    if amount > amount_left(payout):
+        return Why.TOO_MUCH
+    if payout.status == Transaction.Status.PENDING and amount < payout.amount:
+        return Why.PARTIAL
+    return Why.NONE
+
+
+def amount_left(payout: Transaction) -> int:
+    """Return how much of a payout has not come back."""
+    left = payout.amount - payout.amount_returned
+    # During an upgrade a host of the first release may have reversed the whole payout.
+    is_reversed = left == payout.amount and Reversal.objects.filter(transaction=payout).exists()
+    return 0 if is_reversed else left
+
+
+def _replay(notice: ReturnNotice) -> ReturnReceipt:
+    """Return what an earlier notification with the same bank reference has recorded."""
+    first = PayoutReturn.objects.get(bank_reference=notice.bank_reference)
+    recorded = (first.payout_reference, first.amount, first.currency)
+    if recorded != (notice.payout_reference, notice.amount, notice.currency):
+        raise DuplicateReference(
+            "This bank reference belongs to a return with another payout reference, amount or currency."
+        )
+    return ReturnReceipt(first, is_new=False)
+
+
+def _is_payout(transaction: Transaction) -> bool:
+    return transaction.request_type == Transaction.RequestType.PAYOUT

@@ -1,0 +1,70 @@
+"""Payouts: money from the merchant to a bank account."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction as database
+
+from ledger import services as ledger
+from merchants.models import Business
+from payments.idempotency import Fingerprint, IdempotentResult
+from payments.models import Transaction
+from payments.outcomes import WALLET_TOO_LOW
+from payments.services import ledger_entries, transitions
+from payments.services.intents import open_intent, order_fields
+from payments.services.rail_choices import bank_for
+from payments.services.rail_orders import payout_order
+from payments.services.transitions import Cause, ask_if_new
+
+
+def start(
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
+) -> IdempotentResult[Transaction]:
+    """Start a payout: intent and money set aside, bank, answer. A lost answer leaves it pending.
+
+    Where the wallet must cover payouts and does not, it fails with 20051 and the bank is not asked.
+
+    :raises RailUnavailable: no bank is configured, or it is out of reach
+    """
+    bank = bank_for(business)
+    intent = _accept(
+        business=business, request=request, fingerprint=fingerprint, connector=bank.name, now=now
+    )
+    if intent.resource.awaiting != Transaction.Awaiting.RAIL:
+        return intent  # the wallet did not cover it, or an equal request is done
+    return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
+
+
+@database.atomic
+def _accept(
+    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, connector: str, now: datetime
+) -> IdempotentResult[Transaction]:
+    customer = request["customer"]
+    intent = open_intent(
+        business=business,
+        fingerprint=fingerprint,
+        connector=connector,
+        now=now,
+        request_type=Transaction.RequestType.PAYOUT,
+        method=Transaction.Method.BANK,
+        account_number=customer["account_number"],
+        bank_code=customer["bank_code"],
+        **order_fields(request),
+    )
+    if not intent.is_replay:
+        _take_from_wallet(intent.resource, now=now)
+    return intent
+
+
+def _take_from_wallet(transaction: Transaction, *, now: datetime) -> None:
+    """Set amount and fee aside, or fail the payout where they must be there and are not."""
+    fee = transitions.fee_of(transaction, captured=0)
+    booking = ledger_entries.payout_accepted(transaction, fee=fee, now=now)
+    if not settings.PAYOUT_REQUIRES_BALANCE:
+        ledger.book(booking)
+        return
+    try:
+        ledger.book_if_covered(booking)
+    except ledger.InsufficientFunds:
+        transitions.finish(transaction, WALLET_TOO_LOW, cause=Cause.FUNDING, now=now)

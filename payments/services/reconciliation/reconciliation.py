@@ -1,0 +1,201 @@
+"""A statement of an acquirer or bank compared with our entries: by reference, amount and day.
+
+RRNs and references of the acquirer or bank decide first; a reference that a merchant chose only where it is unique.
+
+Nothing is moved or corrected by it: people read what differs and decide.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction as database
+
+from merchants import audit
+from merchants.audit import Actor
+from payments.bank_statements import Row
+from payments.business_days import begins_at
+from payments.identifiers import new_id
+from payments.models import Reconciliation, ReconciliationLine
+from payments.services.reconciliation.ledger_lines import OurEntry, Source, between
+
+Result = ReconciliationLine.Result
+
+# A bank may tell an entry some days after us, or before: so far around the statement's days we look for it.
+AROUND = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A line of the statement with its entry of ours; or one of them, where the other is missing."""
+
+    result: Result
+    row: Row | None = None
+    entry: OurEntry | None = None
+    differences: dict[str, list[Any]] = field(default_factory=dict)  # by field: [statement, ours]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a comparison found."""
+
+    source: Source
+    first_day: date
+    last_day: date
+    findings: list[Finding]
+
+    def of(self, result: Result) -> list[Finding]:
+        return [one for one in self.findings if one.result == result]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {result.value: len(self.of(result)) for result in Result}
+
+    @property
+    def is_clean(self) -> bool:
+        return all(one.result == Result.MATCHED for one in self.findings)
+
+
+def compare(rows: list[Row], *, source: Source) -> Report:
+    """Compare a statement with our entries of its days and currencies. `rows` must not be empty."""
+    first, last = min(row.day for row in rows), max(row.day for row in rows)
+    currencies = {row.currency for row in rows}
+    window = begins_at(first - AROUND), begins_at(last + AROUND + timedelta(days=1))
+    entries = list(between(*window, source=source))
+    findings, seen = _look_up(rows, entries)
+    findings += [
+        Finding(result=Result.MISSING_THERE, entry=entry)
+        for entry in entries
+        if entry.is_certain
+        and (entry.kind, entry.id) not in seen
+        and first <= entry.day <= last
+        and entry.currency in currencies
+    ]
+    return Report(source=source, first_day=first, last_day=last, findings=findings)
+
+
+def _look_up(rows: list[Row], entries: Iterable[OurEntry]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
+    """Find each line's entry. Lines that agree in everything go first; no entry serves two lines."""
+    index = _Index(entries)
+    seen: set[tuple[str, UUID]] = set()
+    found: dict[int, Finding] = {}
+    for may_differ in (False, True):
+        for row in rows:
+            if row.line in found:
+                continue
+            free = [
+                (differences, entry)
+                for entry in index.candidates(row)
+                if (entry.kind, entry.id) not in seen
+                and ((differences := _differences(row, entry)) == {} or may_differ)
+            ]
+            if not free:
+                continue
+            differences, entry = min(free, key=lambda one: len(one[0]))
+            seen.add((entry.kind, entry.id))
+            result = Result.DIFFERENT if differences else Result.MATCHED
+            found[row.line] = Finding(result=result, row=row, entry=entry, differences=differences)
+    unknown = (
+        Finding(result=Result.MISSING_HERE, row=row, differences=index.ambiguity(row))
+        for row in rows
+        if row.line not in found
+    )
+    return [*found.values(), *unknown], seen
+
+
+class _Index:
+    """Our entries by direction and reference."""
+
+    def __init__(self, entries: Iterable[OurEntry]) -> None:
+        self._own: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
+        self._shared: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
+        for entry in entries:
+            for reference in dict.fromkeys(entry.references):
+                self._own[entry.direction, reference].append(entry)
+            for reference in dict.fromkeys(entry.shared_references):
+                self._shared[entry.direction, reference].append(entry)
+
+    def candidates(self, row: Row) -> list[OurEntry]:
+        """Return the entries that a line's reference may name.
+
+        A reference that a merchant chose counts only where it is no RRN or bank reference of another entry,
+        and one entry alone has it: another business may have chosen the same.
+        """
+        own = self._own.get((row.direction, row.reference))
+        if own:
+            return own
+        shared = self._shared.get((row.direction, row.reference), [])
+        return shared if len(shared) == 1 else []
+
+    def ambiguity(self, row: Row) -> dict[str, list[Any]]:
+        """Return what a person needs to know about a line whose reference several entries have."""
+        place = row.direction, row.reference
+        if place in self._own or len(shared := self._shared.get(place, [])) < 2:  # noqa: PLR2004
+            return {}
+        return {"reference": [row.reference, f"{len(shared)} entries"]}
+
+
+def _differences(row: Row, entry: OurEntry) -> dict[str, list[Any]]:
+    sides: dict[str, list[Any]] = {
+        "amount": [row.amount, entry.amount],
+        "currency": [row.currency, entry.currency],
+        "day": [row.day.isoformat(), entry.day.isoformat()],
+        "status": ["success", str(entry.status)],  # what is on a statement has happened
+    }
+    return {name: both for name, both in sides.items() if both[0] != both[1]}
+
+
+@database.atomic
+def record(report: Report, *, file_name: str, content: bytes, actor: Actor, now: datetime) -> Reconciliation:
+    """Keep what was found, with who looked and when. No money moves by it."""
+    made = Reconciliation.objects.create(
+        id=new_id(now),
+        source=report.source,
+        file_name=file_name[:255],
+        file_hash=hashlib.sha256(content).hexdigest(),
+        first_day=report.first_day,
+        last_day=report.last_day,
+        actor=actor.name,
+        at=now,
+        **report.counts,
+    )
+    ReconciliationLine.objects.bulk_create((_line(made, one) for one in report.findings), batch_size=1_000)
+    audit.record(
+        action="reconciliation.recorded",
+        actor=actor,
+        business=None,
+        target=str(made.pk),
+        after={"file": made.file_name, **report.counts},
+        now=now,
+    )
+    return made
+
+
+def _line(made: Reconciliation, found: Finding) -> ReconciliationLine:
+    row, entry = found.row, found.entry
+    told = row or entry
+    assert told is not None  # noqa: S101  (a finding has one side at least)
+    return ReconciliationLine(
+        reconciliation=made,
+        result=found.result,
+        line=row.line if row else None,
+        reference=reference_of(found),
+        amount=told.amount,
+        currency=told.currency,
+        day=told.day,
+        direction=told.direction,
+        kind=entry.kind if entry else "",
+        entry_id=entry.id if entry else None,
+        differences=found.differences,
+    )
+
+
+def reference_of(found: Finding) -> str:
+    """Return what names it on the statement; or what would, had the statement had it."""
+    if found.row:
+        return found.row.reference
+    return found.entry.references[0] if found.entry else ""

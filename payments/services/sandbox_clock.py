@@ -1,0 +1,128 @@
+"""The sandbox's time: what a payment waits for happens now. Deadlines are moved, clocks aren't (decision 0065)."""
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction as database
+from django.db.models import Q
+
+from kit.db.clock import database_now
+from merchants import audit
+from merchants.audit import Actor
+from payments import sandbox_outcomes
+from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
+from payments.services import expiry, requery
+from payments.services.expiry import Deadline
+from payments.services.intents import lock
+from payments.services.payouts import payout_returns
+from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.rail_queries.query_leases import Unanswered
+
+RETURN_REASON = "Account closed"
+
+
+class Advanced(StrEnum):
+    """What happened."""
+
+    CHALLENGE = "challenge"  # the 3-D Secure page expired
+    AUTHORISATION = "authorisation"  # the authorisation expired
+    SESSION = "session"  # the session of a virtual account expired
+    QUESTION = "question"  # the rail was asked for a lost answer
+    RETURN = "return"  # the bank returned the payout
+
+
+_OF_DEADLINES = {
+    Deadline.CHALLENGE: Advanced.CHALLENGE,
+    Deadline.AUTHORISATION: Advanced.AUTHORISATION,
+    Deadline.SESSION: Advanced.SESSION,
+}
+
+
+def advance(
+    transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime] = database_now
+) -> Advanced:
+    """Let what a transaction waits for happen now. Of concurrent calls, one does it.
+
+    Makes calls to rails: never inside a database transaction.
+
+    :raises InvalidState: it waits for nothing, or another process is asking its rail
+    """
+    subjects = _unanswered(transaction)
+    if subjects:
+        return _ask(transaction, subjects, actor=actor, clock=clock)
+    done = _expire(transaction, actor=actor, clock=clock) or _give_back(transaction, actor=actor, now=clock())
+    if done is None:
+        raise InvalidState("This payment waits for nothing that can be advanced.")
+    return done
+
+
+def _unanswered(transaction: Transaction) -> list[Unanswered]:
+    """Return the transaction and its operations, as far as their rail's answer is missing.
+
+    The void that releases an expired authorisation is left out: the payment has ended and does not wait for it.
+    """
+    itself = (
+        Transaction.objects.unanswered().filter(pk=transaction.pk).select_related("business", "challenge")
+    )
+    operations = CardOperation.objects.unanswered().filter(transaction=transaction)
+    releases = Q(kind=CardOperation.Kind.VOID, transaction__status=Transaction.Status.FAILED)
+    return [*itself, *operations.exclude(releases).select_related("transaction__business")]
+
+
+def _ask(
+    transaction: Transaction, subjects: list[Unanswered], *, actor: Actor, clock: Callable[[], datetime]
+) -> Advanced:
+    asked = list(requery.requery(subjects, clock=clock))
+    if not asked:
+        raise InvalidState("The rail is being asked about this payment at the moment.")
+    _record(transaction, Advanced.QUESTION, actor=actor, now=clock())
+    return Advanced.QUESTION
+
+
+def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime]) -> Advanced | None:
+    with database.atomic():
+        moved = expiry.move_deadline(transaction.pk, clock=clock)
+        if moved is None:
+            return None
+        deadline, now = moved
+        _record(transaction, _OF_DEADLINES[deadline], actor=actor, now=now)
+        if deadline is Deadline.SESSION:
+            expiry.end_session_of(transaction.pk, now=now)
+    if deadline is not Deadline.SESSION:
+        expiry.expire_one(transaction.pk, now=now)
+    return _OF_DEADLINES[deadline]
+
+
+@database.atomic
+def _give_back(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
+    """Return the rest of a successful payout to the account whose payouts the sandbox's bank returns."""
+    if transaction.account_number != sandbox_outcomes.RETURNED_ACCOUNT:
+        return None
+    payout = lock(transaction.pk)
+    left = payout_returns.amount_left(payout)
+    if not payout_returns.can_be_reversed(payout) or not left:
+        return None
+    notice = ReturnNotice(
+        bank_reference=f"sandbox-{payout.pk.hex}",
+        payout_reference=payout.pk.hex,
+        amount=left,
+        currency=payout.currency,
+        reason=RETURN_REASON,
+    )
+    receipt = payout_returns.receive(notice, clock=lambda: now)
+    if receipt.payout_return.applied != PayoutReturn.Applied.REVERSED:
+        return None
+    _record(transaction, Advanced.RETURN, actor=actor, now=now)
+    return Advanced.RETURN
+
+
+def _record(transaction: Transaction, advanced: Advanced, *, actor: Actor, now: datetime) -> None:
+    audit.record(
+        action="sandbox.advanced",
+        actor=actor,
+        business=transaction.business,
+        target=transaction.reference,
+        after={"advanced": advanced.value},
+        now=now,
+    )

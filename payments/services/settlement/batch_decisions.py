@@ -1,0 +1,70 @@
+"""What our own people decide about a batch: approved, released into the wallet, or rejected."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from ledger import services as ledger
+from merchants import audit
+from merchants.audit import Actor
+from payments.models import InvalidState, SettlementBatch, Transaction
+from payments.services import ledger_entries, opt_in_events
+from payments.services.settlement import batch_transitions, batches
+
+SettleStatus = Transaction.SettleStatus
+
+
+@database.atomic
+def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
+    """The bank has the money: the batch may be released.
+
+    :raises InvalidState: it is not pending
+    """
+    return _decide(batch_id, SettleStatus.APPROVED, actor=actor, now=now, reason=reason.strip())
+
+
+@database.atomic
+def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
+    """Put what the batch comes to into the merchant's wallet, once.
+
+    :raises InvalidState: it is not approved
+    """
+    batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now, reason=reason.strip())
+    opt_in_events.publish_settlement(batch, now=now)
+    if batch.net:  # last of all: an account's lock is held by nobody who still waits for a payment's
+        ledger.book(ledger_entries.settlement_released(batch, now=now))
+    return batch
+
+
+@database.atomic
+def reject(batch_id: UUID, *, reason: str, actor: Actor, now: datetime) -> SettlementBatch:
+    """Give the batch's payments and refunds free for a new one.
+
+    :raises InvalidState: it is neither initiated nor pending, or no reason was given
+    """
+    if not reason.strip():
+        raise InvalidState("A rejection needs a reason.")
+    batch = _decide(batch_id, SettleStatus.REJECTED, actor=actor, now=now, reason=reason.strip())
+    batches.add_up(batch)  # one that was still being built has no totals yet
+    batch.items.update(is_live=False)
+    batch.brought.update(carried_into=None)
+    return batch
+
+
+def _decide(
+    batch_id: UUID, to: SettleStatus, *, actor: Actor, now: datetime, reason: str = ""
+) -> SettlementBatch:
+    batch = batch_transitions.lock(batch_id)
+    before = batch.state
+    batch_transitions.move(batch, to, actor=actor.name, reason=reason, now=now)
+    audit.record(
+        action=f"settlement_batch.{to}",
+        actor=actor,
+        business=batch.business,
+        target=str(batch.pk),
+        before={"state": before},
+        after={"state": batch.state} | ({"reason": reason} if reason else {}),
+        now=now,
+    )
+    return batch

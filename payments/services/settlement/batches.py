@@ -1,0 +1,212 @@
+"""Settlement batches put together: every success of a business day, and the refunds that are netted.
+
+A batch grows chunk by chunk, each in a database transaction of its own, under the lock of the batch's row.
+So a run that is killed leaves a batch that the next one goes on with, and two runs at once fill the same
+one. Lock order: batch, transactions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from django.db import transaction as database
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from kit.db.prepared_statements import insert_if_absent
+from payments import business_days
+from payments.identifiers import new_id
+from payments.models import (
+    COLLECTED,
+    BatchTransition,
+    CardOperation,
+    SettlementBatch,
+    SettlementItem,
+    Transaction,
+    TransactionQuerySet,
+)
+from payments.services.settlement import batch_transitions
+from payments.services.settlement.insert_select import insert_selected
+
+SettleStatus = Transaction.SettleStatus
+
+CHUNK = 5_000  # payments in one database transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """Payments of one business, currency and business day that await a batch. Amounts are minor units."""
+
+    business_id: UUID
+    currency: str
+    day: date
+    payments: int
+    gross: int
+    fees: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one database transaction did: how many payments it put into which batch."""
+
+    batch: SettlementBatch
+    payments: int
+
+
+class _NothingLeft(Exception):
+    """Somebody was faster, and the batch that was just begun would be empty."""
+
+
+def due(*, until: date) -> list[Due]:
+    """Return what awaits a batch up to the end of a business day, the oldest day first."""
+    groups = (
+        Transaction.objects.unsettled()
+        .filter(finished_at__lt=business_days.begins_at(business_days.day_after(until)))
+        .annotate(day=TruncDate("finished_at", tzinfo=business_days.TIME_ZONE))
+        .values("business_id", "currency", "day")
+        .annotate(payments=Count("id"), gross=Sum(COLLECTED), fees=Sum("fee"))
+        .order_by("day", "business_id", "currency")
+    )
+    return [Due(**group) for group in groups]
+
+
+def settle(work: list[Due], *, actor: str, now: datetime) -> Iterator[Step]:
+    """Put what is due into batches and hand these over to the bank; finish what a killed run has left.
+
+    Safe to run again, and by two operators at once: a payment goes into one live batch.
+    """
+    left_behind = SettlementBatch.objects.filter(state=SettleStatus.INITIATED)
+    begun = list(left_behind.order_by("id").values_list("business_id", "currency", "day"))
+    for business_id, currency, day in [*begun, *((one.business_id, one.currency, one.day) for one in work)]:
+        while (step := _take_step(business_id, currency, day, actor=actor, now=now)) is not None:
+            yield step
+
+
+def _take_step(business_id: UUID, currency: str, day: date, *, actor: str, now: datetime) -> Step | None:
+    """Put one more chunk into the batch being built, or complete it. None: nothing of that day is left.
+
+    The batch may be another day's, begun by somebody else: then that one is finished first.
+    """
+    try:
+        with database.atomic():
+            batch = _lock_begun(business_id, currency)
+            if batch is None:
+                if not _unsettled(business_id, currency, day).exists():
+                    return None
+                batch = _begin(business_id, currency, day, actor=actor, now=now)
+            return _grow(batch, actor=actor, now=now)
+    except _NothingLeft:
+        return None
+
+
+def _grow(batch: SettlementBatch, *, actor: str, now: datetime) -> Step:
+    added = _add_payments(batch, now=now)
+    if not added:
+        if not batch.items.exists():
+            raise _NothingLeft
+        _complete(batch, actor=actor, now=now)
+    return Step(batch, added)
+
+
+def _unsettled(business_id: UUID, currency: str, day: date) -> TransactionQuerySet:
+    return Transaction.objects.unsettled().filter(
+        business=business_id,
+        currency=currency,
+        finished_at__gte=business_days.begins_at(day),
+        finished_at__lt=business_days.begins_at(business_days.day_after(day)),
+    )
+
+
+def _lock_begun(business_id: UUID, currency: str) -> SettlementBatch | None:
+    """Return the batch that is being built, locked. There is one at most."""
+    return (
+        SettlementBatch.objects.select_for_update()
+        .filter(business=business_id, currency=currency, state=SettleStatus.INITIATED)
+        .first()
+    )
+
+
+def _begin(business_id: UUID, currency: str, day: date, *, actor: str, now: datetime) -> SettlementBatch:
+    """Begin a batch, or wait for the one that somebody else has begun at the same moment."""
+    while True:
+        of_that_day = SettlementBatch.objects.filter(business=business_id, currency=currency, day=day)
+        batch = SettlementBatch(
+            id=new_id(now),
+            business_id=business_id,
+            currency=currency,
+            day=day,
+            number=of_that_day.count() + 1,
+            created_at=now,
+        )
+        if insert_if_absent(batch):
+            BatchTransition.objects.create(batch=batch, after=batch.state, actor=actor, at=now)
+            return batch
+        begun = _lock_begun(business_id, currency)
+        if begun is not None:
+            return begun
+
+
+def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
+    """Put the next chunk of unsettled payments into the batch; return how many there were."""
+    unsettled = _unsettled(batch.business_id, batch.currency, batch.day).order_by("finished_at")
+    chosen = list(unsettled.select_for_update().values_list("pk", flat=True)[:CHUNK])
+    payments = Transaction.objects.filter(pk__in=chosen)
+    if chosen:
+        item = {"batch": batch.pk, "transaction": F("id"), "gross": COLLECTED, "fee": F("fee")}
+        in_order = payments.order_by("finished_at", "id")
+        insert_selected(SettlementItem, in_order, item | {"refunded": 0, "is_live": True})
+        batch_transitions.follow(payments, SettleStatus.INITIATED, now=now)
+    return len(chosen)
+
+
+def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
+    """Net the refunds and what earlier batches could not cover, and hand the batch over to the bank."""
+    insert_selected(
+        SettlementItem,
+        _refunds_to_net(batch).order_by("finished_at", "id"),
+        {
+            "batch": batch.pk,
+            "transaction": F("transaction_id"),
+            "operation": F("id"),
+            "gross": 0,
+            "fee": 0,
+            "refunded": F("amount"),
+            "is_live": True,
+        },
+    )
+    debts = SettlementBatch.objects.filter(
+        business=batch.business_id,
+        currency=batch.currency,
+        state=SettleStatus.RELEASED,
+        carried_forward__gt=0,
+        carried_into=None,
+    )
+    debts.update(carried_into=batch)
+    add_up(batch)
+    batch_transitions.move(batch, SettleStatus.PENDING, actor=actor, now=now)
+
+
+def _refunds_to_net(batch: SettlementBatch) -> QuerySet[CardOperation]:
+    """Return the refunds of payments in this batch and in earlier ones that no live batch has netted."""
+    netted = SettlementItem.objects.filter(operation=OuterRef("pk"), is_live=True)
+    return CardOperation.objects.filter(
+        ~Exists(netted),
+        ~Q(transaction__settle_status__in=["", SettleStatus.REJECTED]),
+        business=batch.business_id,
+        transaction__currency=batch.currency,
+        kind=CardOperation.Kind.REFUND,
+        status=CardOperation.Status.SUCCESS,
+    )
+
+
+def add_up(batch: SettlementBatch) -> None:
+    """Set the batch's totals to what is in it."""
+    items = batch.items.aggregate(
+        payments_count=Count("pk", filter=Q(operation=None)),
+        gross=Sum("gross", default=0),
+        fees=Sum("fee", default=0),
+        refunds=Sum("refunded", default=0),
+    )
+    owed = batch.brought.aggregate(owed=Sum("carried_forward", default=0))["owed"]
+    batch.set_totals(**items, brought_forward=owed)

@@ -1,0 +1,190 @@
+"""Four eyes: an action of staff that moves money is proposed by one person and confirmed by another.
+
+With `FOUR_EYES` off an action is performed at once. With it on it is stored, and performed once, under the lock of the
+proposal and with another check of the state it needs, when a second person confirms it.
+"""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction as database
+
+from kit.db.prepared_statements import insert_if_absent
+from merchants import audit
+from merchants.audit import Actor
+from merchants.models import User
+from payments.identifiers import new_id
+from payments.models import InvalidState, Proposal
+from payments.services.staff import staff_actions
+from payments.services.staff.staff_actions import AfterCommit, StaffAction
+
+State = Proposal.State
+LIFETIME = timedelta(days=3)
+EXPIRY = Actor(name="expiry")
+
+
+class AlreadyProposed(InvalidState):
+    default_detail = "There is already an open proposal for this. Confirm or decline it first."
+
+
+class NotOpen(InvalidState):
+    default_detail = "This proposal was already decided, or it has expired."
+
+
+class ProposerMayNot(InvalidState):
+    default_detail = "The person who proposed this no longer has permission to do it. Decline the proposal."
+
+
+class NotPermitted(InvalidState):
+    default_detail = "You don't have permission to do this."
+
+
+class SamePerson(InvalidState):
+    default_detail = "Another person must confirm what you propose."
+
+
+def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> Proposal | None:
+    """Perform an action at once, or store it as a proposal where `FOUR_EYES` is on; return the proposal.
+
+    :raises Problem: the state does not allow it.
+    :raises AlreadyProposed: another proposal about the same target is open.
+    """
+    if settings.FOUR_EYES:
+        return _propose(action, user=user, actor=actor, now=now)
+    with database.atomic():
+        after_commit = staff_actions.perform(action, actor=actor, now=now)
+    _call(after_commit)
+    return None
+
+
+def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Proposal:
+    """Perform what another person has proposed.
+
+    :raises NotOpen: it was already decided, or it has expired.
+    :raises SamePerson: the user has proposed it.
+    :raises NotPermitted: the user may not perform it.
+    :raises ProposerMayNot: the person who proposed it has lost that permission since.
+    :raises Problem: the state does not allow it any more; the proposal stays open.
+    """
+    expire_overdue(now=now)
+    with database.atomic():
+        proposal = _lock_open(proposal_id)
+        if proposal.proposed_by_id == user.pk:
+            raise SamePerson
+        if not _may_perform(user.pk, proposal):
+            raise NotPermitted
+        if not _may_perform(proposal.proposed_by_id, proposal):
+            raise ProposerMayNot
+        after_commit = staff_actions.perform(_action_of(proposal), actor=actor, now=now)
+        proposal.decide(State.CONFIRMED, by=user, reason="", now=now)
+        _record(proposal, actor=actor, now=now)
+    _call(after_commit)
+    return proposal
+
+
+def decline(proposal_id: UUID, *, user: User, reason: str, actor: Actor, now: datetime) -> Proposal:
+    """Close a proposal without performing it: decline it, or withdraw one's own.
+
+    :raises NotOpen: it was already decided, or it has expired.
+    """
+    expire_overdue(now=now)
+    with database.atomic():
+        proposal = _lock_open(proposal_id)
+        proposal.decide(State.DECLINED, by=user, reason=reason, now=now)
+        _record(proposal, actor=actor, now=now)
+    return proposal
+
+
+@database.atomic
+def expire_overdue(*, now: datetime) -> None:
+    """Close the proposals that have expired."""
+    for proposal in Proposal.objects.overdue(at=now).select_for_update().order_by("pk"):
+        proposal.decide(State.EXPIRED, by=None, reason="", now=now)
+        _record(proposal, actor=EXPIRY, now=now)
+
+
+def _propose(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> Proposal:
+    expire_overdue(now=now)
+    with database.atomic():
+        proposal = Proposal(
+            id=new_id(now),
+            action=action.kind,
+            target=action.target,
+            business=action.business,
+            currency=action.currency,
+            amount=action.amount,
+            parameters=dict(action.parameters),
+            reason=action.reason,
+            evidence=action.evidence,
+            proposed_by=user,
+            created_at=now,
+            expires_at=now + LIFETIME,
+        )
+        if not insert_if_absent(proposal):
+            raise AlreadyProposed
+        audit.record(
+            action="proposal.opened",
+            actor=actor,
+            business=proposal.business,
+            target=str(proposal.pk),
+            after={
+                "action": str(proposal.action),
+                "target": str(proposal.target),
+                "amount": proposal.amount,
+                "currency": proposal.currency,
+                "parameters": proposal.parameters,
+                "reason": proposal.reason,
+                "evidence": proposal.evidence,
+            },
+            now=now,
+        )
+    return proposal
+
+
+def _lock_open(proposal_id: UUID) -> Proposal:
+    proposal: Proposal = (
+        Proposal.objects.select_for_update(of=("self",))
+        .select_related("business", "proposed_by")
+        .get(pk=proposal_id)
+    )
+    if proposal.state != State.OPEN:
+        raise NotOpen
+    return proposal
+
+
+def _may_perform(user_id: int, proposal: Proposal) -> bool:
+    """Return whether one of our staff may perform it now: permissions are read again, not those of the session."""
+    person = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
+    return person is not None and person.has_perm(staff_actions.PERMISSIONS[proposal.action])
+
+
+def _action_of(proposal: Proposal) -> StaffAction:
+    return StaffAction(
+        kind=Proposal.Action(proposal.action),
+        target=proposal.target,
+        business=proposal.business,
+        currency=proposal.currency,
+        amount=proposal.amount,
+        reason=proposal.reason,
+        evidence=proposal.evidence,
+        parameters=proposal.parameters,
+    )
+
+
+def _call(after_commit: AfterCommit | None) -> None:
+    if after_commit is not None:
+        after_commit()
+
+
+def _record(proposal: Proposal, *, actor: Actor, now: datetime) -> None:
+    audit.record(
+        action=f"proposal.{proposal.state}",
+        actor=actor,
+        business=proposal.business,
+        target=str(proposal.pk),
+        before={"state": State.OPEN.value, "proposed_by": proposal.proposed_by.email},
+        after={"state": str(proposal.state)}
+        | ({"reason": proposal.decision_reason} if proposal.decision_reason else {}),
+        now=now,
+    )

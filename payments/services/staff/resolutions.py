@@ -1,0 +1,146 @@
+"""Unknown outcomes that no rail will answer, resolved by staff as succeeded or failed.
+
+A resolution takes the same path as the rail's own answer: the same transitions, entries and events. An answer that
+arrives afterwards finds the outcome final and changes nothing.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from kit.db.clock import database_now
+from merchants import audit
+from merchants.audit import Actor
+from payments.models import CardOperation, InvalidState, Transaction
+from payments.outcomes import COMPLETED, REVERSED, UNSPECIFIED_FAILURE, Outcome, payout_failure
+from payments.rails.protocol import RailAnswer
+from payments.services import operations, transitions
+from payments.services.intents import lock
+from payments.services.transitions import Cause
+
+Awaiting = Transaction.Awaiting
+
+
+class BeingAsked(InvalidState):
+    """A process is asking the rail: it may still carry the order out."""
+
+    default_detail = "Its rail is being asked at this moment. Try again in a minute."
+
+
+class OutcomeKnown(InvalidState):
+    """The rail has answered, or another person has resolved it."""
+
+    default_detail = "Its outcome is known: there is nothing to resolve."
+
+
+@database.atomic
+def resolve_transaction(
+    transaction_id: UUID, *, succeeded: bool, reason: str, evidence: str, actor: Actor, now: datetime
+) -> Transaction:
+    """Resolve a payment, card check or payout that awaits its rail, or the reversal of an authorisation.
+
+    Where the reversal is unknown, `succeeded` is the reversal's: the payment fails. If the reversal failed, the
+    charge stands and the payment succeeds.
+
+    :raises OutcomeKnown: it awaits no answer of a rail.
+    :raises BeingAsked: another process asks its rail.
+    """
+    transaction = lock(transaction_id)
+    awaited = transaction.awaiting
+    if not is_unknown(transaction):
+        raise OutcomeKnown
+    _refuse_while_asked(transaction)
+    if awaited == Awaiting.REVERSAL and succeeded:
+        transitions.finish(transaction, REVERSED, cause=Cause.STAFF, now=now)
+    else:
+        took_place = succeeded != (awaited == Awaiting.REVERSAL)
+        outcome = COMPLETED if took_place else _failure_of(transaction)
+        transitions.apply_resolution(transaction, RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now)
+    _record(
+        transaction,
+        target=transaction.pk,
+        before={"status": Transaction.Status.PENDING.value, "awaiting": str(awaited)},
+        after={"status": str(transaction.status), "resolved_as": _words(succeeded=succeeded)}
+        | {"reason": reason, "evidence": evidence},
+        actor=actor,
+        now=now,
+    )
+    return transaction
+
+
+@database.atomic
+def resolve_operation(
+    operation_id: UUID, *, succeeded: bool, reason: str, evidence: str, actor: Actor, now: datetime
+) -> CardOperation:
+    """Resolve a capture, void or refund.
+
+    :raises OutcomeKnown: it is not pending.
+    :raises BeingAsked: another process asks its rail.
+    """
+    transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
+    pending = CardOperation.objects.unanswered().select_for_update()
+    unknown = pending.filter(pk=operation_id).first()
+    if unknown is None:
+        raise OutcomeKnown
+    _refuse_while_asked(unknown)
+    outcome = COMPLETED if succeeded else UNSPECIFIED_FAILURE_BY_STAFF
+    operation = operations.apply_answer(
+        operation_id=operation_id, answer=RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now
+    )
+    _record(
+        transaction,
+        target=operation.pk,
+        before={"status": CardOperation.Status.PENDING.value, "kind": str(operation.kind)},
+        after={"status": str(operation.status), "resolved_as": _words(succeeded=succeeded)}
+        | {"reason": reason, "evidence": evidence},
+        actor=actor,
+        now=now,
+    )
+    return operation
+
+
+def _refuse_while_asked(unknown: Transaction | CardOperation) -> None:
+    """Refuse while a process holds the lease of a question. The caller holds the row's lock."""
+    leased_until = unknown.query_leased_until
+    if leased_until is not None and leased_until > database_now():
+        raise BeingAsked
+
+
+def is_unknown(transaction: Transaction) -> bool:
+    return transaction.awaiting in {Awaiting.RAIL, Awaiting.REVERSAL}
+
+
+# No gateway said so: its code and recommendation stay empty.
+UNSPECIFIED_FAILURE_BY_STAFF = Outcome(UNSPECIFIED_FAILURE.code, UNSPECIFIED_FAILURE.summary)
+
+
+def _failure_of(transaction: Transaction) -> Outcome:
+    if transaction.request_type == Transaction.RequestType.PAYOUT:
+        failed = payout_failure("")
+        return Outcome(failed.code, failed.summary)
+    return UNSPECIFIED_FAILURE_BY_STAFF
+
+
+def _words(*, succeeded: bool) -> str:
+    return "succeeded" if succeeded else "failed"
+
+
+def _record(
+    transaction: Transaction,
+    *,
+    target: UUID,
+    before: dict[str, str],
+    after: dict[str, str],
+    actor: Actor,
+    now: datetime,
+) -> None:
+    audit.record(
+        action="unknown.resolved",
+        actor=actor,
+        business=transaction.business,
+        target=str(target),
+        before=before,
+        after=after,
+        now=now,
+    )

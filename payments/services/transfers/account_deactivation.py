@@ -1,0 +1,47 @@
+"""Deactivate and reactivate virtual accounts. The account provider is notified afterwards, from the outbox."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+
+from merchants import audit
+from merchants.audit import Actor
+from payments.outcomes import ACCOUNT_DEACTIVATED
+from payments.services import transitions
+from payments.services.intents import lock_of_sessions
+from payments.services.transitions import Cause
+from virtual_accounts.models import ProviderMessage, VirtualAccount
+from virtual_accounts.services import accounts, provider_messages, sessions
+
+
+@database.atomic
+def deactivate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
+    """Deactivate an account: its open payments fail. Repeating it changes nothing.
+
+    A person's change is audited with it; a key's call is in the request log.
+    """
+    account = accounts.lock(account_id)
+    if account.is_active:
+        account.deactivate(now=now)
+        _record("virtual_account.deactivated", account, actor=actor, now=now)
+        failed = sessions.fail_open(account, now=now)
+        transitions.fail_all(lock_of_sessions(failed), ACCOUNT_DEACTIVATED, cause=Cause.MERCHANT, now=now)
+        provider_messages.write(account, ProviderMessage.Kind.CLOSE, now=now)
+    return account
+
+
+@database.atomic
+def activate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
+    """Let an inactive account accept money again. Payments that failed stay failed."""
+    account = accounts.lock(account_id)
+    if not account.is_active:
+        account.activate()
+        _record("virtual_account.activated", account, actor=actor, now=now)
+        provider_messages.write(account, ProviderMessage.Kind.REOPEN, now=now)
+    return account
+
+
+def _record(action: str, account: VirtualAccount, *, actor: Actor | None, now: datetime) -> None:
+    if actor is not None:
+        audit.record(action=action, actor=actor, business=account.business, target=account.reference, now=now)

@@ -1,0 +1,172 @@
+"""Bank transfers that arrive: what they do to payments.
+
+The session, the payment, the ledger and the event change in one database transaction. Locks are taken in this
+order: session, transaction, ledger account.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction as database
+
+from kit.api.idempotency import DuplicateReference
+from kit.db.clock import database_now
+from ledger import services as ledger
+from ledger.services import Booking
+from merchants.models import Business
+from payments.fees import Flow
+from payments.idempotency import generated_fingerprint
+from payments.models import Transaction
+from payments.outcomes import Outcome, amount_mismatch, transfer_received
+from payments.services import ledger_entries, opt_in_events, transitions
+from payments.services.fee_rules import price_list
+from payments.services.intents import lock_of_session, open_intent
+from payments.services.transitions import Cause
+from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
+from virtual_accounts.services import transfers, unclaimed
+from virtual_accounts.services.transfers import Notice, Receipt, UnknownAccount
+
+__all__ = ["Notice", "Receipt", "receive", "receive_notification"]
+
+Why = UnclaimedTransfer.Why
+
+UNCLAIMED = "unclaimed"  # what the bank is told about a transfer that no account can take
+# Minor units of one entry. A ledger account holds 2**63: hundreds of these before it is full.
+LARGEST_ENTRY = 10**16
+
+
+@database.atomic
+def receive(
+    notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
+) -> Receipt:
+    """Take in a transfer: it ends a payment, makes a new one, or is kept as unapplied money.
+
+    The same transfer told again changes nothing.
+
+    :raises UnknownAccount: nobody has, or had, the number; with `owner`, nobody but that business counts
+    :raises DuplicateReference: the bank's reference belongs to a different transfer
+    """
+    receipt = transfers.receive(notice, owner=owner, clock=clock)
+    if receipt.is_new and receipt.session is not None:
+        _settle(receipt.transfer, receipt.session)
+    if receipt.is_new and receipt.transfer.is_unapplied:
+        opt_in_events.publish_unapplied(receipt.transfer)
+        ledger.book(_unapplied(receipt.transfer))
+    return receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationReceipt:
+    """What became of a notification, as the bank is answered."""
+
+    bank_reference: str
+    applied: str
+    reason: str
+    is_new: bool
+
+
+def receive_notification(
+    notice: Notice, *, clock: Callable[[], datetime] = database_now
+) -> NotificationReceipt:
+    """Record a transfer that the bank announced, whether or not a business's account can take it.
+
+    Money that has arrived is never refused: what no account can take is kept as an unclaimed transfer.
+
+    :raises DuplicateReference: the bank's reference belongs to a transfer of other content
+    """
+    recorded = unclaimed.find(notice)
+    if recorded is not None:
+        return _replay(recorded, notice, now=clock())
+    if notice.amount > LARGEST_ENTRY:
+        return _keep_unclaimed(notice, Why.AMOUNT_TOO_LARGE, now=clock())
+    try:
+        receipt = receive(notice, clock=clock)
+    except UnknownAccount:
+        return _keep_unclaimed(notice, Why.UNKNOWN_ACCOUNT, now=clock())
+    except DuplicateReference:
+        unclaimed.keep(notice, Why.CONFLICT, now=clock())
+        raise
+    transfer = receipt.transfer
+    return NotificationReceipt(
+        bank_reference=transfer.bank_reference,
+        applied=transfer.applied,
+        reason=transfer.reason,
+        is_new=receipt.is_new,
+    )
+
+
+def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> NotificationReceipt:
+    if transfers.is_recorded(notice.bank_reference):
+        unclaimed.keep(notice, Why.CONFLICT, now=now)
+        raise transfers.other_content()
+    if unclaimed.keep(notice, why, now=now):
+        return _unclaimed_receipt(notice, why, is_new=True)
+    recorded = unclaimed.find(notice)  # a concurrent notification was first
+    if recorded is None:
+        raise UnclaimedTransfer.DoesNotExist
+    return _replay(recorded, notice, now=now)
+
+
+def _replay(recorded: UnclaimedTransfer, notice: Notice, *, now: datetime) -> NotificationReceipt:
+    if not unclaimed.has_content(recorded, notice):
+        unclaimed.keep(notice, Why.CONFLICT, now=now)
+        raise transfers.other_content()
+    return _unclaimed_receipt(notice, Why(recorded.why), is_new=False)
+
+
+def _unclaimed_receipt(notice: Notice, why: UnclaimedTransfer.Why, *, is_new: bool) -> NotificationReceipt:
+    return NotificationReceipt(
+        bank_reference=notice.bank_reference, applied=UNCLAIMED, reason=why, is_new=is_new
+    )
+
+
+def _settle(transfer: Transfer, session: Session) -> None:
+    is_asked_for = transfer.applied != Transfer.Applied.NEW_PAYMENT
+    payment = lock_of_session(session) if is_asked_for else _new_payment(transfer, session)
+    outcome = _outcome(transfer, session)
+    transitions.finish(payment, outcome, cause=Cause.TRANSFER, now=transfer.received_at)
+
+
+def _outcome(transfer: Transfer, session: Session) -> Outcome:
+    if transfer.amount == session.expected_amount:
+        return transfer_received(
+            amount=transfer.amount, currency=transfer.currency, sender=transfer.sender_name
+        )
+    return amount_mismatch(
+        expected=session.expected_amount, received=transfer.amount, currency=transfer.currency
+    )
+
+
+def _unapplied(transfer: Transfer) -> Booking:
+    return ledger_entries.unapplied_in(
+        transfer=transfer.pk,
+        business_id=transfer.account.business_id,
+        currency=transfer.currency,
+        amount=transfer.amount,
+        now=transfer.received_at,
+    )
+
+
+def _new_payment(transfer: Transfer, session: Session) -> Transaction:
+    """Write the payment of money that came to a static account without being asked for."""
+    account = session.account
+    intent = open_intent(
+        business=account.business,
+        reference=f"va_{transfer.pk.hex}",
+        fingerprint=generated_fingerprint(transfer=str(transfer.pk)),
+        now=transfer.received_at,
+        request_type=Transaction.RequestType.PAYMENT,
+        method=Transaction.Method.VIRTUAL_ACCOUNT,
+        awaiting=Transaction.Awaiting.TRANSFER,
+        next_query_at=None,
+        session_id=session.pk,
+        fee_rule=price_list.snapshot_or_free(account.business, Flow.VIRTUAL_ACCOUNT, transfer.currency),
+        amount=transfer.amount,
+        currency=transfer.currency,
+        customer_name=account.holder_name,
+        customer_email=account.email,
+        customer_reference=account.reference,
+    )
+    intent.resource.session = session
+    return intent.resource

@@ -1,0 +1,258 @@
+"""Unapplied money is credited to its owner or returned to its sender.
+
+Either way it goes to the owner's wallet first. A return takes it out again at once, by a payout without a fee.
+If the bank refuses that payout, the money is in the wallet, as after any failed payout.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction as database
+from rest_framework import status
+
+from kit import banks
+from kit.api.errors import Problem
+from ledger import services as ledger
+from ledger.services import Booking, Kind
+from merchants import audit
+from merchants.audit import Actor
+from payments import fees
+from payments.idempotency import IdempotentResult, generated_fingerprint
+from payments.models import InvalidState, Transaction
+from payments.rails import RailUnavailable
+from payments.rails.protocol import PayoutBank
+from payments.services import ledger_entries, rail_choices
+from payments.services.intents import open_intent
+from payments.services.rail_orders import payout_order
+from payments.services.transfers import return_destinations
+from payments.services.transfers.return_destinations import Destination
+from payments.services.transitions import ask_if_new
+from virtual_accounts.models import Transfer, UnappliedMoney
+from virtual_accounts.services import unapplied
+
+
+class NotOpen(InvalidState):
+    """The money was returned or credited before."""
+
+    default_detail = "This money was returned or credited before."
+
+
+class SenderUnknown(Problem):
+    """The bank did not name an account of the sender that payouts can reach."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "invalid_request"
+    default_detail = "Enter the sender's account number and bank: the bank did not name them."
+
+
+class SenderKnown(Problem):
+    """An account is named although the bank named the sender's."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "invalid_request"
+    default_detail = "The bank named the sender's account, and the money goes back there. Leave account number and bank empty."
+
+
+@database.atomic
+def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> UnappliedMoney:
+    """Credit the money to the wallet of the business whose account it arrived at.
+
+    :raises NotOpen: it was returned or credited before
+    """
+    money = lock_open(unapplied_id)
+    credit_locked(money, reason=reason, actor=actor, now=now)
+    return money
+
+
+def credit_locked(money: UnappliedMoney, *, reason: str, actor: Actor, now: datetime) -> None:
+    """Credit open money that the caller has locked."""
+    money.decide(UnappliedMoney.State.CREDITED, reason=reason, actor=actor.name, reference="", now=now)
+    ledger.book(_to_wallet(money, now=now))
+    _record("unapplied.credited", money, actor=actor, now=now)
+
+
+def return_to_sender(
+    unapplied_id: UUID,
+    *,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    account_number: str = "",
+    bank_code: str = "",
+) -> UnappliedMoney:
+    """Return the money by a payout to the account that it came from.
+
+    Name an account only if the bank didn't name the sender's.
+
+    :raises NotOpen: it was returned or credited before
+    :raises SenderKnown: an account is named although the bank named the sender's
+    :raises SenderUnknown: neither the caller nor the bank names an account
+    :raises OtherCurrency: the bank of the account takes another currency
+    :raises RailUnavailable: no bank is configured for payouts
+    """
+    opened = open_return(
+        unapplied_id,
+        reason=reason,
+        actor=actor,
+        now=now,
+        account_number=account_number,
+        bank_code=bank_code,
+    )
+    opened.send()
+    return opened.money
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedReturn:
+    """A return that is booked, with the payout that the bank has not been asked for yet."""
+
+    money: UnappliedMoney
+    intent: IdempotentResult[Transaction]
+    bank: PayoutBank
+
+    def send(self) -> None:
+        """Ask the bank for the payout. Call it after the commit."""
+        ask_if_new(self.intent, lambda new: self.bank.send(payout_order(new)))
+
+
+@database.atomic
+def open_return(
+    unapplied_id: UUID,
+    *,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    account_number: str = "",
+    bank_code: str = "",
+) -> OpenedReturn:
+    """Book the return of money to its sender, and write the payout that carries it.
+
+    :raises NotOpen: it was returned or credited before
+    :raises SenderKnown: an account is named although the bank named the sender's
+    :raises SenderUnknown: neither the caller nor the bank names an account
+    :raises OtherCurrency: the bank of the account takes another currency
+    :raises RailUnavailable: no bank is configured for payouts
+    """
+    owner = unapplied.owner(unapplied_id)
+    bank = rail_choices.attempt(lambda: rail_choices.bank_for(owner))
+    money = lock_open(unapplied_id)
+    require_destination(money.transfer, account_number=account_number, bank_code=bank_code)
+    named = _named(money.transfer, account_number=account_number, bank_code=bank_code)
+    return return_locked(money, named=named, bank=bank, reason=reason, actor=actor, now=now)
+
+
+def return_locked(
+    money: UnappliedMoney,
+    *,
+    named: Mapping[str, str] | None,
+    bank: PayoutBank | RailUnavailable,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+) -> OpenedReturn:
+    """Book the return of open money that the caller has locked. All returns use this function.
+
+    :raises ValidationError: a destination is missing, or is named although the sender is known
+    :raises OtherCurrency: the bank of the account takes another currency
+    :raises RailUnavailable: no bank is configured for payouts
+    """
+    destination = return_destinations.choose(money.transfer, named)
+    return_destinations.require_currency(destination, money.currency, advice="Credit it instead.")
+    bank = rail_choices.require(bank)
+    intent = _order_return(money, bank.name, destination=destination, reason=reason, now=now)
+    money.decide(
+        UnappliedMoney.State.RETURNED,
+        reason=reason,
+        actor=actor.name,
+        reference=intent.resource.reference,
+        now=now,
+    )
+    payout = ledger_entries.payout_accepted(intent.resource, fee=0, now=now)
+    ledger.book_all([_to_wallet(money, now=now), payout])
+    _record("unapplied.returned", money, actor=actor, now=now)
+    return OpenedReturn(money, intent, bank)
+
+
+def lock_open(unapplied_id: UUID) -> UnappliedMoney:
+    """Return open money, locked until the transaction ends.
+
+    :raises NotOpen: it was returned or credited before
+    """
+    money = unapplied.lock(unapplied_id)
+    if not money.is_open:
+        raise NotOpen
+    return money
+
+
+def require_destination(transfer: Transfer, *, account_number: str, bank_code: str) -> None:
+    """Check the entered account of a return. It must be empty if the bank named the sender's account.
+
+    :raises SenderKnown: an account is named although the bank named the sender's
+    :raises SenderUnknown: neither the caller nor the bank names an account
+    """
+    named = _named(transfer, account_number=account_number, bank_code=bank_code)
+    if return_destinations.sender_of(transfer) is not None:
+        if named is not None:
+            raise SenderKnown
+    elif named is None or not return_destinations.is_payable(named):
+        raise SenderUnknown
+
+
+def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[str, str] | None:
+    """Return the named destination. Parts that were left empty are taken from the bank's notification."""
+    if not account_number and not bank_code:
+        return None
+    bank = banks.find(bank_code or transfer.sender_bank_code)
+    return {
+        "name": transfer.sender_name,
+        "account_number": account_number or transfer.sender_account_number,
+        "bank_code": bank.code if bank else "",
+    }
+
+
+def _order_return(
+    money: UnappliedMoney, connector: str, *, destination: Destination, reason: str, now: datetime
+) -> IdempotentResult[Transaction]:
+    """Write the payout of a return. It has no fee."""
+    return open_intent(
+        business=money.business,
+        reference=f"return_{money.pk.hex}",
+        fingerprint=generated_fingerprint(unapplied=str(money.pk)),
+        connector=connector,
+        now=now,
+        request_type=Transaction.RequestType.PAYOUT,
+        method=Transaction.Method.BANK,
+        fee_rule=fees.FREE.snapshot,
+        amount=money.amount,
+        currency=money.currency,
+        narration=reason,
+        customer_name=destination.name,
+        account_number=destination.account_number,
+        bank_code=destination.bank_code,
+    )
+
+
+def _to_wallet(money: UnappliedMoney, *, now: datetime) -> Booking:
+    return ledger_entries.unapplied_out(
+        transfer=money.transfer_id,
+        business_id=money.business_id,
+        currency=money.currency,
+        amount=money.amount,
+        to=Kind.WALLET,
+        now=now,
+        reason=money.reason,
+    )
+
+
+def _record(action: str, money: UnappliedMoney, *, actor: Actor, now: datetime) -> None:
+    audit.record(
+        action=action,
+        actor=actor,
+        business=money.business,
+        target=str(money.pk),
+        before={"state": UnappliedMoney.State.OPEN.value},
+        after={"state": str(money.state), "reason": money.reason, "reference": money.reference},
+        now=now,
+    )

@@ -1,0 +1,189 @@
+"""The only road to success or failed, and to every other move of a transaction.
+
+A move, its log entry and all that follows from it are one database transaction. The rail was asked
+before, outside of it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.db import transaction as database
+
+from kit.db import clock
+from kit.db.prepared_statements import Follower
+from ledger.services import Booking
+from payments.events import event_of
+from payments.fees import FeeRule, fee, fee_out_of
+from payments.idempotency import IdempotentResult
+from payments.metrics import OUTCOMES
+from payments.models import AlreadyMoved, Challenge, Transaction, Transition
+from payments.outcomes import Outcome
+from payments.rails.protocol import RailAnswer
+from payments.representation import represent
+from payments.services import ledger_entries
+from payments.services.intents import authorisation_ends, challenge_ends, find
+from payments.services.rail_queries import query_leases
+from webhooks import bell
+from webhooks import services as webhooks
+from webhooks.models import Delivery, Endpoint, Event
+
+Cause = Transition.Cause
+
+
+def ask_if_new(
+    intent: IdempotentResult[Transaction], question: Callable[[Transaction], RailAnswer]
+) -> IdempotentResult[Transaction]:
+    """Ask the rail about a new intent. A replayed one was sent to it before."""
+    if intent.is_replay:
+        return intent
+    transaction = intent.resource
+    return replace(intent, resource=ask(transaction, lambda: question(transaction), cause=Cause.RAIL))
+
+
+def ask(transaction: Transaction, question: Callable[[], RailAnswer], *, cause: Cause) -> Transaction:
+    """Put a question to a rail, outside every database transaction, and apply its answer.
+
+    A lost answer changes nothing: the transaction stays pending and `requery` asks again.
+    """
+    answer = query_leases.answer_to(question, about=transaction)
+    if answer is None:
+        return transaction
+    return apply_answer(transaction, answer, cause=cause, now=clock.now())
+
+
+def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> Transaction:
+    """Give a transaction that awaits its rail the rail's answer.
+
+    Whoever applies an answer first wins; the others get the transaction as the first one left it.
+    """
+    if transaction.awaiting != Transaction.Awaiting.RAIL or not answer.is_definite:
+        return transaction
+    try:
+        _apply(transaction, answer, cause=cause, now=now)
+    except AlreadyMoved:
+        return find(transaction.pk)
+    return transaction
+
+
+def apply_resolution(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
+    """Apply the outcome that staff have established for a transaction that awaits its rail or a reversal.
+
+    :raises AlreadyMoved: another caller was first
+    """
+    if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
+        raise AlreadyMoved
+    _apply(transaction, answer, cause=cause, now=now)
+
+
+def _apply(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
+    if answer.needs_challenge:
+        with database.atomic():
+            _, is_new = Challenge.objects.get_or_create(transaction=transaction, defaults={"created_at": now})
+            if not is_new:
+                raise AlreadyMoved  # the payer has passed it; this answer is from before
+            transaction.await_payer(until=challenge_ends(now), cause=cause, now=now)
+    elif answer.outcome.is_success and not transaction.captures_at_once:
+        transaction.authorise(answer, until=authorisation_ends(now), cause=cause, now=now)
+    else:
+        captured = transaction.amount if answer.outcome.is_success and transaction.is_card_payment else 0
+        finish(transaction, answer.outcome, captured=captured, answer=answer, cause=cause, now=now)
+
+
+def finish(
+    transaction: Transaction,
+    outcome: Outcome,
+    *,
+    cause: Cause,
+    now: datetime,
+    captured: int = 0,
+    answer: RailAnswer | None = None,
+) -> None:
+    """Give a pending transaction its terminal status.
+
+    :raises AlreadyMoved: somebody else was first
+    """
+    costs = fee_of(transaction, captured=captured) if outcome.is_success else 0
+    deliveries: list[Delivery] = []
+
+    def book_and_tell(finished: Transaction) -> Sequence[Follower]:
+        deliveries.extend(_deliveries(finished, webhooks.endpoint_of(finished.business), now=now))
+        return [*_bookings(finished, cause=cause, now=now), *deliveries]
+
+    transaction.finish(
+        outcome, captured=captured, fee=costs, answer=answer, cause=cause, now=now, followed_by=book_and_tell
+    )
+    OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
+    if deliveries:
+        database.on_commit(bell.ring, robust=True)
+
+
+def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
+    """Let payments that await a transfer, locked by the caller, fail in the same way, in a few statements.
+
+    :raises AlreadyMoved: one of them awaits no transfer (any more)
+    """
+    Transaction.objects.fail_all(transactions, outcome, cause=cause, now=now)
+    endpoints = {one.business_id: webhooks.endpoint_of(one.business) for one in _one_of_each(transactions)}
+    deliveries: list[Delivery] = []
+    for finished in transactions:
+        deliveries += _deliveries(finished, endpoints[finished.business_id], now=now)
+        OUTCOMES.labels(finished.request_type, finished.method, outcome.code).inc()
+    if deliveries:
+        Delivery.objects.bulk_create(deliveries)
+        database.on_commit(bell.ring, robust=True)
+
+
+def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
+    """Return one transaction of each business."""
+    return {transaction.business_id: transaction for transaction in transactions}.values()
+
+
+def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
+    """Return the delivery of a finished transaction's one event, if it makes one and somebody listens."""
+    event = event_of(
+        finished.request_type,
+        succeeded=finished.status == Transaction.Status.SUCCESS,
+        is_dynamic_mismatch=_is_dynamic_mismatch(finished),
+    )
+    if event is None:
+        return []
+    return webhooks.prepare(
+        event=Event(event),
+        business=finished.business,
+        endpoint=endpoint,
+        subject=finished.pk,
+        data=lambda: represent(finished),
+        now=now,
+    )
+
+
+def _bookings(finished: Transaction, *, cause: Cause, now: datetime) -> list[Booking]:
+    """Return the entry of a finished transaction, if money moved."""
+    succeeded = finished.status == Transaction.Status.SUCCESS
+    if finished.request_type == Transaction.RequestType.PAYOUT:
+        if succeeded:
+            return [ledger_entries.payout_sent(finished, now=now)]
+        if cause != Cause.FUNDING:
+            return [ledger_entries.payout_failed(finished, fee=fee_of(finished, captured=0), now=now)]
+    elif finished.is_card_payment and succeeded:
+        return [ledger_entries.card_captured(finished, now=now)]
+    elif finished.is_transfer_payment and succeeded:
+        return [ledger_entries.transfer_received(finished, now=now)]
+    return []
+
+
+def _is_dynamic_mismatch(finished: Transaction) -> bool:
+    session = finished.session
+    return session is not None and session.status == session.Status.MISMATCH and not session.account.is_static
+
+
+def fee_of(transaction: Transaction, *, captured: int) -> int:
+    """Return what a success costs, by the rule that the transaction was created with.
+
+    A payout's fee comes on top of it; a payment's is taken out of it.
+    """
+    rule = FeeRule.from_snapshot(transaction.fee_rule)
+    if transaction.request_type == Transaction.RequestType.PAYOUT:
+        return fee(rule, transaction.amount)
+    return fee_out_of(rule, captured if transaction.is_card_payment else transaction.amount)

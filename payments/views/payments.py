@@ -1,0 +1,212 @@
+"""The payment API: parse, one call, answer. `request.user` is the business that signed."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from django.conf import settings
+from django.db.models import Model, QuerySet
+from rest_framework import status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kit import banks
+from kit.api.conditional_requests import matches
+from kit.api.pagination import page_of
+from kit.api.strict_fields import read_request
+from kit.db import clock
+from merchants.models import Business
+from payments import flows
+from payments.filters import filtered
+from payments.idempotency import REPLAYED, IdempotentResult
+from payments.models import CardOperation, Transaction
+from payments.representation import represent, represent_refund
+from payments.serializers import (
+    CancelSerializer,
+    CaptureSerializer,
+    DeactivateSerializer,
+    RefundSerializer,
+    ResolveBeneficiarySerializer,
+    SimulateSerializer,
+    VoidSerializer,
+)
+from payments.services import cancellations, refunds
+from payments.services.cards import captures
+from payments.services.intents import find_of
+from payments.services.payouts import name_enquiries
+from payments.services.transfers import account_deactivation, incoming
+from payments.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
+from virtual_accounts.models import VirtualAccount
+from virtual_accounts.representation import represent as represent_account
+from virtual_accounts.services import accounts
+
+M = TypeVar("M", bound=Model)
+
+CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
+CANCEL = CancelSerializer()
+DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
+RESOLVE = ResolveBeneficiarySerializer()
+
+
+class PaymentsView(APIView):
+    """Start a payment, a payout or a card check; list them."""
+
+    def post(self, request: Request) -> Response:
+        body = _body(request)
+        intent = flows.choose(body).start(body, business=_business(request), now=clock.now())
+        transaction = intent.resource
+        return _created_or_replayed(
+            represent(transaction),
+            is_replay=intent.is_replay,
+            location=f"/api/payments/{transaction.reference}",
+        )
+
+    def get(self, request: Request) -> Response:
+        transactions = Transaction.objects.of(_business(request)).for_representation()
+        return _page(self, filtered(transactions, request.query_params), represent)
+
+
+class PaymentView(APIView):
+    """What became of a payment, a payout or a card check."""
+
+    def get(self, request: Request, reference: str) -> Response:
+        return Response(represent(_find(request, reference)))
+
+
+class CaptureView(APIView):
+    """Capture an authorised card payment, in whole or in part."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        wanted = read_request(CAPTURE, _body(request), currencies=_business(request).currencies)
+        result = captures.capture(
+            transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
+        )
+        return _done_or_replayed(result)
+
+
+class VoidView(APIView):
+    """Release an authorised card payment."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        read_request(VOID, _body(request), currencies=_business(request).currencies)
+        result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
+        return _done_or_replayed(result)
+
+
+class CancelView(APIView):
+    """Cancel a payment that waits for its payer."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        read_request(CANCEL, _body(request), currencies=_business(request).currencies)
+        return _done_or_replayed(cancellations.cancel(transaction_id=_find(request, reference).pk))
+
+
+class RefundsView(APIView):
+    """Refund a payment; list its refunds."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
+        result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
+        return _created_or_replayed(represent_refund(result.resource), is_replay=result.is_replay)
+
+    def get(self, request: Request, reference: str) -> Response:
+        made = CardOperation.objects.filter(
+            transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
+        ).select_related("transaction")
+        return _page(self, made, represent_refund)
+
+
+class RefundView(APIView):
+    """Look up a refund by its own reference."""
+
+    def get(self, request: Request, reference: str) -> Response:
+        found = refunds.find_of(_business(request), reference)
+        if found is None:
+            raise NotFound
+        return Response(represent_refund(found))
+
+
+class DeactivateView(APIView):
+    """Let a virtual account accept nothing more."""
+
+    def post(self, request: Request, reference: str) -> Response:
+        read_request(DEACTIVATE, _body(request), currencies=_business(request).currencies)
+        account = _find_account(request, reference)
+        return Response(represent_account(account_deactivation.deactivate(account.pk, now=clock.now())))
+
+
+class SimulateView(APIView):
+    """Let a bank transfer arrive, in the sandbox. Errors say `success: false` (`config.problems`)."""
+
+    def post(self, request: Request) -> Response:
+        if not settings.SANDBOX:
+            raise SandboxOnly
+        business = _business(request)
+        told = read_request(SIMULATE, _body(request), currencies=business.currencies)
+        receipt = incoming.receive(simulated_notice(told), owner=business)
+        return Response({"success": True, "message": simulation_message(receipt.transfer)})
+
+    def get(self, request: Request) -> Response:
+        """The account whose reference is `simulate`, should there be one."""
+        return Response(represent_account(_find_account(request, "simulate")))
+
+
+class BanksView(APIView):
+    """The banks that payouts can reach."""
+
+    def get(self, request: Request) -> Response:
+        rows, etag = banks.listing()
+        headers = {"ETag": etag, "Cache-Control": "private, max-age=3600"}
+        if matches(etag, request.headers.get("If-None-Match", "")):
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers=headers)
+        return Response({"data": rows}, headers=headers)
+
+
+class ResolveBeneficiaryView(APIView):
+    """Ask a bank for the name of an account's holder."""
+
+    def post(self, request: Request) -> Response:
+        wanted = read_request(RESOLVE, _body(request), currencies=_business(request).currencies)
+        name = name_enquiries.account_name(business=_business(request), **wanted)
+        return Response({"account_name": name, **wanted})
+
+
+def _business(request: Request) -> Business:
+    return cast("Business", request.user)
+
+
+def _body(request: Request) -> dict[str, Any]:
+    """Return the body's one object, which is all that the parser lets through; no body is an empty one."""
+    return cast("dict[str, Any]", request.data or {})
+
+
+def _find(request: Request, reference: str) -> Transaction:
+    """Return the caller's transaction; another business's is as unknown as one that never was."""
+    transaction = find_of(_business(request), reference)
+    if transaction is None:
+        raise NotFound
+    return transaction
+
+
+def _find_account(request: Request, reference: str) -> VirtualAccount:
+    account = accounts.find_of(_business(request), reference)
+    if account is None:
+        raise NotFound
+    return account
+
+
+def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:
+    """Answer with the page of a list that the request asks for."""
+    return Response(page_of(view, rows, show))
+
+
+def _done_or_replayed(result: IdempotentResult[Transaction]) -> Response:
+    return Response(represent(result.resource), headers=REPLAYED if result.is_replay else {})
+
+
+def _created_or_replayed(shown: dict[str, Any], *, is_replay: bool, location: str | None = None) -> Response:
+    if is_replay:
+        return Response(shown, headers=REPLAYED)
+    headers = {"Location": location} if location else {}
+    return Response(shown, status=status.HTTP_201_CREATED, headers=headers)

@@ -1,0 +1,58 @@
+"""The API of settlements: batches, and what is in each. `request.user` is the business that signed."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kit.api.filters import narrowed
+from kit.api.pagination import OldestFirst, page_of
+from kit.api.strict_fields import RequestSerializer
+from merchants.models import Business
+from payments.filters import filtered_settlements
+from payments.models import SettlementBatch, SettlementBatchQuerySet
+from payments.representation import represent_settlement
+from payments.services.settlement.batch_statements import NumberedLine, StatementLines
+
+_NO_FILTERS = RequestSerializer()
+
+
+class SettlementsView(APIView):
+    """List settlement batches."""
+
+    def get(self, request: Request) -> Response:
+        batches = filtered_settlements(_settlements(request), request.query_params)
+        return Response(page_of(self, batches, represent_settlement))
+
+
+class SettlementView(APIView):
+    """Get one settlement batch with a page of its items."""
+
+    def get(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
+        batch = narrowed(
+            _settlements(request).filter(pk=id), request.query_params, serializer=_NO_FILTERS, lookups={}
+        ).first()
+        if batch is None:
+            raise NotFound
+        items = page_of(self, StatementLines(batch=batch), _item, paginator=OldestFirst())
+        return Response(represent_settlement(batch) | {"items": items})
+
+
+def _settlements(request: Request) -> SettlementBatchQuerySet:
+    batches: SettlementBatchQuerySet = SettlementBatch.objects.of(cast("Business", request.user))
+    return batches.prefetch_related("transitions")
+
+
+def _item(numbered: NumberedLine) -> dict[str, Any]:
+    """Return a line of a batch. `amount` is signed: what the line adds before its fee."""
+    line = numbered.line
+    return {
+        "kind": line.kind,
+        "reference": line.reference,
+        "amount": line.net + line.fee,
+        "fee": line.fee,
+        "net": line.net,
+    }

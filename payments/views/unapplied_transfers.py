@@ -1,0 +1,79 @@
+"""The API of unapplied transfers: list them, credit or return them. `request.user` is the business that signed."""
+
+from collections.abc import Callable
+from typing import Any, cast
+from uuid import UUID
+
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kit.api.idempotency import REPLAYED, IdempotentResult
+from kit.api.pagination import page_of
+from kit.api.strict_fields import RequestSerializer, read_request
+from kit.db import clock
+from merchants.callers import key_acting
+from merchants.models import Business
+from payments.filters import filtered_unapplied
+from payments.representation import represent_unapplied_transfer
+from payments.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
+from payments.services.transfers import api_decisions
+from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.services import unapplied
+
+CREDIT, RETURN = CreditUnappliedSerializer(), ReturnUnappliedSerializer()
+
+
+class UnappliedTransfersView(APIView):
+    """List unapplied transfers."""
+
+    def get(self, request: Request) -> Response:
+        owned = unapplied.of(_business(request)).with_payment_reference()
+        return Response(
+            page_of(self, filtered_unapplied(owned, request.query_params), represent_unapplied_transfer)
+        )
+
+
+class CreditUnappliedView(APIView):
+    """Credit an unapplied transfer to the wallet."""
+
+    def post(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
+        wanted = _read(request, CREDIT)
+        return _decided(api_decisions.credit, request, unapplied_id=id, reason=wanted["reason"])
+
+
+class ReturnUnappliedView(APIView):
+    """Return an unapplied transfer to its sender."""
+
+    def post(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
+        wanted = _read(request, RETURN)
+        return _decided(
+            api_decisions.give_back,
+            request,
+            unapplied_id=id,
+            reason=wanted["reason"],
+            destination=wanted.get("destination"),
+        )
+
+
+def _read(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
+    """Return the fields of a decision, if the business lets its keys decide."""
+    api_decisions.require_permission(_business(request))
+    body = cast("dict[str, Any]", request.data or {})
+    return read_request(serializer, body, currencies=_business(request).currencies)
+
+
+def _decided(
+    decide: Callable[..., IdempotentResult[UnappliedMoney]], request: Request, **decision: Any
+) -> Response:
+    try:
+        result = decide(business=_business(request), actor=key_acting(request), now=clock.now(), **decision)
+    except UnappliedMoney.DoesNotExist:
+        raise NotFound from None
+    shown = represent_unapplied_transfer(unapplied.find(result.resource.pk))
+    return Response(shown, headers=REPLAYED if result.is_replay else {})
+
+
+def _business(request: Request) -> Business:
+    return cast("Business", request.user)
