@@ -79,7 +79,7 @@ def bookings(connection: Connection, url: str, options: argparse.Namespace) -> I
 
 def open_businesses(count: int) -> list[UUID]:
     """Create businesses with their accounts, in this order."""
-    from ledger.accounts import account_ids  # noqa: PLC0415
+    from ledger.account_ids import account_ids  # noqa: PLC0415
     from tests.factories import BusinessFactory  # noqa: PLC0415
 
     businesses = [business.pk for business in BusinessFactory.create_batch(count)]
@@ -128,7 +128,7 @@ def script(connection: Connection, businesses: list[UUID]) -> str:
 def fill(connection: Connection, transactions: int, *, businesses: int = 100) -> None:
     from django.utils import timezone  # noqa: PLC0415
 
-    from ledger.bookings import STATEMENT  # noqa: PLC0415
+    from ledger.posting import STATEMENT  # noqa: PLC0415
     from payments.models import Transaction  # noqa: PLC0415
     from payments.services import ledger_entries  # noqa: PLC0415
     from tests.factories import BusinessFactory  # noqa: PLC0415

@@ -20,7 +20,7 @@ def main() -> None:
     django.setup()
     from kit.db import prepared_statements  # noqa: PLC0415  (models need the settings)
     from merchants.models import Business  # noqa: PLC0415
-    from webhooks import bell  # noqa: PLC0415
+    from webhooks import wake_up  # noqa: PLC0415
 
     rate, seconds, first = (float(word) for word in (*sys.argv[1:], "0")[:3])
     listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
@@ -35,7 +35,7 @@ def main() -> None:
         prepared_statements.insert(delivery)
         if "/hang/" not in business.webhook_endpoint.url:
             committed[str(delivery.pk)] = time.time()
-        bell.ring()
+        wake_up.ring()
         time.sleep(max(0, started + (number + 1) / rate - time.monotonic()))
     print(json.dumps(committed))
 

@@ -82,7 +82,7 @@ def one_of(businesses: list[Any]) -> str:
 def attempts(connection: Connection, businesses: list[Any], options: argparse.Namespace) -> Iterator[Figure]:
     from django.utils import timezone  # noqa: PLC0415
 
-    from webhooks import retention as forgetting  # noqa: PLC0415
+    from webhooks import purge as forgetting  # noqa: PLC0415
 
     fill_attempts(connection, businesses, options.rows)
     yield from sizes(connection, "webhooks_delivery")
@@ -160,7 +160,7 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
 
     from dashboard.ui.pagination import BY_MOMENT, page_of  # noqa: PLC0415
     from dashboard.webhooks.forms import DeliveryFilter  # noqa: PLC0415
-    from webhooks import claiming  # noqa: PLC0415
+    from webhooks import leases  # noqa: PLC0415
     from webhooks.concurrency import Places  # noqa: PLC0415
     from webhooks.models import Delivery  # noqa: PLC0415
 
@@ -177,7 +177,7 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
     )
 
     def claim() -> None:
-        claimed = claiming.claim(
+        claimed = leases.claim(
             at=now,
             until=now + timedelta(minutes=9),
             token=uuid4(),

@@ -15,14 +15,14 @@ from django.utils import timezone
 def main() -> None:
     django.setup()
     from virtual_accounts.models import VirtualAccount  # noqa: PLC0415  (models need the settings)
-    from virtual_accounts.services import numbers  # noqa: PLC0415
+    from virtual_accounts.services import number_pool  # noqa: PLC0415
 
     account = VirtualAccount.objects.filter(type=VirtualAccount.Type.DYNAMIC)[0]
     took: list[float] = []
     for _ in range(int(sys.argv[1])):
         with transaction.atomic():
             started = time.perf_counter()
-            numbers.take(account.pk, now=timezone.now())
+            number_pool.take(account.pk, now=timezone.now())
             took.append((time.perf_counter() - started) * 1000)
     print(json.dumps(took))
 

@@ -24,8 +24,8 @@ from config.problems import problem_response
 from config.request_metrics import count_request
 from kit.api.conditional_requests import matches
 from kit.masking import mask_card_numbers
-from merchants.callers import client_address
 from merchants.models import ApiKey
+from merchants.request_actors import client_address
 from merchants.request_log import Call, request_log
 
 Handler = Callable[[HttpRequest], HttpResponseBase]

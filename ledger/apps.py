@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 from kit.db.triggers import put_up_after_migrate
-from ledger.guards import GUARDS
+from ledger.triggers import GUARDS
 
 
 class LedgerConfig(AppConfig):

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from ledger import chain
+from ledger import hash_chain
 from ledger.models import Account, Entry, Posting
 
 SHOWN = 20  # rows that are named of those that break one rule
@@ -86,10 +86,10 @@ def _link(  # noqa: PLR0917 (SQLite calls it by position)
     note: str,
 ) -> bytes:
     """Compute a posting's hash from its columns as SQLite keeps them."""
-    entry = chain.entry_text(
+    entry = hash_chain.entry_text(
         kind=kind, cause=UUID(cause), at=datetime.fromisoformat(at).replace(tzinfo=UTC), note=note
     )
-    return chain.link(
+    return hash_chain.link(
         previous, account_id=account_id, sequence=sequence, amount=amount, balance=balance, entry=entry
     )
 

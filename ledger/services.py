@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ledger.accounts import account_ids
-from ledger.bookings import Booking, Kind, Unbalanced, lock_accounts
+from ledger.account_ids import account_ids
 from ledger.models import Account, Entry
+from ledger.posting import Booking, Kind, Unbalanced, lock_accounts
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import Business

@@ -19,7 +19,7 @@ from kit.api.errors import Problem
 from kit.db.batched_purge import PIECE
 from kit.masking import mask_target
 from merchants import signing
-from merchants.key_ring import key_ring
+from merchants.key_cache import key_ring
 from merchants.models import ApiKey, Business, Nonce
 from merchants.signed_headers import HEADERS, form_error
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from merchants import audit, keys
+from merchants import api_keys, audit
 from merchants.audit import Actor
 from merchants.models import ApiKey, Business, Member, User
 
@@ -64,7 +64,7 @@ def open_business(*, name: str, email: str, actor: Actor, now: datetime) -> Open
         after={"name": name, "owner": owner.email},
         now=now,
     )
-    key = keys.create_key(business=business, actor=actor, now=now, name="first key")
+    key = api_keys.create_key(business=business, actor=actor, now=now, name="first key")
     return OpenedBusiness(business=business, owner=owner, password=password, key=key)
 
 

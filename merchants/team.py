@@ -13,11 +13,11 @@ from django.db import transaction
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from kit.email_addresses import canonical
-from merchants import audit, roles, throttle
+from merchants import attempt_limits, audit, roles
+from merchants.attempt_limits import Limit
 from merchants.audit import Actor
 from merchants.models import Business, Invitation, Member, User
 from merchants.roles import Permission
-from merchants.throttle import Limit
 
 VALID_FOR = timedelta(days=7)
 
@@ -88,7 +88,7 @@ def invite(*, business: Business, email: str, role: str, inviter: User, actor: A
     email = canonical(email)
     if Member.objects.filter(business=business, user__email__iexact=email).exists():
         raise AlreadyMember
-    throttle.take(
+    attempt_limits.take(
         PER_BUSINESS.of(business.pk),
         PER_INVITER.of(inviter.pk),
         PER_BUSINESS_AND_ADDRESS.of(business.pk, email),
@@ -164,7 +164,7 @@ def count_mail(invitation: Invitation, *, now: datetime) -> None:
 
     :raises LimitReached: this invitation or its address reached its daily limit
     """
-    throttle.take(PER_ADDRESS.of(invitation.email), MAILS_PER_INVITATION.of(invitation.pk), now=now)
+    attempt_limits.take(PER_ADDRESS.of(invitation.email), MAILS_PER_INVITATION.of(invitation.pk), now=now)
 
 
 @transaction.atomic

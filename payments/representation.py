@@ -221,7 +221,7 @@ def represent_settlement(batch: SettlementBatch) -> dict[str, Any]:
 
 
 def represent_unapplied_transfer(money: UnappliedMoney) -> dict[str, Any]:
-    """Return an unapplied transfer, as `virtual_accounts.services.unapplied.find` reads it."""
+    """Return an unapplied transfer, as `virtual_accounts.services.unapplied_money.find` reads it."""
     transfer = money.transfer
     shown: dict[str, Any] = {
         "id": str(money.pk),

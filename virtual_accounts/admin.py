@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
 from merchants.admin.base import CurrencyFilter
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from virtual_accounts.models import (
     AccountNumber,
     ProviderMessage,
@@ -26,7 +26,7 @@ from virtual_accounts.models import (
     UnclaimedTransfer,
     VirtualAccount,
 )
-from virtual_accounts.services import unclaimed
+from virtual_accounts.services import unclaimed_transfers
 
 ACCOUNT_NUMBER = "[0-9]{10}"
 MAY_RESOLVE = "virtual_accounts.change_unclaimedtransfer"
@@ -180,10 +180,10 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
 
     def _resolve(self, request: HttpRequest, transfer_id: UUID, resolution: str) -> None:
         try:
-            unclaimed.resolve(
+            unclaimed_transfers.resolve(
                 transfer_id, resolution=resolution, actor=person_acting(request), now=timezone.now()
             )
-        except unclaimed.AlreadyResolved:
+        except unclaimed_transfers.AlreadyResolved:
             messages.error(request, "This transfer was already resolved.")
         else:
             messages.success(request, "The transfer was resolved.")

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from webhooks import services
 from webhooks.models import FINISHED, Attempt, Delivery, Endpoint
 

@@ -26,7 +26,7 @@ from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.tracing import Trace
 
 from kit.db.card_number_fields import masked_bytes, masked_start
-from webhooks.addresses import Network, is_public
+from webhooks.ip_address_rules import Network, is_public
 
 USER_AGENT = "Sluice-Webhooks/1.0"
 EXCERPT = 2048  # bytes kept of an answer

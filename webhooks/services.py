@@ -20,10 +20,10 @@ from kit.db.card_number_fields import refuse_card_number
 from kit.db.prepared_statements import Lookup, insert
 from kit.timestamps import timestamp
 from merchants import audit
+from merchants.api_keys import random_key
 from merchants.audit import Actor
-from merchants.keys import random_key
 from merchants.models import Business
-from webhooks import bell, destinations, held_deliveries
+from webhooks import held_deliveries, url_validation, wake_up
 from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event, event_name
 
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
@@ -68,7 +68,7 @@ def configure(
     configured = _create(business, wanted, now=now) if endpoint is None else _change(endpoint, wanted)
     if enabled:
         held_deliveries.release(business=business, now=now)
-        transaction.on_commit(bell.ring, robust=True)
+        transaction.on_commit(wake_up.ring, robust=True)
     audit.record(
         action="webhook.configured", actor=actor, business=business, before=before, after=wanted, now=now
     )
@@ -143,7 +143,7 @@ def publish(
     if endpoint is None or not endpoint.is_subscribed_to(event):
         return
     insert(_delivery(event, endpoint, business_id=business_id, subject=subject, data=data(), now=now))
-    transaction.on_commit(bell.ring, robust=True)
+    transaction.on_commit(wake_up.ring, robust=True)
 
 
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
@@ -157,7 +157,7 @@ def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) 
     )
     delivery.state, delivery.is_manual = Delivery.State.WAITING, True
     delivery.save(force_insert=True)
-    transaction.on_commit(bell.ring, robust=True)
+    transaction.on_commit(wake_up.ring, robust=True)
     return delivery
 
 
@@ -185,7 +185,7 @@ def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime, reason:
     """Send deliveries once more: same id, same body, the key of today. Yield for each whether it will go."""
     for delivery_id in delivery_ids:
         yield _replay_one(delivery_id, actor=actor, now=now, reason=reason)
-    bell.ring()
+    wake_up.ring()
 
 
 @transaction.atomic
@@ -224,13 +224,13 @@ def hasten(delivery_id: UUID, *, now: datetime) -> bool:
         pk=delivery_id, state=Delivery.State.WAITING, lease_token=None, next_attempt_at__gt=now
     )
     hastened = bool(waiting.update(next_attempt_at=now))
-    transaction.on_commit(bell.ring, robust=True)
+    transaction.on_commit(wake_up.ring, robust=True)
     return hastened
 
 
 def _check(url: str, subscribed_events: Sequence[str]) -> None:
     own_host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    refusal = destinations.refusal(url, strict=not settings.SANDBOX, own_host=own_host)
+    refusal = url_validation.refusal(url, strict=not settings.SANDBOX, own_host=own_host)
     if refusal:
         raise UnusableEndpoint(refusal)
     try:

@@ -3,11 +3,11 @@
 from celery import shared_task
 
 from kit.db import clock
-from webhooks import drain as drains
+from webhooks import dispatcher as drains
 from webhooks import held_deliveries
 
 
-@shared_task(name="webhooks.drain")
+@shared_task(name="webhooks.dispatcher")
 def drain() -> None:
     """Send what is due. Rung after each event; what no ring announced is found by the sweep."""
     drains.drain_once(linger=drains.LINGER, life=drains.LIFE)

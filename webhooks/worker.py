@@ -7,8 +7,8 @@ import structlog
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
-from webhooks import drain as drains
-from webhooks.sweep import INTERVAL, sweep
+from webhooks import dispatcher as drains
+from webhooks.poll import INTERVAL, sweep
 
 log = structlog.get_logger("sluice.webhooks")
 

@@ -11,8 +11,8 @@ from config.access_rules import READ_ONLY, ROWS, Address, Asks, Limit, Who
 from dashboard.account import attempts, webauthn_ceremonies
 from dashboard.webhooks import endpoint_views
 from merchants import rate_limits, team
+from merchants.attempt_limits import Limit as Throttle
 from merchants.roles import GRANTS, Permission, Role, names_of
-from merchants.throttle import Limit as Throttle
 from payments.models import Challenge
 from payments.models.transactions import MOST_CARD_NUMBER_MISMATCHES
 

@@ -32,7 +32,7 @@ from kit.db.encrypted_field import UnreadableSecret
 from payments.models import CardOperation, Transaction
 from payments.services import request_comparison
 from virtual_accounts.models import ProviderMessage
-from webhooks import addresses
+from webhooks import ip_address_rules
 from webhooks.models import Delivery
 
 
@@ -113,7 +113,9 @@ def _settings() -> Iterator[Finding]:
 def _webhook_networks() -> Iterator[Finding]:
     """Warn about a sandbox on the internet that may send webhooks into its own network."""
     host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    reachable = [each for each in settings.WEBHOOK_ALLOW_CIDRS if not addresses.is_public_network(each)]
+    reachable = [
+        each for each in settings.WEBHOOK_ALLOW_CIDRS if not ip_address_rules.is_public_network(each)
+    ]
     if settings.SANDBOX and reachable and is_public(host):
         yield Finding(
             "webhook networks",
@@ -131,7 +133,7 @@ def is_public(host: str) -> bool:
     [True, True, False, False, False, False]
     """
     try:
-        return addresses.is_public(host.strip("[]"))
+        return ip_address_rules.is_public(host.strip("[]"))
     except ValueError:
         name = host.lower().rstrip(".")
         return "." in name and not name.endswith(PRIVATE_DOMAINS)

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from config.models import LATE_AFTER, last_beat
 from config.operations import metrics
-from merchants.callers import client_address
+from merchants.request_actors import client_address
 
 BROKER_TIMEOUT = 0.5  # seconds
 

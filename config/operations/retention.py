@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from merchants import authentication, request_log
 from merchants.models import Invitation, LimitSlot
 from payments.services import request_comparison
-from webhooks import retention as deliveries
+from webhooks import purge as deliveries
 
 PIECE = 1_000  # rows
 

@@ -55,9 +55,9 @@ class EmbeddedServer(BaseApplication):
 
 def start_background() -> None:
     """Start worker and schedule as threads that end with the process, and watch over them."""
-    from webhooks import bell  # noqa: PLC0415  (in the serving process, after the fork)
+    from webhooks import wake_up  # noqa: PLC0415  (in the serving process, after the fork)
 
-    bell.hear_here()
+    wake_up.hear_here()
     threading.Thread(target=_watch, args=({"worker": _work, "schedule": _schedule},), daemon=True).start()
 
 

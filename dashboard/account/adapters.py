@@ -19,10 +19,10 @@ from dashboard.account import attempts, audit, known_devices
 from dashboard.account.reauthentication import is_recent
 from dashboard.account.safe_redirect import is_own_path
 from kit.db import encrypted_field
-from merchants import throttle
-from merchants.callers import client_address
+from merchants import attempt_limits
+from merchants.attempt_limits import LimitReached
 from merchants.models import User
-from merchants.throttle import LimitReached
+from merchants.request_actors import client_address
 
 # What allauth says after an act, in our words; what is not here is not worth a sentence.
 SENTENCES = {
@@ -85,7 +85,7 @@ class AccountAdapter(DefaultAccountAdapter):
         except LimitReached:
             raise self.validation_error("rate_limited") from None
         if user.check_password(password):
-            throttle.give_back(slots)
+            attempt_limits.give_back(slots)
             return True
         audit.record(request, "session.confirmation_failed", user=user, now=timezone.now())
         return False

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 
 from dashboard.account.known_devices import device_of
 from kit.ip_networks import network_of
-from merchants import throttle
-from merchants.callers import client_address
+from merchants import attempt_limits
+from merchants.attempt_limits import Claim, Limit, Slot
 from merchants.models import User
-from merchants.throttle import Claim, Limit, Slot
+from merchants.request_actors import client_address
 
 QUARTER_HOUR, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
 
@@ -39,7 +39,7 @@ def take_sign_in(request: HttpRequest, *, email: str, user: User | None, now: da
 
     :raises LimitReached: no further guess is allowed yet
     """
-    return throttle.take(*_guess(request, "password", _account(email), user), now=now)
+    return attempt_limits.take(*_guess(request, "password", _account(email), user), now=now)
 
 
 def take_code(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
@@ -47,7 +47,7 @@ def take_code(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
 
     :raises LimitReached: no further guess is allowed yet
     """
-    return throttle.take(*_guess(request, "code", str(user.pk), user), now=now)
+    return attempt_limits.take(*_guess(request, "code", str(user.pk), user), now=now)
 
 
 def take_confirmation(request: HttpRequest, *, user: User, now: datetime) -> list[Slot]:
@@ -55,7 +55,7 @@ def take_confirmation(request: HttpRequest, *, user: User, now: datetime) -> lis
 
     :raises LimitReached: no further guess is allowed yet
     """
-    return throttle.take(PER_SESSION.of(user.pk, request.session.session_key), now=now)
+    return attempt_limits.take(PER_SESSION.of(user.pk, request.session.session_key), now=now)
 
 
 def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
@@ -65,10 +65,10 @@ def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
     """
     device = _known_device(request, User.objects.with_email(email))
     if device:
-        throttle.take(MAILS_PER_DEVICE.of(*device), now=now)
+        attempt_limits.take(MAILS_PER_DEVICE.of(*device), now=now)
         return
     account, network = _account(email), _network(request)
-    throttle.take(
+    attempt_limits.take(
         MAILS_PER_PAIR.of(network, account),
         MAILS_PER_ADDRESS.of(network),
         MAILS_PER_ACCOUNT.of(account),

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from merchants import audit
 from merchants.audit import Actor
-from merchants.callers import client_address
 from merchants.models import Business, User
+from merchants.request_actors import client_address
 
 UNKNOWN = "unknown"  # who failed, where what was typed is nobody's e-mail: it may well be a password
 

@@ -13,8 +13,8 @@ from allauth.mfa.totp.forms import ActivateTOTPForm
 from django.utils import timezone
 
 from dashboard.account import attempts, totp_codes
-from merchants import throttle
-from merchants.throttle import LimitReached
+from merchants import attempt_limits
+from merchants.attempt_limits import LimitReached
 
 
 class EntersCode:
@@ -39,7 +39,7 @@ class EntersCode:
             if factors:
                 self._emit_authentication_failed(factors[0])  # type: ignore[attr-defined]  # allauth's
             raise get_adapter().validation_error("incorrect_code")
-        throttle.give_back(slots)
+        attempt_limits.give_back(slots)
         accepted.user = self.user
         self.authenticator = accepted
         return code
@@ -83,5 +83,5 @@ class PasswordChange(ChangePasswordForm):
         except LimitReached:
             raise get_account_adapter().validation_error("rate_limited") from None
         password: str = super().clean_oldpassword()
-        throttle.give_back(slots)
+        attempt_limits.give_back(slots)
         return password

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from dashboard.account import attempts, audit
 from kit.email_addresses import canonical
-from merchants import throttle
+from merchants import attempt_limits
 from merchants.models import User
 
 
@@ -32,7 +32,7 @@ def sign_in(
     if not isinstance(user, User):
         audit.record(request, "session.sign_in_failed", user=account, now=now)
         raise SignInRefused
-    throttle.give_back(slots)
+    attempt_limits.give_back(slots)
     login = Login(user=user, email=user.email, redirect_url=next_path)
     response: HttpResponse = perform_password_login(request, {"email": user.email}, login)
     return response

@@ -19,8 +19,8 @@ from dashboard.account import audit
 from dashboard.account.forms import SignInForm
 from dashboard.account.safe_redirect import own_path
 from dashboard.account.sign_in import SignInRefused, sign_in
+from merchants.attempt_limits import LimitReached
 from merchants.models import User
-from merchants.throttle import LimitReached
 
 
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")

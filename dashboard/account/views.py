@@ -37,8 +37,8 @@ from dashboard.account.webauthn_ceremonies import Purpose, ceremony
 from dashboard.mfa_policy import must_set_up
 from kit.display_names import one_line
 from kit.email_addresses import canonical
+from merchants.attempt_limits import LimitReached
 from merchants.models import User
-from merchants.throttle import LimitReached
 
 View = Callable[..., HttpResponseBase]
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])

@@ -16,8 +16,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from merchants import throttle
-from merchants.throttle import Limit, LimitReached
+from merchants import attempt_limits
+from merchants.attempt_limits import Limit, LimitReached
 
 View = Callable[..., HttpResponseBase]
 
@@ -56,7 +56,7 @@ def _resume(request: HttpRequest, purpose: Purpose) -> None:
         return
     try:
         # A row, and not only the session: two requests of one session may be answered at the same time.
-        throttle.take(ONE_USE.of(begun["state"]["challenge"]), now=timezone.now())
+        attempt_limits.take(ONE_USE.of(begun["state"]["challenge"]), now=timezone.now())
     except LimitReached:
         return
     request.session[STATE_SESSION_KEY] = begun["state"]

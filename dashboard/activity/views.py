@@ -16,7 +16,7 @@ from dashboard.access import Seat, members_only
 from dashboard.activity import descriptions
 from dashboard.activity.descriptions import Change
 from dashboard.ui.pagination import BY_NUMBER, page_of
-from merchants import exports
+from merchants import csv_exports
 from merchants.audit_roles import role_of, with_roles
 from merchants.models import AuditEntry, Business, Member
 
@@ -104,7 +104,7 @@ def activity_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     if not form.is_valid():  # the page says what is wrong with the filter
         return redirect(f"{reverse('dashboard-activity')}?{request.GET.urlencode()}")
     head = ("at", "who", "role", "what", "action", "target", "from", "before", "after")
-    return exports.table(request, name="activity", head=head, rows=_rows(_entries(form, seat.business)))
+    return csv_exports.table(request, name="activity", head=head, rows=_rows(_entries(form, seat.business)))
 
 
 def _rows(entries: QuerySet[AuditEntry]) -> Iterator[list[str]]:

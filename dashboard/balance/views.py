@@ -20,7 +20,7 @@ from dashboard.ui.pagination import BY_SEQUENCE, page_of
 from ledger.models import Entry
 from ledger.services import balances
 from ledger.statements import AccountStatement, in_chunks, wallet_statements
-from merchants import exports
+from merchants import csv_exports
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
 ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)
@@ -119,7 +119,7 @@ def balance_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     if not form.is_valid():  # the page shows what is wrong with the filter
         return redirect(f"{reverse('dashboard-balance')}?{request.GET.urlencode()}")
     statement = form.statement(seat, currency)
-    return exports.table(
+    return csv_exports.table(
         request, name=f"balance-{currency}", head=HEAD, rows=_lines(statement) if statement else []
     )
 

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Seat, for_members, members_only
 from dashboard.developers.forms import NewKeyForm, RotateKeyForm
-from merchants import keys
-from merchants.callers import person_acting
+from merchants import api_keys
 from merchants.models import ApiKey
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 
 LISTED = 200
@@ -54,7 +54,7 @@ def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if not _is_first(request):
             return _again(request)
-        context["made"] = keys.create_key(
+        context["made"] = api_keys.create_key(
             business=seat.business,
             actor=person_acting(request),
             now=timezone.now(),
@@ -76,10 +76,10 @@ def rotate_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpRespon
             return _again(request)
         overlap = timedelta(hours=form.cleaned_data["overlap"])
         try:
-            context["made"] = keys.rotate_key(
+            context["made"] = api_keys.rotate_key(
                 key=key, overlap=overlap, actor=person_acting(request), now=timezone.now()
             )
-        except keys.KeyHasEnded:
+        except api_keys.KeyHasEnded:
             messages.warning(request, "That key has ended already. Create a new one.")
             return redirect("dashboard-developers")
         context["title"] = "Your new key"
@@ -93,7 +93,7 @@ def revoke_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpRespon
     if request.method != "POST":
         context = {"seat": seat, "key": key, "title": "Revoke this key?"}
         return render(request, "dashboard/developers/revoke_key.html", context)
-    keys.revoke_key(key=key, actor=person_acting(request), now=timezone.now())
+    api_keys.revoke_key(key=key, actor=person_acting(request), now=timezone.now())
     messages.success(request, f"{key.public_id} is revoked.")
     return redirect("dashboard-developers")
 

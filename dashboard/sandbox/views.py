@@ -18,8 +18,8 @@ from dashboard.sandbox.api_calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
 from dashboard.transactions.detail_views import address_of, own
 from kit.db import clock
-from merchants.callers import person_acting
 from merchants.models import ApiKey, Business
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments.models import InvalidState
 from payments.services.sandbox_clock import Advanced, advance

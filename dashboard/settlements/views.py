@@ -17,7 +17,7 @@ from dashboard.ui.filter_choices import choices
 from dashboard.ui.pagination import BY_ID, BY_NUMBER, page_of
 from dashboard.ui.timeline import Moment
 from ledger.services import balances
-from merchants import exports
+from merchants import csv_exports
 from payments.models import SettlementBatch, SettlementItem, Transaction
 from payments.services.settlement.batch_statements import csv_lines, show
 
@@ -65,7 +65,7 @@ def settlement_page(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpRes
 def settlement_export(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpResponseBase:
     batch = _own(seat, batch_id)
     name = f"settlement-{batch.day}-{batch.currency}-{batch.number}"
-    return exports.file(request, name=name, lines=csv_lines(batch))
+    return csv_exports.file(request, name=name, lines=csv_lines(batch))
 
 
 def _items(batch: SettlementBatch) -> Any:

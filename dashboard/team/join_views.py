@@ -19,10 +19,10 @@ from dashboard.access import sit_at
 from dashboard.team.forms import JoinForm
 from dashboard.team.invitation_mail import is_configured, send_invitation
 from merchants import roles, team
-from merchants.callers import client_address
+from merchants.attempt_limits import LimitReached
 from merchants.models import Invitation, Member, User
+from merchants.request_actors import client_address
 from merchants.roles import Role
-from merchants.throttle import LimitReached
 
 
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")

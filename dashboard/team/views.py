@@ -21,10 +21,10 @@ from dashboard.mfa_policy import FACTORS
 from dashboard.team.forms import InviteForm, RoleForm
 from dashboard.team.invitation_mail import send_invitation
 from merchants import roles, team
-from merchants.callers import person_acting
+from merchants.attempt_limits import LimitReached
 from merchants.models import Invitation, Member
+from merchants.request_actors import person_acting
 from merchants.roles import Permission, Role
-from merchants.throttle import LimitReached
 
 LAST_OWNER = "A business keeps at least one owner. Make somebody else an owner first."
 

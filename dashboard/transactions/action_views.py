@@ -26,7 +26,7 @@ from kit.api.errors import Problem
 from kit.db import clock
 from kit.money import money
 from merchants import audit
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments.models import CardOperation, Transaction
 from payments.services import cancellations, refunds

@@ -16,7 +16,7 @@ from dashboard.access import Seat, members_only
 from dashboard.transactions.filters import PaymentFilter, PayoutFilter, TransactionFilter, form_of, sources
 from dashboard.ui.pagination import page_of
 from kit import banks
-from merchants import exports
+from merchants import csv_exports
 from payments.models import SettlementItem, Transaction
 
 
@@ -77,7 +77,7 @@ def _export(request: HttpRequest, seat: Seat, kind: Kind) -> HttpResponseBase:
     if not form.is_valid():  # the list says what is wrong with the filter
         address = redirect(kind.page)["Location"]
         return redirect(f"{address}?{request.GET.urlencode()}")
-    return exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, seat))
+    return csv_exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, seat))
 
 
 # The columns of an export; a name is a transaction's attribute.

@@ -21,8 +21,8 @@ from kit.db import clock
 from kit.money import money
 from ledger.services import balances
 from merchants import audit
-from merchants.callers import person_acting
 from merchants.models import Business
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments import flows
 from payments.fees import Flow, fee

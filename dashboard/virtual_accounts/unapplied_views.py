@@ -28,12 +28,12 @@ from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money import money as format_money
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments.models import Transaction
 from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney
-from virtual_accounts.services import unapplied
+from virtual_accounts.services import unapplied_money
 
 CREDIT, RETURN = "credit", "return"
 
@@ -134,7 +134,7 @@ def _payout(money: UnappliedMoney) -> Transaction | None:
 
 def _own(seat: Seat, unapplied_id: UUID) -> UnappliedMoney:
     found: UnappliedMoney | None = (
-        unapplied.of(seat.business)
+        unapplied_money.of(seat.business)
         .select_related("transfer__account", "transfer__session__payment", "business")
         .filter(pk=unapplied_id)
         .first()

@@ -18,7 +18,7 @@ from dashboard.ui.pagination import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
 from kit.api.errors import Problem
 from kit.db import clock
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments.services.transfers import account_deactivation
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount

@@ -16,7 +16,7 @@ from dashboard.ui.pagination import BY_MOMENT, page_of
 from dashboard.webhooks.delivery_detail import later_attempts, story_of
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
 from kit.db import clock
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from webhooks import services
 from webhooks.models import Delivery

@@ -17,10 +17,10 @@ from dashboard.webhooks.endpoint_health import health_of
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.sample_event import sample_payment
 from kit.db import clock
-from merchants import audit, throttle
-from merchants.callers import person_acting
+from merchants import attempt_limits, audit
+from merchants.attempt_limits import Limit, LimitReached
+from merchants.request_actors import person_acting
 from merchants.roles import Permission
-from merchants.throttle import Limit, LimitReached
 from webhooks import services
 from webhooks.models import Delivery, Endpoint
 
@@ -109,7 +109,7 @@ def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
     now = clock.now()
     try:
         with transaction.atomic():
-            throttle.take(TEST_EVENTS.of(seat.business.pk), now=now)
+            attempt_limits.take(TEST_EVENTS.of(seat.business.pk), now=now)
             delivery = services.send_test_event(
                 business=seat.business, data=sample_payment(seat.business, now=now), now=now
             )

@@ -11,7 +11,7 @@ Every database transaction locks rows in this order, and rows of one table by as
 7. ledger accounts
 
 Ledger accounts come last and are locked together. One entry locks its own accounts by id, in one statement
-(`ledger.bookings`). A database transaction that books more than one entry passes all of them to
+(`ledger.posting`). A database transaction that books more than one entry passes all of them to
 `ledger.services.book_all`, which locks the accounts of all entries first. `book_if_covered` locks the
 wallet, the pending account and the accounts of the entry. Two bookings in one database transaction without
 that can deadlock: the second waits for a lower id than the first one holds. `tests/payments/test_lock_order.py`

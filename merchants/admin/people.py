@@ -14,8 +14,8 @@ from merchants.admin.base import HouseAdmin, ReadOnlyAdmin
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
 from merchants.audit_roles import role_of, with_roles
-from merchants.callers import person_acting
 from merchants.models import ApiKey, AuditEntry, User
+from merchants.request_actors import person_acting
 
 RIGHTS = ("is_staff", "is_superuser", "groups")  # only superusers change these
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from merchants import audit
 from merchants.admin.base import HouseAdmin
-from merchants.callers import person_acting
 from merchants.models import Business
+from merchants.request_actors import person_acting
 
 
 class ReasonForm(forms.ModelForm):

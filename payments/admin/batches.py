@@ -12,10 +12,10 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
 from kit.db import clock
-from merchants import exports
+from merchants import csv_exports
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
 from merchants.admin.base import CurrencyFilter
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from payments.admin.submitting import submit
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
 from payments.services.settlement import batch_decisions, batch_statements
@@ -113,7 +113,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
         name = f"settlement-{batch.currency}-{batch.day}-{batch.number}"
-        return exports.file(request, name=name, lines=batch_statements.csv_lines(batch))
+        return csv_exports.file(request, name=name, lines=batch_statements.csv_lines(batch))
 
 
 @admin.register(SettlementItem)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from merchants.admin import ReadOnlyAdmin, ReasonForm, by_business_name, by_id, exactly
 from merchants.admin.base import CurrencyFilter
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from payments.models import Tariff
 from payments.services import fee_rules
 

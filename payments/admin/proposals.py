@@ -18,8 +18,8 @@ from django.views.decorators.http import require_POST
 from kit.api.errors import Problem
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
-from merchants.callers import person_acting
 from merchants.models import User
+from merchants.request_actors import person_acting
 from payments.models import Proposal
 from payments.services.staff import proposals
 from payments.services.staff.staff_actions import PERMISSIONS

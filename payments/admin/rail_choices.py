@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants.admin import HouseAdmin, ReasonForm, by_business_name, by_id
-from merchants.callers import person_acting
+from merchants.request_actors import person_acting
 from payments.models import RailChoice
 from payments.services import rail_choices
 

@@ -13,8 +13,8 @@ from django.utils.html import format_html
 from kit.api.errors import Problem
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
-from merchants.callers import person_acting
 from merchants.models import User
+from merchants.request_actors import person_acting
 from payments.models import Proposal
 from payments.services.staff import proposals
 from payments.services.staff.staff_actions import StaffAction

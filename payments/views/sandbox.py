@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.strict_fields import read_request
-from merchants.callers import key_acting
 from merchants.models import Business
+from merchants.request_actors import key_acting
 from payments.representation import represent
 from payments.serializers import AdvanceSerializer
 from payments.services.intents import find_of

@@ -406,7 +406,7 @@ class TestLimits:
             "dashboard/account/attempts.py",
             "dashboard/account/webauthn_ceremonies.py",
             "dashboard/webhooks/endpoint_views.py",
-            "merchants/exports.py",
+            "merchants/csv_exports.py",
             "merchants/rate_limits.py",
             "merchants/team.py",
         }

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisAway
 from config.problems import PROBLEMS, answer_exception
 from config.wsgi import application, readable
 from merchants import rate_limits
-from merchants.key_ring import KeyRing
+from merchants.key_cache import KeyRing
 from merchants.models import ApiKey, Nonce
 from payments.models import Transaction
 from tests import orders

@@ -30,7 +30,7 @@ class TestLimit:
 
 class TestStreams:
     def test_are_all_limited(self):
-        """Only `merchants.exports` streams, and it counts exports."""
+        """Only `merchants.csv_exports` streams, and it counts exports."""
         packages = (
             "config",
             "dashboard",
@@ -45,5 +45,5 @@ class TestStreams:
 
         (streaming,) = [path for path in sources if "StreamingHttpResponse(" in path.read_text()]
 
-        assert streaming == Path(settings.BASE_DIR, "merchants/exports.py")
+        assert streaming == Path(settings.BASE_DIR, "merchants/csv_exports.py")
         assert "may_export(" in streaming.read_text()

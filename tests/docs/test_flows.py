@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from webhooks.destinations import refusal
+from webhooks.url_validation import refusal
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts")

@@ -5,11 +5,11 @@ In no other process: the tests of the drain itself rely on its own margin.
 
 import sys
 
-from webhooks import drain
+from webhooks import dispatcher
 
 LEASE_MARGIN = 2.0
 TIMEOUT = 1  # seconds for one exchange, so that leases of killed workers end soon
 LEASE = TIMEOUT + LEASE_MARGIN
 
 if "celery" in sys.argv[0]:
-    drain.LEASE_MARGIN = LEASE_MARGIN
+    dispatcher.LEASE_MARGIN = LEASE_MARGIN

@@ -12,13 +12,13 @@ from tests.faults.pace import judge, p95
 from tests.faults.processes import HANGING, wait_until
 from tests.faults.promises import check_events, check_sent_once, wait_until_settled
 from tests.faults.shop import Load, under_load
-from webhooks import drain, sweep
+from webhooks import dispatcher, poll
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
-LEASE_OF_PRODUCTION = 10 + drain.LEASE_MARGIN
+LEASE_OF_PRODUCTION = 10 + dispatcher.LEASE_MARGIN
 CALM = 2  # seconds of undisturbed load, before or after what a test does
-ASLEEP = drain.LINGER + 1  # seconds after which a drain that had nothing more to send has ended
+ASLEEP = dispatcher.LINGER + 1  # seconds after which a drain that had nothing more to send has ended
 
 
 def check(stack, listener, load, **told):
@@ -43,7 +43,7 @@ def undisturbed_delay(listener):
 def judge_delays(listener, *, undisturbed):
     """An event without a wake-up signal is found by the next poll."""
     delays = first_delays(listener)
-    judge("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=sweep.INTERVAL)
+    judge("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=poll.INTERVAL)
     print(f"at most {delays[-1]:.2f} s")
 
 
@@ -262,10 +262,10 @@ class TestPostgreSQL:
 
             check(stack, listener, load)
             print(f"away for {back_at - stopped_at:.1f} s, paid after {paid_after:.1f} s")
-            # What a lost commit has leased is not waited for: see tests/webhooks/test_drain.py.
-            judge("notified again", heard_after, undisturbed=undisturbed, by_design=sweep.INTERVAL)
+            # What a lost commit has leased is not waited for: see tests/webhooks/test_dispatcher.py.
+            judge("notified again", heard_after, undisturbed=undisturbed, by_design=poll.INTERVAL)
         # A dispatcher outlives a server that is back within its lease: what was in flight is not sent again.
-        given_up = log.read_text()[told_before:].count("Task webhooks.drain")
+        given_up = log.read_text()[told_before:].count("Task webhooks.dispatcher")
         print(f"{len(listener.by_event())} events; {given_up} dispatchers gave up")
 
 

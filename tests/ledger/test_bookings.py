@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from kit.db.prepared_statements import move
-from ledger import chain
+from ledger import hash_chain
 from ledger.models import Account, Entry, Posting
 from ledger.services import Balance, InsufficientFunds, Kind, Unbalanced, balances, book, book_if_covered
 from tests.factories import BusinessFactory
@@ -63,17 +63,19 @@ class TestBook:
             book(booking(note=f"Ünïcode | {number}"))
 
         for account in Account.objects.exclude(sequence=0):
-            previous = chain.FIRST
+            previous = hash_chain.FIRST
             for posting in account.postings.order_by("sequence").select_related("entry"):
                 entry = posting.entry
                 assert bytes(posting.previous_hash) == previous
-                previous = chain.link(
+                previous = hash_chain.link(
                     previous,
                     account_id=account.pk,
                     sequence=posting.sequence,
                     amount=posting.amount,
                     balance=posting.balance_after,
-                    entry=chain.entry_text(kind=entry.kind, cause=entry.cause, at=entry.at, note=entry.note),
+                    entry=hash_chain.entry_text(
+                        kind=entry.kind, cause=entry.cause, at=entry.at, note=entry.note
+                    ),
                 )
                 assert bytes(posting.hash) == previous
             assert bytes(account.hash) == previous

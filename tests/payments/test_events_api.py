@@ -30,7 +30,7 @@ from tests.webhooks.rows import (
     make_delivery,
     make_endpoint,
 )
-from webhooks import retention, services
+from webhooks import purge, services
 from webhooks.models import Category, Delivery, Event
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +110,7 @@ class TestRepresentation:
     def test_purged_body_is_null(self, api, endpoint, now):
         delivery = make_delivery(endpoint, at=now - timedelta(days=400))
         finish(claim(at=now), DELIVERED, at=now)
-        list(retention.forget_payloads(now=now))
+        list(purge.forget_payloads(now=now))
 
         assert api.get(f"/api/events/{delivery.pk}").json()["body"] is None
 

@@ -21,7 +21,7 @@ from payments.services.transfers import incoming
 from tests import orders
 from tests.racing import racers
 from tests.settling import decide, settle
-from virtual_accounts.services.transfers import Notice
+from virtual_accounts.services.incoming_transfers import Notice
 
 pytestmark = pytest.mark.django_db
 

@@ -93,7 +93,7 @@ class TestPayouts:
         assert broken() == {}
 
     def test_that_come_first_of_all_open_the_accounts_once(self, settings):
-        """Guards `ledger.accounts`: the accounts of a new business, wanted by many at once."""
+        """Guards `ledger.account_ids`: the accounts of a new business, wanted by many at once."""
         settings.PAYOUT_REQUIRES_BALANCE = False
         with racers(8) as threads:
             for _ in range(5):

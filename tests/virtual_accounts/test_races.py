@@ -21,7 +21,7 @@ from tests.transactions import start
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
-from virtual_accounts.services import accounts, numbers
+from virtual_accounts.services import accounts, number_pool
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -287,7 +287,7 @@ class TestOpening:
 
     def test_equal_accounts_at_once_makes_one_with_one_number(self, business):
         """Guards the reference's unique key, and that the losers' numbers go back."""
-        numbers.stock_up(now=NOON)
+        number_pool.stock_up(now=NOON)
         with racers(8) as threads:
             for _ in range(5):
                 order = orders.static_account()

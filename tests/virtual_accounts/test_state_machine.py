@@ -26,7 +26,7 @@ from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
-from virtual_accounts.services.transfers import UnknownAccount
+from virtual_accounts.services.incoming_transfers import UnknownAccount
 from webhooks.models import Delivery
 
 ANY = st.integers(min_value=0)  # picks one of what there is

@@ -2,12 +2,12 @@
 
 import pytest
 
-from webhooks import bell
+from webhooks import wake_up
 
 
 @pytest.fixture(autouse=True)
 def rings(monkeypatch):
     """Return a list that grows with each ring."""
     heard = []
-    monkeypatch.setattr(bell, "ring", lambda: heard.append(True))
+    monkeypatch.setattr(wake_up, "ring", lambda: heard.append(True))
     return heard

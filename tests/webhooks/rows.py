@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from merchants.audit import Actor
 from tests.factories import BusinessFactory
-from webhooks import claiming, finishing, services
+from webhooks import leases, results, services
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.sender import Exchange
 
@@ -64,14 +64,14 @@ def make_delivery(endpoint, **changes):
 
 
 def claim(*, at=NOON, limit=100, **named):
-    return claiming.claim(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
+    return leases.claim(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
 
 
 def finish(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):
     """Record the same result for claimed deliveries; return how many came too late."""
-    return finishing.finish(
+    return results.finish(
         [
-            finishing.Finished(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
+            results.Finished(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
             for each in claimed
         ]
     )

@@ -3,7 +3,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from webhooks.addresses import is_public, unwrapped
+from webhooks.ip_address_rules import is_public, unwrapped
 
 NOT_PUBLIC = [
     "0.0.0.0",

@@ -4,13 +4,13 @@ import time
 import pytest
 from celery import current_app
 
-from webhooks import bell
+from webhooks import wake_up
 
 
 @pytest.fixture(autouse=True)
 def rings(monkeypatch):
     """Let the bell ring, in place of the fixture that only listens."""
-    monkeypatch.setattr(bell, "_is_heard_here", True)
+    monkeypatch.setattr(wake_up, "_is_heard_here", True)
 
 
 class TestRing:
@@ -25,13 +25,13 @@ class TestRing:
 
         started = time.monotonic()
         for _ in range(1000):
-            bell.ring()
+            wake_up.ring()
         took = time.monotonic() - started
         time.sleep(0.5)
 
         assert took < 0.2
         assert 1 <= len(sent) <= 3
-        assert set(sent) == {("webhooks.drain", False)}
+        assert set(sent) == {("webhooks.dispatcher", False)}
 
     def test_survives_a_broker_that_is_away(self, monkeypatch):
         tried = []
@@ -41,22 +41,22 @@ class TestRing:
             raise ConnectionError
 
         monkeypatch.setattr(current_app, "send_task", fail)
-        monkeypatch.setattr(bell, "BROKEN_PAUSE", 0.01)
+        monkeypatch.setattr(wake_up, "BROKEN_PAUSE", 0.01)
 
-        bell.ring()
+        wake_up.ring()
         time.sleep(0.2)
-        bell.ring()
+        wake_up.ring()
         time.sleep(0.2)
 
         assert len(tried) == 2
 
     def test_is_silent_where_nobody_hears(self, monkeypatch, settings):
         settings.REDIS_URL = ""
-        monkeypatch.setattr(bell, "_is_heard_here", False)
+        monkeypatch.setattr(wake_up, "_is_heard_here", False)
         tried = []
         monkeypatch.setattr(current_app, "send_task", lambda name, **options: tried.append(name))
 
-        bell.ring()
+        wake_up.ring()
         time.sleep(0.1)
 
         assert tried == []

@@ -220,5 +220,5 @@ class TestDeliverWebhooks:
             text=True,
         ).stderr
 
-        assert "webhooks.drain" in loaded
+        assert "webhooks.dispatcher" in loaded
         assert not [name for name in ("celery", "rest_framework", "django.contrib.admin") if name in loaded]

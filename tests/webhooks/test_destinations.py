@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001, S104  (hostile spellings are what this is about)
 import pytest
 
-from webhooks.destinations import refusal
+from webhooks.url_validation import refusal
 
 OWN_HOST = "pay.sluice.shop"
 

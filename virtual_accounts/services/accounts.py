@@ -14,7 +14,7 @@ from merchants import audit
 from merchants.audit import Actor
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
-from virtual_accounts.services import numbers
+from virtual_accounts.services import number_pool
 
 
 def create(
@@ -37,8 +37,8 @@ def create(
     replay = _replay(business, new)
     if replay is not None:
         return replay
-    numbers.require_bank()
-    if numbers.with_numbers(lambda: _write(new, actor=actor, now=now), now=now):
+    number_pool.require_bank()
+    if number_pool.with_numbers(lambda: _write(new, actor=actor, now=now), now=now):
         return IdempotentResult(new, is_replay=False)
     replay = _replay(business, new)  # an equal or different request has just written it
     if replay is None:
@@ -75,7 +75,7 @@ def bvn_hash(bvn: str) -> str:
 def _write(new: VirtualAccount, *, actor: Actor | None, now: datetime) -> bool:
     """Write the row, and tell whether this was the first with its reference."""
     if new.is_static:
-        new.account_number = numbers.take(new.pk, now=now).number
+        new.account_number = number_pool.take(new.pk, now=now).number
     new.current_number = new.account_number  # no session is open yet
     if insert_if_absent(new):
         if actor is not None:

@@ -9,7 +9,7 @@ from uuid import UUID
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from kit.time_ordered_ids import new_id
 from virtual_accounts.models import Session, VirtualAccount
-from virtual_accounts.services import numbers
+from virtual_accounts.services import number_pool
 
 
 def open_session(
@@ -30,7 +30,7 @@ def open_session(
         **_particulars(account),
     )
     if not account.is_static:
-        number = numbers.take(account.pk, now=now)
+        number = number_pool.take(account.pk, now=now)
         session.number_id, session.bank_name = number.number, number.bank_name
     return session if insert_if_absent(session) else None
 
@@ -118,7 +118,7 @@ def _end(sessions: list[Session], status: Session.Status, *, now: datetime) -> l
 def release(sessions: list[Session], *, now: datetime) -> None:
     """Give back the numbers that were taken for these sessions; a static account keeps its own."""
     taken = [session.number_id for session in sessions if not session.account.is_static]
-    numbers.give_back(taken, now=now)
+    number_pool.give_back(taken, now=now)
 
 
 def _particulars(account: VirtualAccount) -> dict[str, str]:

@@ -20,7 +20,7 @@ from payments.services import rail_choices
 from payments.services.intents import find_of
 from payments.services.transfers import return_destinations, unapplied_decisions
 from virtual_accounts.models import UnappliedMoney
-from virtual_accounts.services import unapplied as unapplied_money
+from virtual_accounts.services import unapplied_money
 
 State = UnappliedMoney.State
 

@@ -24,8 +24,8 @@ from payments.services.fee_rules import price_list
 from payments.services.intents import lock_of_session, open_intent
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
-from virtual_accounts.services import transfers, unclaimed
-from virtual_accounts.services.transfers import Notice, Receipt, UnknownAccount
+from virtual_accounts.services import incoming_transfers, unclaimed_transfers
+from virtual_accounts.services.incoming_transfers import Notice, Receipt, UnknownAccount
 
 __all__ = ["Notice", "Receipt", "receive", "receive_notification"]
 
@@ -47,7 +47,7 @@ def receive(
     :raises UnknownAccount: nobody has, or had, the number; with `owner`, nobody but that business counts
     :raises DuplicateReference: the bank's reference belongs to a different transfer
     """
-    receipt = transfers.receive(notice, owner=owner, clock=clock)
+    receipt = incoming_transfers.receive(notice, owner=owner, clock=clock)
     if receipt.is_new and receipt.session is not None:
         _settle(receipt.transfer, receipt.session)
     if receipt.is_new and receipt.transfer.is_unapplied:
@@ -75,7 +75,7 @@ def receive_notification(
 
     :raises DuplicateReference: the bank's reference belongs to a transfer of other content
     """
-    recorded = unclaimed.find(notice)
+    recorded = unclaimed_transfers.find(notice)
     if recorded is not None:
         return _replay(recorded, notice, now=clock())
     if notice.amount > LARGEST_ENTRY:
@@ -85,7 +85,7 @@ def receive_notification(
     except UnknownAccount:
         return _keep_unclaimed(notice, Why.UNKNOWN_ACCOUNT, now=clock())
     except DuplicateReference:
-        unclaimed.keep(notice, Why.CONFLICT, now=clock())
+        unclaimed_transfers.keep(notice, Why.CONFLICT, now=clock())
         raise
     transfer = receipt.transfer
     return NotificationReceipt(
@@ -97,21 +97,21 @@ def receive_notification(
 
 
 def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> NotificationReceipt:
-    if transfers.is_recorded(notice.bank_reference):
-        unclaimed.keep(notice, Why.CONFLICT, now=now)
-        raise transfers.other_content()
-    if unclaimed.keep(notice, why, now=now):
+    if incoming_transfers.is_recorded(notice.bank_reference):
+        unclaimed_transfers.keep(notice, Why.CONFLICT, now=now)
+        raise incoming_transfers.other_content()
+    if unclaimed_transfers.keep(notice, why, now=now):
         return _unclaimed_receipt(notice, why, is_new=True)
-    recorded = unclaimed.find(notice)  # a concurrent notification was first
+    recorded = unclaimed_transfers.find(notice)  # a concurrent notification was first
     if recorded is None:
         raise UnclaimedTransfer.DoesNotExist
     return _replay(recorded, notice, now=now)
 
 
 def _replay(recorded: UnclaimedTransfer, notice: Notice, *, now: datetime) -> NotificationReceipt:
-    if not unclaimed.has_content(recorded, notice):
-        unclaimed.keep(notice, Why.CONFLICT, now=now)
-        raise transfers.other_content()
+    if not unclaimed_transfers.has_content(recorded, notice):
+        unclaimed_transfers.keep(notice, Why.CONFLICT, now=now)
+        raise incoming_transfers.other_content()
     return _unclaimed_receipt(notice, Why(recorded.why), is_new=False)
 
 

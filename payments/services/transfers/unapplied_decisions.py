@@ -30,7 +30,7 @@ from payments.services.transfers import return_destinations
 from payments.services.transfers.return_destinations import Destination
 from payments.services.transitions import ask_if_new
 from virtual_accounts.models import Transfer, UnappliedMoney
-from virtual_accounts.services import unapplied
+from virtual_accounts.services import unapplied_money
 
 
 class NotOpen(InvalidState):
@@ -135,7 +135,7 @@ def open_return(
     :raises OtherCurrency: the bank of the account takes another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
-    owner = unapplied.owner(unapplied_id)
+    owner = unapplied_money.owner(unapplied_id)
     bank = rail_choices.attempt(lambda: rail_choices.bank_for(owner))
     money = lock_open(unapplied_id)
     require_destination(money.transfer, account_number=account_number, bank_code=bank_code)
@@ -180,7 +180,7 @@ def lock_open(unapplied_id: UUID) -> UnappliedMoney:
 
     :raises NotOpen: it was returned or credited before
     """
-    money = unapplied.lock(unapplied_id)
+    money = unapplied_money.lock(unapplied_id)
     if not money.is_open:
         raise NotOpen
     return money

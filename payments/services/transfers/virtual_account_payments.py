@@ -16,7 +16,7 @@ from payments.models import InvalidState, Transaction
 from payments.services import expiry
 from payments.services.intents import find_of, open_intent, order_fields
 from virtual_accounts.models import VirtualAccount
-from virtual_accounts.services import accounts, numbers, sessions
+from virtual_accounts.services import accounts, number_pool, sessions
 
 
 class SessionOpen(InvalidState):
@@ -34,14 +34,14 @@ def start(
     :raises SessionOpen: the account is static, and expects another payment
     :raises RailUnavailable: no hosting bank is configured
     """
-    numbers.require_bank()
+    number_pool.require_bank()
     attempt = partial(_open, business=business, request=request, fingerprint=fingerprint, now=now)
     try:
-        return numbers.with_numbers(attempt, now=now)
+        return number_pool.with_numbers(attempt, now=now)
     except SessionOpen:
         if not expiry.expire_session_of(UUID(request["payment_method_id"]), now=now):
             raise
-        return numbers.with_numbers(attempt, now=now)
+        return number_pool.with_numbers(attempt, now=now)
 
 
 @database.atomic

@@ -18,7 +18,8 @@ from merchants.models import AuditEntry, Invitation, LimitSlot, Nonce
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.webhooks.rows import ADA as ADA_LONG_AGO
 from tests.webhooks.rows import claim, make_deliveries, make_endpoint, replay
-from webhooks import retention, services
+from webhooks import purge as retention
+from webhooks import services
 from webhooks.models import Attempt, Delivery
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def _small_pieces(monkeypatch):
     for module in (
         "kit.db.batched_purge",
         "merchants.authentication",
-        "webhooks.retention",
+        "webhooks.purge",
         "config.operations.retention",
     ):
         monkeypatch.setattr(import_module(module), "PIECE", 2)

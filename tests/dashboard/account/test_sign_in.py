@@ -12,8 +12,8 @@ from freezegun import freeze_time
 from dashboard.account.safe_redirect import own_path
 from dashboard.models import PasswordResetRequest
 from dashboard.tasks import mail_password_resets
-from merchants.callers import client_address
 from merchants.models import AuditEntry, Member
+from merchants.request_actors import client_address
 from tests.dashboard.conftest import PASSWORD
 from tests.factories import MemberFactory, UserFactory
 from tests.frozen_redis import frozen_cache

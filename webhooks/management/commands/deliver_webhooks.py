@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from webhooks import drain, sweep
+from webhooks import dispatcher, poll
 
 
 class Command(BaseCommand):
@@ -24,13 +24,15 @@ class Command(BaseCommand):
 
         def stop(*_: Any) -> None:
             stopped.set()
-            drain.stop_gracefully()
+            dispatcher.stop_gracefully()
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
         total = 0
         for made in (
-            [drain.drain_once(stopped=stopped)] if once else sweep.sweep(stopped, linger=drain.LINGER)
+            [dispatcher.drain_once(stopped=stopped)]
+            if once
+            else poll.sweep(stopped, linger=dispatcher.LINGER)
         ):
             total += made
             if made:

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from kit.db.card_number_fields import masked_bytes
 from kit.masking import mask_card_numbers
-from webhooks.claiming import Claimed
+from webhooks.leases import Claimed
 from webhooks.models import Attempt, Delivery
 from webhooks.schedule import delay_before, delays_of
 from webhooks.sender import Exchange

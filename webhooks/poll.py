@@ -11,8 +11,8 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 
 from kit.db import clock
-from webhooks import claiming
-from webhooks import drain as drains
+from webhooks import dispatcher as drains
+from webhooks import leases
 
 log = structlog.get_logger("sluice.webhooks")
 
@@ -34,7 +34,7 @@ def sweep(stopped: threading.Event, *, linger: float = 0) -> Iterator[int]:
 
 def _look(stopped: threading.Event, linger: float) -> int:
     try:
-        is_due = claiming.has_work(at=clock.now())
+        is_due = leases.has_work(at=clock.now())
         return drains.drain_once(linger=linger, stopped=stopped) if is_due else 0
     except (InterfaceError, OperationalError) as error:
         log.warning("the sweep cannot reach the database", error=type(error).__name__)

@@ -17,8 +17,8 @@ from django.db import connection, transaction
 
 from kit.db.prepared_statements import insert
 from kit.masking import mask_card_numbers
-from ledger import chain
-from ledger.accounts import account_ids
+from ledger import hash_chain
+from ledger.account_ids import account_ids
 from ledger.models import Account, Entry, Posting
 
 Kind = Account.Kind
@@ -90,7 +90,7 @@ class Booking:
 
     @property
     def _text(self) -> str:
-        return chain.entry_text(kind=self.kind, cause=self.cause, at=self.at, note=self.note)
+        return hash_chain.entry_text(kind=self.kind, cause=self.cause, at=self.at, note=self.note)
 
     def _write_rows(self) -> bool:
         """Write the postings and then the entry, which the database lets close them if they balance."""
@@ -130,7 +130,7 @@ def _posting(account: Account, entry_id: int, amount: int, entry: str) -> Postin
     previous = bytes(account.hash)
     account.balance += amount
     account.sequence += 1
-    account.hash = chain.link(
+    account.hash = hash_chain.link(
         previous,
         account_id=account.pk,
         sequence=account.sequence,

@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from merchants.api_keys import create_key, revoke_key, rotate_keys
 from merchants.audit import Actor
-from merchants.keys import create_key, revoke_key, rotate_keys
 from merchants.models import ApiKey, AuditEntry
 
 ADA = Actor(name="ada@example.com", address="203.0.113.7")

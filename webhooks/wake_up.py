@@ -47,7 +47,7 @@ def _ring_when_wanted() -> None:
         _wanted.wait()
         _wanted.clear()
         try:
-            current_app.send_task("webhooks.drain", retry=False, expires=10)
+            current_app.send_task("webhooks.dispatcher", retry=False, expires=10)
         except Exception as error:  # noqa: BLE001  (whatever the broker's trouble is, the sweep comes)
             log.warning("the doorbell is broken", error=type(error).__name__)
             time.sleep(BROKEN_PAUSE)

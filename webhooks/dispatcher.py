@@ -27,12 +27,13 @@ from django.db import InterfaceError, OperationalError, connection
 
 from kit.db import clock as clocks
 from kit.db.clock import FollowedClock
-from webhooks import bell, claiming, finishing, held_deliveries
-from webhooks.claiming import Claimed
+from webhooks import held_deliveries, leases, wake_up
+from webhooks import results as finishing
 from webhooks.concurrency import InFlight
-from webhooks.finishing import Finished
+from webhooks.leases import Claimed
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
 from webhooks.request_headers import request_headers
+from webhooks.results import Finished
 from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
@@ -132,7 +133,7 @@ class Drain:
                     await self._wait_for_news()
                 if time.monotonic() >= ends_at and not self._stopping:
                     self._stopping = self._retired = True
-                    bell.ring()
+                    wake_up.ring()
 
     def _is_over(self, moment: float) -> bool:
         """Tell whether it is time to end: not when somebody rang after the last look."""
@@ -159,9 +160,7 @@ class Drain:
             at, earlier = self._clock.synchronize(), tuple(ends_at)
             self._release_stragglers(at=at)
             ends_at.append(at + lease)
-            return claiming.claim(
-                at=at, until=at + lease, token=token, limit=limit, free=free, earlier=earlier
-            )
+            return leases.claim(at=at, until=at + lease, token=token, limit=limit, free=free, earlier=earlier)
 
         return await self._in_database(self._claims, claim)
 

@@ -14,9 +14,9 @@ from tests.faults.proxy import PostgreSQLWire, proxied
 from tests.racing import racers
 from tests.webhooks import zoo
 from tests.webhooks.rows import ADA, DELIVERED, KEY, finish, make_deliveries, make_delivery, make_endpoint
-from webhooks import claiming, concurrency, finishing, held_deliveries, services
-from webhooks import drain as drains
-from webhooks.drain import Drain, drain_once
+from webhooks import concurrency, held_deliveries, leases, results, services
+from webhooks import dispatcher as drains
+from webhooks.dispatcher import Drain, drain_once
 from webhooks.models import Attempt, Delivery, Endpoint
 
 # Drains have a database connection of their own: they see only what is committed.
@@ -210,7 +210,7 @@ class TestDrain:
     @pytest.mark.long
     @pytest.mark.parametrize(
         ("module", "step"),
-        [(held_deliveries, "release_stragglers"), (claiming, "claim"), (finishing, "finish")],
+        [(held_deliveries, "release_stragglers"), (leases, "claim"), (results, "finish")],
     )
     def test_writes_its_results_although_the_database_was_away(self, module, step, monkeypatch):
         works, calls = getattr(module, step), []
@@ -371,7 +371,7 @@ class TestDrain:
         assert str(third.pk) in {request.header("X-Service-Idempotency-Key") for request in of_the_other}
 
     def test_repeats_a_claim_whose_commit_was_not_acknowledged_and_sends_at_once(self, monkeypatch):
-        claim, calls = claiming.claim, []
+        claim, calls = leases.claim, []
 
         def unacknowledged_at_first(**named):
             claimed = claim(**named)
@@ -380,7 +380,7 @@ class TestDrain:
                 raise OperationalError("server closed the connection unexpectedly")
             return claimed
 
-        monkeypatch.setattr(claiming, "claim", unacknowledged_at_first)
+        monkeypatch.setattr(leases, "claim", unacknowledged_at_first)
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             delivery = make_delivery(make_endpoint(url=door.url), at=now())
             drain_once()
@@ -519,7 +519,7 @@ class TestDrain:
             make_delivery(make_endpoint(url=door.url), at=now())
             running = in_background(drain_once)
             wait_until(lambda: door.requests)
-            taken_over = claiming.claim(
+            taken_over = leases.claim(
                 at=timezone.now() + timedelta(minutes=5),
                 until=timezone.now() + timedelta(minutes=6),
                 token=Endpoint.objects.get().business_id,
@@ -534,12 +534,12 @@ class TestDrain:
 
     def test_sends_nothing_when_its_lease_ended_before_it_came_to_it(self, monkeypatch):
         """As after a stop of the process between the claim and the request."""
-        claim = claiming.claim
+        claim = leases.claim
 
         def claim_and_stand_still(**named):
             return [replace(each, leased_until=now()) for each in claim(**named)]
 
-        monkeypatch.setattr(claiming, "claim", claim_and_stand_still)
+        monkeypatch.setattr(leases, "claim", claim_and_stand_still)
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             delivery = make_delivery(make_endpoint(url=door.url), at=now())
             made = drain_once()

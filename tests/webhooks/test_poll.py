@@ -11,8 +11,8 @@ from django.utils import timezone
 from config.celery import app
 from tests.webhooks import zoo
 from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
-from webhooks import claiming, sweep
-from webhooks import drain as drains
+from webhooks import dispatcher as drains
+from webhooks import leases, poll
 from webhooks.models import Delivery, Endpoint
 from webhooks.worker import Sweep
 
@@ -23,7 +23,7 @@ STATES = Delivery.State
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(sweep, "INTERVAL", 0.05)
+    monkeypatch.setattr(poll, "INTERVAL", 0.05)
     monkeypatch.setattr(drains, "LINGER", 0.2)
 
 
@@ -79,7 +79,7 @@ class TestSweep:
     @pytest.mark.long
     @pytest.mark.parametrize("error", [OperationalError, RuntimeError])
     def test_goes_on_after_a_failure(self, error, monkeypatch, swept):
-        works, failed = claiming.has_work, threading.Event()
+        works, failed = leases.has_work, threading.Event()
 
         def fails_at_first(*, at):
             if failed.is_set():
@@ -87,7 +87,7 @@ class TestSweep:
             failed.set()
             raise error
 
-        monkeypatch.setattr(claiming, "has_work", fails_at_first)
+        monkeypatch.setattr(leases, "has_work", fails_at_first)
         with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
             make_delivery(make_endpoint(url=door.url), at=now())
             assert failed.wait(5)
@@ -116,7 +116,7 @@ class TestHasWork:
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            claiming.has_work(at=timezone.now())
+            leases.has_work(at=timezone.now())
 
         assert len(queries) == 1
 
@@ -134,10 +134,10 @@ class TestHasWork:
         make_delivery(make_endpoint(), at=now(), state=state)
         Endpoint.objects.update(enabled=enabled)
 
-        assert claiming.has_work(at=timezone.now()) is is_work
+        assert leases.has_work(at=timezone.now()) is is_work
 
     def test_begins_when_a_delivery_is_due(self):
         delivery = make_delivery(make_endpoint(), at=now())
 
-        assert not claiming.has_work(at=delivery.next_attempt_at - timedelta(microseconds=1))
-        assert claiming.has_work(at=delivery.next_attempt_at)
+        assert not leases.has_work(at=delivery.next_attempt_at - timedelta(microseconds=1))
+        assert leases.has_work(at=delivery.next_attempt_at)

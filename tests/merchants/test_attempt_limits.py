@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from merchants import throttle
+from merchants import attempt_limits
+from merchants.attempt_limits import Limit, LimitReached
 from merchants.models import LimitSlot
-from merchants.throttle import Limit, LimitReached
 from tests.racing import racers
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -18,27 +18,27 @@ ONE = Limit("narrow", 1, timedelta(minutes=15))
 class TestTake:
     def test_allows_as_many_as_there_are_slots(self):
         for _ in range(3):
-            throttle.take(THREE.of("ada"), now=NOW)
+            attempt_limits.take(THREE.of("ada"), now=NOW)
 
         with pytest.raises(LimitReached) as reached:
-            throttle.take(THREE.of("ada"), now=NOW)
+            attempt_limits.take(THREE.of("ada"), now=NOW)
         assert reached.value.retry_at == NOW + timedelta(minutes=15)
-        throttle.take(THREE.of("bisi"), now=NOW)
+        attempt_limits.take(THREE.of("bisi"), now=NOW)
 
     def test_allows_the_next_when_the_first_has_expired(self):
         for minute in range(3):
-            throttle.take(THREE.of("ada"), now=NOW + timedelta(minutes=minute))
+            attempt_limits.take(THREE.of("ada"), now=NOW + timedelta(minutes=minute))
 
-        throttle.take(THREE.of("ada"), now=NOW + timedelta(minutes=15))
+        attempt_limits.take(THREE.of("ada"), now=NOW + timedelta(minutes=15))
         with pytest.raises(LimitReached) as reached:
-            throttle.take(THREE.of("ada"), now=NOW + timedelta(minutes=15))
+            attempt_limits.take(THREE.of("ada"), now=NOW + timedelta(minutes=15))
         assert reached.value.retry_at == NOW + timedelta(minutes=16)
 
     def test_takes_nothing_where_one_limit_is_reached(self):
-        throttle.take(ONE.of("ada"), now=NOW)
+        attempt_limits.take(ONE.of("ada"), now=NOW)
 
         with pytest.raises(LimitReached):
-            throttle.take(THREE.of("ada"), ONE.of("ada"), now=NOW)
+            attempt_limits.take(THREE.of("ada"), ONE.of("ada"), now=NOW)
 
         assert LimitSlot.objects.count() == 1
 
@@ -46,21 +46,21 @@ class TestTake:
         ("milliseconds", "seconds"), [(0, 901), (500, 900), (899_900, 1), (900_000, 1), (950_000, 1)]
     )
     def test_retry_after_is_in_whole_seconds(self, milliseconds, seconds):
-        throttle.take(ONE.of("ada"), now=NOW)
+        attempt_limits.take(ONE.of("ada"), now=NOW)
 
         with pytest.raises(LimitReached) as reached:
-            throttle.take(ONE.of("ada"), now=NOW)
+            attempt_limits.take(ONE.of("ada"), now=NOW)
 
         assert reached.value.retry_after_seconds(NOW + timedelta(milliseconds=milliseconds)) == seconds
 
     def test_gives_back_what_did_not_count(self):
-        throttle.give_back(throttle.take(ONE.of("ada"), THREE.of("ada"), now=NOW))
+        attempt_limits.give_back(attempt_limits.take(ONE.of("ada"), THREE.of("ada"), now=NOW))
 
         assert not LimitSlot.objects.exists()
-        throttle.take(ONE.of("ada"), now=NOW)
+        attempt_limits.take(ONE.of("ada"), now=NOW)
 
     def test_stores_no_subject(self):
-        throttle.take(ONE.of("ada@example.com\ud800"), now=NOW)
+        attempt_limits.take(ONE.of("ada@example.com\ud800"), now=NOW)
 
         assert "ada" not in str(list(LimitSlot.objects.values()))
 
@@ -69,6 +69,6 @@ class TestTake:
 class TestRace:
     def test_lets_no_more_through_than_there_are_slots(self):
         with racers(6) as started:
-            results = started.race(*[lambda: throttle.take(THREE.of("ada"), now=NOW)] * 6)
+            results = started.race(*[lambda: attempt_limits.take(THREE.of("ada"), now=NOW)] * 6)
 
         assert sorted(type(each).__name__ for each in results) == ["LimitReached"] * 3 + ["list"] * 3
