@@ -4,7 +4,6 @@ from functools import lru_cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import get_resolver
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (it takes no POST)
 from django.views.generic import TemplateView
@@ -14,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.access_rules import routes
 from config.problems import problem_response
 from kit.api.errors import Problem
 from kit.api.field_errors import closest
@@ -61,8 +61,7 @@ class NoSuchCollection(OpenView):
 @lru_cache(maxsize=1)
 def _fixed_paths() -> list[str]:
     """Return the paths of the API that have no reference in them."""
-    routes = [str(route.pattern) for route in get_resolver().url_patterns]
-    return [f"/{route}" for route in routes if route.startswith("api/") and "<" not in route]
+    return [f"/{route}" for route, _ in routes() if route.startswith("api/") and "<" not in route]
 
 
 class OpenAPIView(OpenView):

@@ -3,8 +3,8 @@
 from uuid import UUID
 
 import pytest
-from django.urls import get_resolver
 
+from config.access_rules import routes
 from config.openapi.operations import OPERATIONS
 from merchants.models import Nonce
 from payments.models import CardOperation, Transaction
@@ -17,7 +17,7 @@ OPERATION_PATHS = sorted(set(_routes()))
 # Those whose resource a test can name.
 LISTS = sorted(
     f"/{route.pattern}"
-    for route in get_resolver().url_patterns
+    for _, route in routes()
     if (operation := OPERATIONS.get((getattr(route.callback, "cls", None), "GET"))) and operation.is_list
     if "<" not in str(route.pattern) or str(route.pattern).startswith("api/payments/")
 )

@@ -136,7 +136,7 @@ class TestRequery:
         lost = [captured_payment(business=ada.business, now=clock.now, amount=LOST) for _ in range(5)]
         clock.advance(seconds=10)
         with monkeypatch.context() as patch:
-            patch.setattr(requery.finishing, "apply_answer", Mock(side_effect=OperationalError))
+            patch.setattr(requery.transitions, "apply_answer", Mock(side_effect=OperationalError))
             due = requery.unanswered(due_at=clock.now)
             asked = list(requery.ask(due, clock=lambda: clock.now))
         assert [one.is_answered for one in asked] == [False] * requery.MISSES

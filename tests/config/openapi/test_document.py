@@ -5,11 +5,11 @@ from urllib.parse import urlsplit
 import jsonschema
 import pytest
 from django.core.management import call_command
-from django.urls import get_resolver
 from django.urls.resolvers import RoutePattern
 from django.utils import timezone
 from drf_spectacular.validation import validate_schema
 
+from config.access_rules import routes
 from config.openapi.answers import ACCOUNT_ID
 from config.openapi.descriptions import REQUEST_WORDS
 from config.openapi.examples import (
@@ -463,7 +463,7 @@ def _fits(order, document):
 
 def _routes():
     """Yield path and method of every signed view of the API."""
-    for route in get_resolver().url_patterns:
+    for _, route in routes():
         view = getattr(route.callback, "view_class", None) or getattr(route.callback, "cls", None)
         if not isinstance(route.pattern, RoutePattern) or not str(route.pattern).startswith("api/"):
             continue
