@@ -1,1 +1,1 @@
-"""Webhooks: the endpoint and its key, every delivery and attempt, and sending again."""
+"""Webhooks: the endpoint and its signing key, deliveries with their attempts, and resending."""

@@ -1,4 +1,4 @@
-"""A delivery as its page tells it: what was tried, what came of it, what is planned."""
+"""A delivery as its page shows it: attempts so far, their results, and planned attempts."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ _PAGES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class DeliveryDetail:
     delivery: Delivery
     timeline: Sequence[Moment]
-    headers: Sequence[tuple[str, str]]  # as the next attempt would carry them
-    body: str  # for people: indented
-    exact_body: str  # for the copy button; empty if the member may not see all of it
+    headers: Sequence[tuple[str, str]]  # as the next attempt would send them
+    body: str  # indented, for reading
+    exact_body: str  # for the copy button; empty if the member may not see the whole body
     url: str
     subject: SubjectLink | None  # None for a test event
-    last_answer: str  # the beginning of what the endpoint answered last
+    last_response: str  # the beginning of the endpoint's last response body
     is_replayable: bool
-    is_live: bool  # something is going to happen by itself soon
+    is_live: bool  # an attempt is under way or scheduled
 
 
-def story_of(delivery: Delivery, *, seat: Seat) -> Story:
+def detail_of(delivery: Delivery, *, seat: Seat) -> DeliveryDetail:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
     endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
-    return Story(
+    return DeliveryDetail(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
         headers=_headers(delivery, endpoint, number=1 if delivery.is_test else len(attempts) + 1),
@@ -71,7 +71,7 @@ def story_of(delivery: Delivery, *, seat: Seat) -> Story:
         exact_body=delivery.body if payer_links.text_shown_to(seat, delivery.body) == delivery.body else "",
         url=endpoint.url if endpoint else "",
         subject=_subject_link(delivery),
-        last_answer=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
+        last_response=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
         is_replayable=is_replayable(delivery) and endpoint is not None,
         is_live=delivery.state == State.WAITING,
     )
@@ -90,85 +90,87 @@ def _subject_link(delivery: Delivery) -> SubjectLink | None:
 
 def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
     moments = [
-        Moment(
-            at=delivery.created_at, title="Event created", text="Its body is fixed from here on.", mark=NEW
-        )
+        Moment(at=delivery.created_at, title="Event created", text="The body will not change.", mark=NEW)
     ]
-    before: Attempt | None = None
+    previous: Attempt | None = None
     for attempt in attempts:
-        moments.append(_attempted(attempt, before))
-        before = attempt
+        moments.append(_attempt_moment(attempt, previous))
+        previous = attempt
     moments.extend(_planned(delivery, attempts))
     return moments
 
 
-def _attempted(attempt: Attempt, before: Attempt | None) -> Moment:
-    heard = attempt.status is not None and not attempt.error
-    title = f"Attempt {attempt.number}" + (", by hand" if attempt.is_manual else "")
-    answer = f"{title}: answered {attempt.status}" if attempt.status else f"{title}: no answer"
+def _attempt_moment(attempt: Attempt, previous: Attempt | None) -> Moment:
+    succeeded = attempt.status is not None and not attempt.error
+    title = f"Attempt {attempt.number}" + (" (manual)" if attempt.is_manual else "")
+    result = f"{title}: responded with {attempt.status}" if attempt.status else f"{title}: no response"
     lines = [(name, f"{value:.1f} ms") for name, value in _phases(attempt) if value is not None]
-    plan = "" if before is None or attempt.is_manual else f" {_kept_plan(attempt, before)}"
-    text = (attempt.explanation or f"Delivered in {attempt.total_ms:.0f} ms.") + plan
-    return Moment(at=attempt.started_at, title=answer, text=text, lines=lines, mark=GOOD if heard else BAD)
+    delay = "" if previous is None or attempt.is_manual else f" {_actual_delay(attempt, previous)}"
+    text = (attempt.explanation or f"Delivered in {attempt.total_ms:.0f} ms.") + delay
+    return Moment(
+        at=attempt.started_at, title=result, text=text, lines=lines, mark=GOOD if succeeded else BAD
+    )
 
 
 def _phases(attempt: Attempt) -> Iterator[tuple[str, float | None]]:
-    yield "Name look-up", attempt.dns_ms
+    yield "DNS lookup", attempt.dns_ms
     yield "Connection", attempt.connect_ms
     yield "TLS handshake", attempt.tls_ms
-    yield "Wait for the answer", attempt.wait_ms
-    yield "In all", attempt.total_ms
+    yield "Waiting for the response", attempt.wait_ms
+    yield "Total", attempt.total_ms
 
 
-def _kept_plan(attempt: Attempt, before: Attempt) -> str:
-    """Tell how long after the last attempt this one came, and between what it was planned."""
-    ended = before.started_at + timedelta(milliseconds=before.total_ms)
+def _actual_delay(attempt: Attempt, previous: Attempt) -> str:
+    """Return the delay since the previous attempt, and the range it was drawn from."""
+    ended = previous.started_at + timedelta(milliseconds=previous.total_ms)
     waited = max(attempt.started_at - ended, timedelta(0))
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if attempt.number > len(delays):
         return ""
-    return f"Came {spoken(waited)} after the last one; planned were {span(delays[attempt.number - 1])}."
+    planned = delay_range(delays[attempt.number - 1])
+    return f"Sent {in_words(waited)} after the previous attempt (planned: {planned})."
 
 
 def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:
     if delivery.state == State.HELD:
-        text = "The endpoint is switched off. Once it is on again, this goes out; after seven days it is dropped."
+        text = "The endpoint is disabled. The event is sent when the endpoint is re-enabled, or dropped after seven days."
         yield Moment(at=delivery.created_at, title="Held", text=text, is_planned=True, mark=WAIT)
     if delivery.state != State.WAITING or delivery.next_attempt_at is None:
         return
     number = len(attempts) + 1
     if delivery.lease_token is not None:
         yield Moment(
-            at=delivery.next_attempt_at, title=f"Attempt {number} is under way", is_planned=True, mark=WAIT
+            at=delivery.next_attempt_at, title=f"Attempt {number} in progress", is_planned=True, mark=WAIT
         )
         return
     yield Moment(at=delivery.next_attempt_at, title=f"Attempt {number}", is_planned=True, mark=WAIT)
 
 
 def later_attempts(delivery: Delivery) -> list[tuple[int, str]]:
-    """Return the attempts after the next one, each with its distance from the one before it."""
+    """Return the attempts after the next one, each with the range of its delay after the previous one."""
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if delivery.state != State.WAITING or delivery.is_manual:
         return []
     return [
-        (number, span(delays[number - 1])) for number in range(delivery.attempts_made + 2, len(delays) + 1)
+        (number, delay_range(delays[number - 1]))
+        for number in range(delivery.attempts_made + 2, len(delays) + 1)
     ]
 
 
-def span(base: timedelta) -> str:
-    """Return between what a delay is drawn.
+def delay_range(base: timedelta) -> str:
+    """Return the range that a delay is drawn from.
 
-    >>> span(timedelta(seconds=30)), span(timedelta(hours=12))
+    >>> delay_range(timedelta(seconds=30)), delay_range(timedelta(hours=12))
     ('15 s to 45 s', '6 h to 18 h')
     """
-    low, high = (spoken(base * (1 + side)) for side in (-JITTER, JITTER))
+    low, high = (in_words(base * (1 + side)) for side in (-JITTER, JITTER))
     return f"{low} to {high}"
 
 
-def spoken(time: timedelta) -> str:
-    """Return a duration in the largest unit that it fills.
+def in_words(time: timedelta) -> str:
+    """Return a duration in the largest fitting unit.
 
-    >>> [spoken(timedelta(seconds=seconds)) for seconds in (0.4, 45, 90, 5400, 7200)]
+    >>> [in_words(timedelta(seconds=seconds)) for seconds in (0.4, 45, 90, 5400, 7200)]
     ['0.4 s', '45 s', '1.5 min', '90 min', '2 h']
     """
     seconds = time.total_seconds()
@@ -181,14 +183,14 @@ def spoken(time: timedelta) -> str:
 
 def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> list[tuple[str, str]]:
     signature = sign(endpoint.hash_key, delivery.body.encode()) if endpoint and delivery.has_payload else ""
-    changing = request_headers(
+    headers = request_headers(
         signature=signature,
         event_id=delivery.pk,
         event=delivery.event,
         attempt=number,
         is_test=delivery.is_test,
     )
-    return [("User-Agent", USER_AGENT), *changing.items()]
+    return [("User-Agent", USER_AGENT), *headers.items()]
 
 
 def _indented(body: str, seat: Seat) -> str:

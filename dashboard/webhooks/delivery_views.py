@@ -1,4 +1,4 @@
-"""Deliveries: the list, the page of one, and sending them again."""
+"""Deliveries: the list, the page of one delivery, and resending."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.access import Seat, for_members, members_only
 from dashboard.ui.pagination import BY_MOMENT, page_of
-from dashboard.webhooks.delivery_detail import later_attempts, story_of
+from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
 from kit.db import clock
 from merchants.request_actors import person_acting
@@ -21,7 +21,7 @@ from merchants.roles import Permission
 from webhooks import services
 from webhooks.models import Delivery
 
-AT_ONCE = 500  # deliveries replayed by one press
+AT_ONCE = 500  # deliveries resent by one submission
 
 
 @require_safe
@@ -41,39 +41,43 @@ def deliveries_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @require_safe
 @members_only
 def delivery_page(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
-    """Show a delivery; while something is still to come, the page asks again for the part that changes."""
+    """Show a delivery. While an attempt is scheduled or in progress, the page polls for the part that changes."""
     delivery = _own(seat, delivery_id)
     context = {
         "seat": seat,
-        "story": story_of(delivery, seat=seat),
+        "detail": detail_of(delivery, seat=seat),
         "later": later_attempts(delivery),
     }
     is_part = request.headers.get("HX-Request") == "true"
-    template = "dashboard/webhooks/_story.html" if is_part else "dashboard/webhooks/delivery.html"
+    template = "dashboard/webhooks/_detail.html" if is_part else "dashboard/webhooks/delivery.html"
     return render(request, template, context)
 
 
 @require_POST
 @for_members(may=Permission.REPLAY_WEBHOOKS)
 def replay(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
-    """Send one delivery again."""
+    """Resend one delivery."""
     delivery = _own(seat, delivery_id)
-    (goes,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
-    if goes:
-        messages.success(request, "On its way again: same id, same body, signed with the key of today.")
+    (is_resent,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
+    if is_resent:
+        messages.success(request, "Resending with the same ID and body, signed with the current key.")
     elif not delivery.has_payload:
-        messages.warning(request, "This delivery cannot be sent again: its body is past its days.")
+        messages.warning(
+            request, "This delivery can't be resent. Its body was deleted at the end of its retention period."
+        )
     else:
-        messages.warning(request, "This delivery is already on its way, or no longer wanted.")
+        messages.warning(
+            request, "This delivery is already being sent, or you have unsubscribed from its event."
+        )
     return redirect("dashboard-delivery", delivery.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.REPLAY_WEBHOOKS)
 def replay_range_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Send a range of deliveries again: first say which, then how many that is, then do it."""
-    asked = request.POST if request.method == "POST" else request.GET
-    form = ReplayForm(asked or None, initial={"state": Delivery.State.DEAD, "until": timezone.now().date()})
+    """Resend the deliveries of a range of days, after showing how many there are."""
+    query = request.POST if request.method == "POST" else request.GET
+    form = ReplayForm(query or None, initial={"state": Delivery.State.DEAD, "until": timezone.now().date()})
     context = {"seat": seat, "form": form, "at_once": AT_ONCE, "count": None}
     if form.is_valid():
         since, until = form.moments
@@ -83,9 +87,7 @@ def replay_range_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         if request.method == "POST":
             keys = list(chosen[:AT_ONCE])
             sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
-            messages.success(
-                request, f"{sent} {'delivery is' if sent == 1 else 'deliveries are'} on the way again."
-            )
+            messages.success(request, f"Resending {sent} {'delivery' if sent == 1 else 'deliveries'}.")
             return redirect("dashboard-deliveries")
         context["count"] = len(list(islice(chosen[: AT_ONCE + 1], AT_ONCE + 1)))
     return render(request, "dashboard/webhooks/replay.html", context)

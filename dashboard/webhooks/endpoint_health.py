@@ -1,4 +1,4 @@
-"""How deliveries have gone lately: counted over the newest ones, so that it costs the same at any volume."""
+"""Delivery health of the last 24 hours, from the newest deliveries only, so that its cost is bounded."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from merchants.models import Business
 from webhooks.models import Attempt, Delivery
 
 HOURS = 24
-NEWEST = 1000  # deliveries looked at
+NEWEST = 1000  # deliveries counted
 HOUR = timedelta(hours=1)
 State = Delivery.State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The last day, hour by hour."""
+    """The last 24 hours, hour by hour."""
 
     outcomes: ColumnChart
     latency: LineChart
     delivered: int
     failed: int  # dead, or waiting for another attempt after a failure
     median_ms: float | None
-    slow_ms: float | None  # 19 of 20 attempts were faster
-    is_sample: bool  # there were more deliveries than were looked at
+    p95_ms: float | None
+    is_sample: bool  # there were more deliveries than were counted
 
     @property
     def total(self) -> int:
@@ -55,32 +55,32 @@ def health_of(business: Business, *, now: datetime) -> Health:
         times[hour_of[key]].append(total_ms)
     everything = [each for hour in times.values() for each in hour]
     return Health(
-        outcomes=columns(_told(begin, delivered, failed)),
-        latency=lines([_each_hour(times, median), _each_hour(times, slow)]),
+        outcomes=columns(_hours(begin, delivered, failed)),
+        latency=lines([_each_hour(times, median), _each_hour(times, p95)]),
         delivered=sum(delivered),
         failed=sum(failed),
         median_ms=median(everything) if everything else None,
-        slow_ms=slow(everything) if everything else None,
+        p95_ms=p95(everything) if everything else None,
         is_sample=len(rows) == NEWEST,
     )
 
 
-def slow(times: Iterable[float]) -> float:
-    """Return what 19 of 20 are faster than.
+def p95(times: Iterable[float]) -> float:
+    """Return the 95th percentile.
 
-    >>> slow(range(1, 101))
+    >>> p95(range(1, 101))
     95
     """
     ordered = sorted(times)
     return ordered[max(-(-len(ordered) * 19 // 20) - 1, 0)]
 
 
-def _told(begin: datetime, delivered: Sequence[int], failed: Sequence[int]) -> list[Column]:
+def _hours(begin: datetime, delivered: Sequence[int], failed: Sequence[int]) -> list[Column]:
     return [
         Column(
             f"{begin + hour * HOUR:%H:00}",
             (good, bad),
-            f"{begin + hour * HOUR:%-d %b, %H:00} UTC: {good} delivered, {bad} not",
+            f"{begin + hour * HOUR:%-d %b, %H:00} UTC: {good} delivered, {bad} pending or failed",
         )
         for hour, (good, bad) in enumerate(zip(delivered, failed, strict=True))
     ]

@@ -1,4 +1,4 @@
-"""The endpoint: where it is, what it hears, its key, and how it has been doing."""
+"""The endpoint: its URL, subscriptions, signing key and health."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from webhooks.models import Delivery, Endpoint
 
 RECENT = 10
 
-TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # of a business: each is a call to its endpoint
+TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # per business: each calls its endpoint
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.MANAGE_WEBHOOKS)
 def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Show the endpoint and its health; take new settings."""
+    """Show the endpoint and its health, and save new settings."""
     endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
     if request.method != "POST":
         return _page(request, seat, endpoint, EndpointForm(initial=initial(endpoint)))
@@ -52,9 +52,9 @@ def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         form.add_error("url" if form.subscribed_events else "payment", str(refusal.detail))
         return _page(request, seat, endpoint, form)
     if configured.new_hash_key is None:
-        messages.success(request, "Saved.")
+        messages.success(request, "Webhook settings saved.")
         return redirect("dashboard-webhooks")
-    # Not redirected: the key is in this answer and in no session, cache or address.
+    # Not redirected: the key is in this response only, and in no session, cache or URL.
     return _page(request, seat, configured.endpoint, form, new_hash_key=configured.new_hash_key)
 
 
@@ -77,15 +77,17 @@ def _page(
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_WEBHOOKS)
 def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Say what a new key means, and make one; the same form sent twice makes only one."""
+    """Explain what rotation does, and rotate the key. A form submitted twice rotates it once."""
     endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
     if endpoint is None:
-        messages.add_message(request, messages.WARNING, "Save a webhook URL first: that makes the first key.")
+        messages.add_message(
+            request, messages.WARNING, "Save a webhook URL first. This creates the signing key."
+        )
         return redirect("dashboard-webhooks")
     shown: dict[str, Any] = {}
     if request.method == "POST":
         if request.POST.get("made") != endpoint.key_made_at.isoformat():
-            messages.warning(request, "The key has been rotated in the meantime. Nothing was changed now.")
+            messages.warning(request, "The key was rotated after you opened the form. Nothing was changed.")
             return redirect("dashboard-webhooks")
         rotated = services.rotate_hash_key(
             business=seat.business, actor=person_acting(request), now=timezone.now()
@@ -105,7 +107,7 @@ def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @require_POST
 @for_members(may=Permission.MANAGE_WEBHOOKS)
 def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Send a made-up event now, and go to where its answer will appear."""
+    """Send a sample event, and redirect to its delivery."""
     now = clock.now()
     try:
         with transaction.atomic():
@@ -121,12 +123,12 @@ def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
                 now=now,
             )
     except Endpoint.DoesNotExist:
-        messages.warning(request, "Save a webhook URL first: the test event goes there.")
+        messages.warning(request, "Save a webhook URL first. The test event is sent to it.")
         return redirect("dashboard-webhooks")
     except LimitReached as limit:
         messages.warning(
             request, f"Too many test events. Try again in {limit.retry_after_seconds(now)} seconds."
         )
         return redirect("dashboard-webhooks")
-    messages.info(request, "A test event is on its way. What your endpoint answers appears here.")
+    messages.info(request, "Sending a test event. Your endpoint's response will appear here.")
     return redirect("dashboard-delivery", delivery.pk)

@@ -1,4 +1,4 @@
-"""What people send about webhooks."""
+"""Forms of the webhook pages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from webhooks.services import REPLAYABLE
 
 
 class EndpointForm(forms.Form):
-    """Where events go. What an address must be like, the service says."""
+    """Settings of the endpoint. `webhooks.services.configure` validates the URL."""
 
     url = forms.CharField(
         label="Webhook URL",
         max_length=2048,
-        error_messages={"required": "Name the address that is to receive events."},
+        error_messages={"required": "Enter a webhook URL."},
     )
     payment = forms.BooleanField(label=Category.PAYMENT.label, required=False)
     payout = forms.BooleanField(label=Category.PAYOUT.label, required=False)
@@ -43,7 +43,7 @@ class EndpointForm(forms.Form):
 
 
 def initial(endpoint: Endpoint | None) -> dict[str, Any]:
-    """Return the form's values now: a new endpoint is enabled and has the default subscription."""
+    """Return the form's initial values: a new endpoint is enabled and has the default subscriptions."""
     chosen = DEFAULT_CATEGORIES if endpoint is None else endpoint.subscribed_events
     subscribed = {category: category in chosen for category in Category.values}
     if endpoint is None:
@@ -52,7 +52,7 @@ def initial(endpoint: Endpoint | None) -> dict[str, Any]:
 
 
 class DeliveryFilter(forms.Form):
-    """Which deliveries: by state, event, day (UTC), and what they are about."""
+    """Filter deliveries by state, event, day (UTC) and subject."""
 
     q = forms.CharField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices(Delivery.State.choices))
@@ -67,7 +67,7 @@ class DeliveryFilter(forms.Form):
         return sane_day(self.cleaned_data["until"])
 
     def deliveries(self, business: Business) -> QuerySet[Delivery]:
-        """Return what the valid filter lets through."""
+        """Return the matching deliveries. The form must be valid."""
         wanted = self.cleaned_data
         found: QuerySet[Delivery] = Delivery.objects.filter(business=business)
         for name in ("state", "event"):
@@ -81,7 +81,7 @@ class DeliveryFilter(forms.Form):
 
 
 def _about(text: str, business: Business) -> Q:
-    """Return the condition of a search: an event's id, or an id or reference of what it is about."""
+    """Return the condition of a search by event ID, or by the ID or reference of the event's subject."""
     try:
         key = UUID(text)
     except ValueError:
@@ -90,7 +90,7 @@ def _about(text: str, business: Business) -> Q:
 
 
 class ReplayForm(forms.Form):
-    """A range of deliveries to be sent again. Moments are UTC."""
+    """A range of deliveries to resend. Days are UTC."""
 
     state = forms.ChoiceField(
         choices=[(state, Delivery.State(state).label) for state in REPLAYABLE], initial=Delivery.State.DEAD

@@ -1,4 +1,4 @@
-"""The made-up payment that a test event tells of."""
+"""The sample payment of a test event."""
 
 import secrets
 import uuid
@@ -10,7 +10,7 @@ from merchants.models import Business
 
 
 def sample_payment(business: Business, *, now: datetime) -> dict[str, Any]:
-    """Return the data of a successful card payment that nobody has made."""
+    """Return the data of a successful card payment that doesn't exist."""
     return {
         "request_type": "payment",
         "id": str(uuid.uuid4()),

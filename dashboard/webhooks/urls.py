@@ -1,4 +1,4 @@
-"""Addresses of webhooks."""
+"""URLs of the webhook pages."""
 
 from django.urls import path
 

@@ -54,7 +54,9 @@ class TestWebhooks:
             receiver.wait_for(1)
             page.wait_for_timeout(500)
             page.reload()
-            expect(page.get_by_text(re.compile("Attempt .*: answered 200"))).to_be_visible(timeout=10_000)
+            expect(page.get_by_text(re.compile("Attempt .*: responded with 200"))).to_be_visible(
+                timeout=10_000
+            )
 
     def test_send_a_failed_delivery_again(self, service, page, owner):
         with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
@@ -64,14 +66,16 @@ class TestWebhooks:
             page.wait_for_timeout(500)
             page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
             page.get_by_role("link", name="payment.success").click()
-            expect(page.get_by_text("Attempt 1: answered 500")).to_be_visible()
+            expect(page.get_by_text("Attempt 1: responded with 500")).to_be_visible()
 
-            press(page, "Run the next attempt now")
+            press(page, "Retry now")
 
             receiver.wait_for(2)
             page.wait_for_timeout(500)
             page.reload()
-            expect(page.get_by_text(re.compile("Attempt .*: answered 200"))).to_be_visible(timeout=10_000)
+            expect(page.get_by_text(re.compile("Attempt .*: responded with 200"))).to_be_visible(
+                timeout=10_000
+            )
 
 
 class TestPayment:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 POST_AS_A_PART = """
 const csrfmiddlewaretoken = document.querySelector("[name=csrfmiddlewaretoken]").value;
 const values = { csrfmiddlewaretoken, url: "http://127.0.0.1:9/other", payment: "on", enabled: "on" };
-htmx.ajax("POST", "/dashboard/webhooks/", { target: "#story", values });
+htmx.ajax("POST", "/dashboard/webhooks/", { target: "#detail", values });
 """
 
 
@@ -27,7 +27,7 @@ def live_delivery(service, owner, browser):
         seen.page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
         sign_in(seen.page, owner.email, owner.password)
         seen.page.get_by_role("link", name="payment.success").click()
-        expect(seen.page.locator("#story[data-poll]")).to_be_visible()
+        expect(seen.page.locator("#detail[data-poll]")).to_be_visible()
         yield seen
         assert seen.complaints == []
 
@@ -59,5 +59,5 @@ class TestPart:
         expect(page.get_by_text("http://127.0.0.1:9/other")).to_be_visible()
         press(page, "Continue")
 
-        expect(page.get_by_text("Saved.")).to_be_visible()
+        expect(page.get_by_text("Webhook settings saved.")).to_be_visible()
         expect(page.get_by_label("Webhook URL")).to_have_value("http://127.0.0.1:9/other")

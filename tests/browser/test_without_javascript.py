@@ -66,10 +66,10 @@ class TestWithoutJavaScript:
             page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
             follow(page, "payment.success")
 
-            press(page, "Run the next attempt now")
+            press(page, "Retry now")
             receiver.wait_for(2)
-            until_shown(page, "Send again")
-            press(page, "Send again")
+            until_shown(page, "Resend")
+            press(page, "Resend")
 
             receiver.wait_for(3)
 

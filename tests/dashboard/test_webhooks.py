@@ -124,7 +124,7 @@ class TestTestEvent:
 
         assert "X-Service-Test: true" in shown
         assert "X-Service-Attempt: 1" in shown
-        assert "Send again" not in shown
+        assert "Resend" not in shown
 
     @pytest.mark.long
     def test_is_limited_for_each_business(self, browser, ada, other_browser, bisi):
@@ -151,10 +151,10 @@ class TestDelivery:
 
         answer = browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/")
 
-        story, shown = answer.context["story"], answer.content.decode()
-        assert [each.title for each in story.timeline] == [
+        detail, shown = answer.context["detail"], answer.content.decode()
+        assert [each.title for each in detail.timeline] == [
             "Event created",
-            "Attempt 1: answered 500",
+            "Attempt 1: responded with 500",
             "Attempt 2",
         ]
         assert "The endpoint answered 500." in shown
