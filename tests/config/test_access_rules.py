@@ -395,7 +395,9 @@ class TestLimits:
 
     def test_are_counted_in_these_modules_only(self):
         """Code that counts something elsewhere is a limit too: declare it as `Limit`."""
-        counts = re.compile(r"attempt_limits\.take\(|may_export\(|respond_429\(|PerKeyRateLimit\b|Throttled\(")
+        counts = re.compile(
+            r"attempt_limits\.take\(|may_export\(|respond_429\(|PerKeyRateLimit\b|Throttled\("
+        )
         found = {
             str(path.relative_to(settings.BASE_DIR)) for path in _sources() if counts.search(path.read_text())
         }
