@@ -1,1 +1,1 @@
-"""The audit trail, in sentences."""
+"""The audit trail as members see it."""

@@ -1,9 +1,9 @@
-"""What an entry of the audit trail says, as a person would.
+"""Descriptions of audit trail entries.
 
->>> sentence("api_key.created", target="pk_sandbox_1", before={}, after={"name": "till", "access": "full"})
+>>> description("api_key.created", target="pk_sandbox_1", before={}, after={"name": "till", "access": "full"})
 'created the API key “till” (pk_sandbox_1)'
->>> sentence("fee.agreed", target="card", before={}, after={})
-'did: fee agreed (card)'
+>>> description("fee.agreed", target="card", before={}, after={})
+'fee agreed (card)'
 """
 
 from collections.abc import Mapping
@@ -18,64 +18,64 @@ FACTOR_NAMES = {
     "recovery_codes": "recovery codes",
 }
 
-# What each action is called; {target} and the names of `after` (or else `before`) stand for themselves.
-SENTENCES = {
+# The description of each action. Placeholders are {target} and the names in `after` or `before`.
+DESCRIPTIONS = {
     "card_number.guesses_stopped": "used the reference {target} with 5 different cards. It is no longer compared with any card",
-    "business.created": "opened the business “{name}”",
+    "business.created": "created the business “{name}”",
     "business.changed": "changed the business {target}",
     "api_key.created": "created the API key “{name}” ({target})",
-    "api_key.expiry_set": "set the end of the API key {target}",
+    "api_key.expiry_set": "set the expiry of the API key {target}",
     "api_key.revoked": "revoked the API key {target}",
     "webhook.configured": "changed the webhook settings",
     "webhook.key_rotated": "rotated the webhook signing key",
-    "webhook.replayed": "sent webhook deliveries again",
+    "webhook.replayed": "resent webhook deliveries",
     "webhook.test_sent": "sent a test event to the webhook endpoint",
-    "payout.asked": "asked for the payout {target}",
-    "payout.reversed": "gave back the payout {target}, which the bank had returned",
+    "payout.asked": "requested the payout {target}",
+    "payout.reversed": "recorded that the bank returned the payout {target}",
     "virtual_account.created": "created the virtual account {target}",
     "virtual_account.deactivated": "deactivated the virtual account {target}",
     "virtual_account.activated": "activated the virtual account {target}",
-    "unapplied.credited": "credited unapplied money to the wallet",
-    "unapplied.returned": "returned unapplied money to its sender by the payout {reference}",
+    "unapplied.credited": "credited an unapplied transfer to the wallet",
+    "unapplied.returned": "returned an unapplied transfer to its sender by the payout {reference}",
     "unclaimed_transfer.resolved": "resolved the unclaimed transfer {target}",
     "unknown.resolved": "resolved the unknown outcome of {target} as {resolved_as}",
     "proposal.opened": "proposed a decision ({action})",
     "proposal.confirmed": "confirmed the proposal {target}",
     "proposal.declined": "declined the proposal {target}",
-    "proposal.expired": "closed the proposal {target}, which had expired",
+    "proposal.expired": "closed the expired proposal {target}",
     "sandbox.advanced": "advanced the payment {target} in the sandbox ({advanced})",
     "wallet.topped_up": "topped up the wallet",
     "settlement_batch.pending": "sent a settlement batch to the bank",
     "settlement_batch.approved": "approved a settlement batch",
     "settlement_batch.released": "released a settlement batch into the wallet",
     "settlement_batch.rejected": "rejected a settlement batch",
-    "reconciliation.recorded": "compared a bank's file with the books",
-    "connectors.chosen": "chose how payments reach the bank",
+    "reconciliation.recorded": "compared a bank's file with the ledger",
+    "connectors.chosen": "changed the payment connectors",
     "tariff.agreed": "agreed the fee of {flow}",
     "tariff.withdrawn": "ended the agreed fee of {flow}",
     "session.signed_in": "signed in",
     "session.signed_out": "signed out",
     "session.sign_in_failed": "failed to sign in: wrong password",
-    "session.confirmation_failed": "gave a wrong password when asked again",
+    "session.confirmation_failed": "entered a wrong password when confirming their identity",
     "session.ended": "ended a session on another device",
     "session.others_ended": "ended all other sessions",
     "second_factor.added": "set up {factor}",
     "second_factor.removed": "removed {factor}",
-    "second_factor.renewed": "made new recovery codes",
-    "second_factor.failed": "gave a wrong code",
+    "second_factor.renewed": "generated new recovery codes",
+    "second_factor.failed": "entered a wrong code",
     "second_factor.reset": "removed the second factors of {target} and ended their sessions",
     "password.changed": "changed their password",
-    "password.reset": "chose a new password by mail",
+    "password.reset": "reset their password by email",
     "member.invited": "invited {target} as {role}",
-    "member.invitation_withdrawn": "withdrew the invitation of {target}",
-    "member.invitation_ended": "ended the invitation of {target}, made by {invited_by}",
+    "member.invitation_withdrawn": "cancelled the invitation for {target}",
+    "member.invitation_ended": "ended the invitation for {target} from {invited_by}",
     "member.joined": "joined as {role}",
     "member.role_changed": "changed the role of {target}",
     "member.removed": "removed {target} from the team",
 }
 
-# Changes that the sentence says already.
-SAID = frozenset(
+# Actions whose description mentions every changed value.
+COMPLETE = frozenset(
     {
         "api_key.created",
         "business.created",
@@ -95,19 +95,19 @@ class _Names(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing before and after."""
+    """A value before and after."""
 
     name: str
     was: str
     now: str
 
 
-def sentence(action: str, *, target: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return what was done, without who did it."""
-    pattern = SENTENCES.get(action)
+def description(action: str, *, target: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return what was done, without the actor."""
+    pattern = DESCRIPTIONS.get(action)
     if pattern is None:
         words = action.replace(".", " ").replace("_", " ")
-        return f"did: {words} ({target})" if target else f"did: {words}"
+        return f"{words} ({target})" if target else words
     values = {name: shown(value) for name, value in {**before, **after}.items() if value != ""}
     return pattern.format_map(
         _Names(
@@ -118,8 +118,8 @@ def sentence(action: str, *, target: str, before: Mapping[str, Any], after: Mapp
 
 
 def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """Return what is different after it, where the sentence does not say so."""
-    if action in SAID:
+    """Return the changed values that the description doesn't mention."""
+    if action in COMPLETE:
         return []
     before, after = _with_money(before), _with_money(after)
     return [
@@ -130,7 +130,7 @@ def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any])
 
 
 def _with_money(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an amount that stands beside its currency as people do."""
+    """Format an amount that has a currency beside it."""
     amount, currency = values.get("amount"), values.get("currency")
     if not isinstance(amount, int) or not isinstance(currency, str):
         return dict(values)
@@ -139,7 +139,7 @@ def _with_money(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown(value: Any) -> str:
-    """Return a value of the trail as text; what is nothing, as nothing."""
+    """Return a value as text; empty for None."""
     if value is None:
         return ""
     if isinstance(value, bool):

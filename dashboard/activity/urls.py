@@ -1,4 +1,4 @@
-"""Addresses of activity."""
+"""URLs of the activity pages."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Who did what in a business, when and from where; narrowed down by the address, exported as CSV."""
+"""The audit trail of a business: a filtered list, and its CSV export."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ KINDS = [
     ("settlement_batch", "Settlements"),
     ("wallet", "Wallet"),
     ("tariff", "Fees"),
-    ("business", "The business"),
+    ("business", "Business"),
 ]
 
 
 class ActivityFilter(forms.Form):
-    """Days are UTC's."""
+    """Filter entries. Days are UTC."""
 
     who = forms.ChoiceField(required=False)
     kind = forms.ChoiceField(required=False, choices=KINDS)
@@ -49,7 +49,7 @@ class ActivityFilter(forms.Form):
 
     def __init__(self, *args: object, people: Iterable[tuple[str, str]], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
-        self.fields["who"].choices = [("", "Everybody"), *people]  # type: ignore[attr-defined]
+        self.fields["who"].choices = [("", "Everyone"), *people]  # type: ignore[attr-defined]
 
     def narrow(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
         wanted = self.cleaned_data
@@ -71,10 +71,10 @@ class ActivityFilter(forms.Form):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
-    """An entry of the trail, as the page tells it."""
+class Activity:
+    """An audit trail entry, as the page shows it."""
 
-    who: str  # an e-mail address, the public id of a key, or a command
+    who: str  # an email address, the public ID of a key, or a command
     role: str
     what: str
     changes: list[Change]
@@ -91,7 +91,7 @@ def activity_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         "seat": seat,
         "form": form,
         "page": page,
-        "acts": list(_told(page.rows)),
+        "activities": list(_activities(page.rows)),
         "is_filtered": any(request.GET.values()),
     }
     return render(request, "dashboard/activity/list.html", context)
@@ -101,7 +101,7 @@ def activity_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @members_only
 def activity_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     form = _form(request, seat.business)
-    if not form.is_valid():  # the page says what is wrong with the filter
+    if not form.is_valid():  # the page shows the filter's errors
         return redirect(f"{reverse('dashboard-activity')}?{request.GET.urlencode()}")
     head = ("at", "who", "role", "what", "action", "target", "from", "before", "after")
     return csv_exports.table(request, name="activity", head=head, rows=_rows(_entries(form, seat.business)))
@@ -128,13 +128,13 @@ def _form(request: HttpRequest, business: Business) -> ActivityFilter:
     return form
 
 
-def _people(business: Business, asked_for: str) -> list[tuple[str, str]]:
-    """Return the members, and whoever else is asked for: people leave, what they did stays."""
+def _people(business: Business, requested: str) -> list[tuple[str, str]]:
+    """Return the members, and the requested actor, who may have left the business."""
     members = Member.objects.filter(business=business).select_related("user").order_by("user__email")
     people = [(each.user.email, f"{each.user.email} ({each.get_role_display()})") for each in members[:200]]
     # PostgreSQL stores no text with U+0000, and no name contains it.
-    if asked_for and "\x00" not in asked_for and asked_for not in dict(people):
-        people.append((asked_for, asked_for))
+    if requested and "\x00" not in requested and requested not in dict(people):
+        people.append((requested, requested))
     return people
 
 
@@ -143,9 +143,9 @@ def _entries(form: ActivityFilter, business: Business) -> QuerySet[AuditEntry]:
     return form.narrow(mine) if form.is_valid() else mine.none()
 
 
-def _told(entries: Iterable[AuditEntry]) -> Iterator[Act]:
+def _activities(entries: Iterable[AuditEntry]) -> Iterator[Activity]:
     for entry in entries:
-        yield Act(
+        yield Activity(
             who=entry.actor,
             role=role_of(entry),
             what=_what(entry),
@@ -156,7 +156,7 @@ def _told(entries: Iterable[AuditEntry]) -> Iterator[Act]:
 
 
 def _what(entry: AuditEntry) -> str:
-    return descriptions.sentence(entry.action, target=entry.target, before=entry.before, after=entry.after)
+    return descriptions.description(entry.action, target=entry.target, before=entry.before, after=entry.after)
 
 
 def _begin(day: date) -> datetime:

@@ -1,4 +1,4 @@
-"""What people send about the team."""
+"""Forms of the team pages."""
 
 from django import forms
 from django.contrib.auth.password_validation import validate_password
@@ -18,7 +18,7 @@ class RoleForm(forms.Form):
 
 
 class JoinForm(forms.Form):
-    """Name and password of somebody who had no account."""
+    """Name and password of a new user."""
 
     name = forms.CharField(max_length=200, validators=[validate_name])
     password = forms.CharField(max_length=1024, strip=False)

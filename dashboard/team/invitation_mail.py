@@ -1,4 +1,4 @@
-"""The mail of an invitation. Its link proves the address, so it is shown nowhere else."""
+"""Invitation emails. The link in the email proves the address, so it is shown nowhere else."""
 
 from smtplib import SMTPException
 
@@ -19,9 +19,9 @@ def is_configured() -> bool:
 
 
 def send_invitation(invitation: Invitation, *, token: str) -> bool:
-    """Mail the link that proves the address. Return False if the mail could not be sent.
+    """Email the link that proves the address. Return False if the email could not be sent.
 
-    The mail names the inviter by e-mail address, because users choose their own display names.
+    The email names the inviter by email address, because users choose their own display names.
     """
     if not is_configured():
         return False

@@ -1,4 +1,4 @@
-"""The page that an invitation's link opens: for people who are not members yet, and may have no account."""
+"""The invitation page, for people who aren't members yet and may not have an account."""
 
 from http import HTTPStatus
 from typing import Any
@@ -27,7 +27,7 @@ from merchants.roles import Role
 
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
 class JoinPage(View):
-    """Say who invites to what, and let the person join."""
+    """Show the invitation, and accept it."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         try:
@@ -60,14 +60,14 @@ class JoinPage(View):
         if not form.is_valid():
             return _page(request, invitation, token, form=form)
         member = team.join(token=token, person=None, address=address, now=now, **form.cleaned_data)
-        # The mailed link proved the address, and the password was set just now, so it isn't asked for again.
+        # The link in the email proved the address, and the password was set just now, so it isn't asked for again.
         user = authenticate(request, username=member.user.email, password=form.cleaned_data["password"])
         login = Login(user=user, email=member.user.email, redirect_url="/dashboard/")
         response: HttpResponse = perform_password_login(request, {"email": member.user.email}, login)
         return response
 
     def _mail(self, request: HttpRequest, token: str) -> HttpResponse:
-        """Mail the link that proves the address, at the request of a holder of the shared link."""
+        """Email the link that proves the address, at the request of a user who has the shared link."""
         now = timezone.now()
         invitation = team.find_invitation(token, now=now)
         try:
@@ -83,7 +83,7 @@ class JoinPage(View):
 
 def _welcome(request: HttpRequest, member: Member) -> HttpResponse:
     sit_at(request, member.business)
-    messages.success(request, f"You have joined {member.business.name}.")
+    messages.success(request, f"You've joined {member.business.name}.")
     return redirect("overview")
 
 
@@ -99,11 +99,11 @@ def _page(
     if invitation is not None:
         person = request.user if isinstance(request.user, User) else None
         is_proven = team.proves_address(invitation, token)
-        # Looked up for the mailed link only: the inviter must not learn whether the address has an account.
+        # Looked up for the link in the email only: the inviter must not learn whether the address has an account.
         has_account = is_proven and _has_account(invitation)
         is_theirs = person is not None and person.email.lower() == invitation.email.lower()
         context |= {
-            "acts": roles.acts_of(Role(invitation.role)),
+            "actions": roles.acts_of(Role(invitation.role)),
             "is_other_person": person is not None and not is_theirs,
             "has_account": has_account,
             "is_signed_in": is_theirs,

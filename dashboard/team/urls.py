@@ -1,4 +1,4 @@
-"""Addresses of team."""
+"""URLs of the team pages."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Members of a business, their roles, and those who are invited."""
+"""Members of a business, their roles, and invitations."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ from merchants.models import Invitation, Member
 from merchants.request_actors import person_acting
 from merchants.roles import Permission, Role
 
-LAST_OWNER = "A business keeps at least one owner. Make somebody else an owner first."
+LAST_OWNER = "A business needs at least one owner. Give another member the owner role first."
 
 
 @require_safe
@@ -59,7 +59,7 @@ def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         try:
             return _invite(request, seat, form)
         except team.AlreadyMember:
-            form.add_error("email", "This person belongs to the business already.")
+            form.add_error("email", "This person is already a member of the business.")
         except team.MayNotInvite:
             raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
         except LimitReached as limit:
@@ -98,8 +98,8 @@ LIMITS = {
 
 
 def _limit_error(limit: LimitReached) -> str:
-    said = LIMITS[limit.limit.name].format(slots=limit.limit.slots)
-    return f"{said}. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
+    reason = LIMITS[limit.limit.name].format(slots=limit.limit.slots)
+    return f"{reason}. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
 
 
 @require_POST
@@ -110,29 +110,29 @@ def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpRespo
         raise Http404
     try:
         team.withdraw(invitation=invitation, actor=person_acting(request), now=timezone.now())
-        messages.success(request, "The invitation is withdrawn; its link no longer works.")
+        messages.success(request, "Invitation cancelled. Its link no longer works.")
     except team.InvitationHasEnded:
-        messages.warning(request, "That invitation had ended already.")
+        messages.warning(request, "This invitation has already been used or cancelled.")
     return redirect("dashboard-team")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_TEAM)
 def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
-    """Show one member, and save the role that is chosen."""
+    """Show a member, and save a new role."""
     member = _member(seat, member_id)
     if request.method != "POST":
         context = {"seat": seat, "member": member, "roles": _roles()}
         return render(request, "dashboard/team/member.html", context)
     form = RoleForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Choose one of the roles.")
+        messages.error(request, "Choose a role.")
         return redirect("dashboard-member", member_id)
     try:
         role = form.cleaned_data["role"]
         with _as_manager(request, seat) as manager:
             team.change_role(member=member, role=role, **manager)
-        messages.success(request, f"{member.user.email} has the role {Role(role).label.lower()}.")
+        messages.success(request, f"{member.user.email} now has the {Role(role).label.lower()} role.")
     except team.LastOwner:
         messages.error(request, LAST_OWNER)
     return redirect("dashboard-team")
@@ -152,13 +152,13 @@ def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespo
         return redirect("overview")
     for session in UserSession.objects.filter(user=member.user):
         session.end()
-    messages.success(request, f"{member.user.email} no longer belongs to this business.")
+    messages.success(request, f"{member.user.email} was removed from the business.")
     return redirect("dashboard-team")
 
 
 @contextmanager
 def _as_manager(request: HttpRequest, seat: Seat) -> Iterator[dict[str, Any]]:
-    """Yield the actor of a change, and answer as usual if rights or member have gone since they were checked."""
+    """Yield the actor of a change. Respond with 403 or 404 if the permission or the member was removed meanwhile."""
     try:
         yield {"by": seat.member.user, "actor": person_acting(request), "now": timezone.now()}
     except team.MayNotManage:
@@ -179,6 +179,6 @@ def _member(seat: Seat, member_id: int) -> Member:
 
 def _roles() -> Sequence[dict[str, Any]]:
     return [
-        {"value": role.value, "name": role.label, "acts": roles.acts_of(role)}
+        {"value": role.value, "name": role.label, "actions": roles.acts_of(role)}
         for role in (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
     ]

@@ -88,11 +88,11 @@ class TestViewer:
         page = seen.page
         owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/team/")
-        press(page, "Invite somebody", "link")
+        press(page, "Invite member", "link")
         email = f"viewer-{secrets.token_hex(4)}@example.com"
         page.get_by_label("Email").fill(email)
         page.get_by_label(re.compile("^Viewer")).check()
-        press(page, "Invite")
+        press(page, "Invite member")
         expect(page.locator("[data-secret=invitation]")).to_be_visible()
         link = owner.base_url + mailed_link(service.folder / "service.log", "invitation")
         assert fits(page)
@@ -102,7 +102,7 @@ class TestViewer:
             viewer.goto(link)
             viewer.get_by_label("Your name").fill("Chidi Eze")
             viewer.get_by_label("Password").fill(PASSWORD)
-            press(viewer, "Join")
+            press(viewer, "Join business")
             expect(viewer).to_have_title("Overview · Ada Books")
             viewer.goto(f"{owner.base_url}/dashboard/developers/")
             expect(viewer.get_by_text("Only owners and developers may create")).to_be_visible()

@@ -284,7 +284,7 @@ def inviting_an_hour_later(stage: Stage) -> Act:
         assert stage.service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
         page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
         page.get_by_label("Finance").check()
-        press(page, "Invite")
+        press(page, "Invite member")
         page.get_by_label("Password").fill(stage.password)
         press(page, "Confirm")
 
@@ -294,11 +294,11 @@ def inviting_an_hour_later(stage: Stage) -> Act:
 def invite(page: Page) -> None:
     page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
     page.get_by_label("Finance").check()
-    press(page, "Invite")
+    press(page, "Invite member")
     if page.locator("[data-secret=invitation]").count() == 0:  # invited already: the address is taken
         page.get_by_label("Email").fill(f"{time.monotonic_ns()}@example.com")
         page.get_by_label("Finance").check()
-        press(page, "Invite")
+        press(page, "Invite member")
 
 
 def hrefs(links: Locator) -> list[str]:
@@ -324,7 +324,7 @@ def for_guests(stage: Stage, page: Page) -> list[Stop]:
     return [
         Stop("invitation-unproven", shown),
         Stop("invitation", path),
-        Stop("invitation-refused", path, pressing("Join", Your_name="Chidi", Password="short")),
+        Stop("invitation-refused", path, pressing("Join business", Your_name="Chidi", Password="short")),
         Stop("invitation-gone", "/dashboard/invitation/nonsense/"),
     ]
 

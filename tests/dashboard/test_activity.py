@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.activity.descriptions import SENTENCES
+from dashboard.activity.descriptions import DESCRIPTIONS
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import User
@@ -76,7 +76,7 @@ class TestPage:
     def test_shows_nothing_of_others(self, other_browser, ada):
         tell(ada.business)
 
-        assert "Nothing has happened yet" in page(other_browser)
+        assert "No activity yet" in page(other_browser)
         assert len(lines(other_browser)) == 1
 
     @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ class TestSentences:
             for path in Path(PROJECT, name).rglob("*.py"):
                 told |= actions_in(ast.parse(path.read_text()))
 
-        assert told - set(SENTENCES) == set()
+        assert told - set(DESCRIPTIONS) == set()
         assert "member.invited" in told
 
 

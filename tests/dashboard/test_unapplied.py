@@ -101,7 +101,8 @@ class TestCredit:
         entry = AuditEntry.objects.get(action="unapplied.credited")
         assert (entry.actor, entry.business) == ("ada@example.com", ada.business)
         assert (
-            "credited unapplied money to the wallet" in browser.get("/dashboard/activity/").content.decode()
+            "credited an unapplied transfer to the wallet"
+            in browser.get("/dashboard/activity/").content.decode()
         )
 
     def test_happens_once_though_it_is_sent_twice(self, browser, ada, money):
@@ -132,7 +133,7 @@ class TestReturn:
         assert (payout.account_number, payout.bank_code, payout.fee) == ("0123456789", "058", 0)
         assert (state_of(money), wallet(ada.business)) == ("returned", 0)
         trail = browser.get("/dashboard/activity/").content.decode()
-        assert f"returned unapplied money to its sender by the payout {payout.reference}" in trail
+        assert f"returned an unapplied transfer to its sender by the payout {payout.reference}" in trail
 
     def test_happens_once_though_it_is_sent_twice(self, browser, money):
         decide(browser, money, RETURN)
