@@ -143,7 +143,7 @@ class Bench:
         return [signed(merchant, "GET", f"/api/payments/{reference}") for merchant, reference, _ in chosen]
 
     def replays(self, count: int) -> list[bytes]:
-        """Return payments that were made before. Their card is compared under a lock (decision 0067)."""
+        """Return payments that were made before. Their card is compared under a lock (decision 0062)."""
         chosen = [secrets.choice(self.made) for _ in range(count)]
         return [signed(merchant, "POST", "/api/payments", body) for merchant, _, body in chosen]
 

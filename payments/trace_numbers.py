@@ -2,7 +2,7 @@
 
 A process reserves numbers in blocks from a counter in the database and gives them out from memory. A
 reservation is one statement that commits at once, so no later rollback returns its numbers. `take` raises
-inside a database transaction. Decision 0047 has the reasons.
+inside a database transaction. Decision 0042 has the reasons.
 """
 
 import os

@@ -4,7 +4,7 @@ Each business has eight places. Retries never take the last two: a first attempt
 than two first attempts are unanswered. An endpoint that has kept a request waiting for a second, or let its
 last one time out, is silent: it keeps these two places, and one retry where nothing else is in flight.
 
-Each process counts its own requests (decision 0058): what a killed worker has leased takes no place of the others.
+Each process counts its own requests (decision 0053): what a killed worker has leased takes no place of the others.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Event(models.TextChoices):
     """The event kinds. The label is the name that merchants receive; the reason of a failure is in the data.
 
     Two are stored under shorter names: the column has 16 characters, and a longer type would end the prepared
-    statements of the release before (decision 0042).
+    statements of the release before (decision 0037).
     """
 
     PAYMENT_SUCCESS = "payment.success", "payment.success"

@@ -3,7 +3,7 @@
 gunicorn's threaded worker hands a connection to a thread with its first byte; eight half-sent requests then occupy
 eight threads. Here the event loop of the worker does the TLS handshake, receives headers and body, sends what the
 client doesn't take at once of its response, and waits for it to close. A thread only runs the application.
-Decision 0079.
+Decision 0074.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Write a response without waiting for the client, so that clients that read slowly occupy no threads.
 
 A thread sends what the client takes at once and keeps the rest in memory, up to a bound; the event loop of the worker
-sends that later. Decision 0079.
+sends that later. Decision 0074.
 """
 
 import select

@@ -1,7 +1,7 @@
 """The merchant's reference is the idempotency key: the same request again gets the same resource.
 
 A `Fingerprint` separates a request's card numbers from its other values, so that requests can be compared without
-them. An answer that depends on the card number would confirm guesses (PCI DSS 3.5.1.1, decision 0067).
+them. An answer that depends on the card number would confirm guesses (PCI DSS 3.5.1.1, decision 0062).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
 | columns of libraries: the names of browsers, passkeys and groups of staff | masked before they are saved (`dashboard.account.library_columns`) |
 | identifiers, metadata, a payer's e-mail address, `redirect_url` | stored as sent |
 
-Masking and refusing are done by the columns, so that no form, view or command can omit them. Decision 0068.
+Masking and refusing are done by the columns, so that no form, view or command can omit them. Decision 0063.
 """
 
 import re

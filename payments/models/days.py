@@ -19,7 +19,7 @@ class RolledDay(models.Model):
 class DayTotals(models.Model):
     """What a business's transactions of a day come to. What it says stays true whatever happens later.
 
-    It counts what had finished, which is final, and names what had not; see decision 0039.
+    It counts what had finished, which is final, and names what had not; see decision 0036.
     """
 
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -139,7 +139,7 @@ class Transaction(models.Model):
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     reference = models.CharField(max_length=100)
-    # Keyed hashes for idempotency: of the request without its card numbers, and of the card numbers. Decision 0067.
+    # Keyed hashes for idempotency: of the request without its card numbers, and of the card numbers. Decision 0062.
     fingerprint = models.CharField(max_length=64, blank=True)
     card_number_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
     card_number_mismatches = models.PositiveSmallIntegerField(default=0, db_default=0)

@@ -1,6 +1,6 @@
 """Cancel a payment that waits for its payer: at the 3-D Secure page, or for a transfer.
 
-Locks are taken in the order of decision 0015: session, transaction, ledger account.
+Locks are taken in the order of decision 0014: session, transaction, ledger account.
 """
 
 from collections.abc import Callable

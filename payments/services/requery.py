@@ -1,7 +1,7 @@
 """Unknown outcomes: ask the rail again, at growing intervals, until it gives a definite answer.
 
 A run leases what is due, asks the rails at the same time, a few questions per rail, and applies each answer as it
-comes. A rail that hangs delays its own questions only, and no run waits for it: see decision 0049.
+comes. A rail that hangs delays its own questions only, and no run waits for it: see decision 0044.
 """
 
 import time

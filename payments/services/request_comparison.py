@@ -2,7 +2,7 @@
 
 The comparison must not reveal the stored card number. It includes the number for 24 hours, and until 5 requests had a
 different number. Then the hash of the number is erased: requests with a card are refused for every card, and in other
-requests, where the number was part of a text, the text is compared with the number masked. Decision 0067.
+requests, where the number was part of a text, the text is compared with the number masked. Decision 0062.
 """
 
 import hmac

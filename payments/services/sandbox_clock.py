@@ -1,4 +1,4 @@
-"""The sandbox's time: what a payment waits for happens now. Deadlines are moved, clocks aren't (decision 0065)."""
+"""The sandbox's time: what a payment waits for happens now. Deadlines are moved, clocks aren't (decision 0060)."""
 
 from collections.abc import Callable
 from datetime import datetime

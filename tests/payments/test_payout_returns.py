@@ -406,7 +406,7 @@ class TestAdministration:
 
 
 class TestReturnOfARefund:
-    """The refund of a transfer payment that the bank gives back (decision 0052)."""
+    """The refund of a transfer payment that the bank gives back (decision 0047)."""
 
     @pytest.mark.parametrize("account_number", ["0123456789", "0000000097"], ids=["successful", "pending"])
     def test_is_kept_for_operators_and_changes_nothing(self, api, notify, account_number):

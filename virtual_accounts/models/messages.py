@@ -20,7 +20,7 @@ class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
 class ProviderMessage(models.Model):
     """A message to the account provider: written with the change of the account, sent until it is answered.
 
-    The messages of an account are sent in the order of their ids, one at a time. Decision 0051.
+    The messages of an account are sent in the order of their ids, one at a time. Decision 0046.
     """
 
     class Kind(models.TextChoices):

@@ -1,4 +1,4 @@
-"""The connector: orders become messages, answers become outcomes. Decisions 0029 and 0030 say why so.
+"""The connector: orders become messages, answers become outcomes. Decisions 0028 and 0029 say why so.
 
 An authorisation whose answer is lost cannot be repeated, for the card's number is gone, and no message
 of ISO 8583:1987 asks what became of one. So it is reversed. A capture, a void or a refund needs no card:

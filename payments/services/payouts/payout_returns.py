@@ -168,7 +168,7 @@ def _lock_by_id(reference: str) -> Transaction | None:
 
 
 def _is_refund(reference: str) -> bool:
-    """Return whether a bank's reference names the refund of a transfer payment. See decision 0052."""
+    """Return whether a bank's reference names the refund of a transfer payment. See decision 0047."""
     if not PAYOUT_ID.fullmatch(reference):
         return False
     return CardOperation.objects.filter(pk=UUID(reference)).exclude(connector="").exists()

@@ -1,7 +1,7 @@
 """Leases of questions to the rails: what one process asks about, no other asks about at the same time.
 
 The request that sends an order holds the first lease, until the first re-query is due. A process that is killed
-leaves its leases to their end. Time is the database's. Decision 0049.
+leaves its leases to their end. Time is the database's. Decision 0044.
 """
 
 from __future__ import annotations

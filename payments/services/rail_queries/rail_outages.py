@@ -2,7 +2,7 @@
 
 Questions about one transaction are asked at growing intervals. After an outage most would wait for minutes or
 hours. So the first answer after a silence makes them due at once. What was unknown for hours before the silence
-keeps its intervals: it was asked while the rail answered, so the outage isn't its reason. Decision 0049.
+keeps its intervals: it was asked while the rail answered, so the outage isn't its reason. Decision 0044.
 """
 
 from datetime import datetime, timedelta

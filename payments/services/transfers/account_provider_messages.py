@@ -1,4 +1,4 @@
-"""Send messages to the account provider in threads of their own, each until it is answered. Decision 0051.
+"""Send messages to the account provider in threads of their own, each until it is answered. Decision 0046.
 
 A provider that hangs occupies its places here, and delays neither other tasks nor questions to other rails.
 """

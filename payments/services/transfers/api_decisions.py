@@ -1,7 +1,7 @@
 """Decisions about unapplied transfers that merchants make over the API, where their business allows it.
 
 A decision is its kind and, for a return, the account that the money goes to. The reason explains it and is not part
-of it: the same decision again is a replay, even if someone else made it first. Decision 0053.
+of it: the same decision again is a replay, even if someone else made it first. Decision 0048.
 """
 
 from collections.abc import Mapping
