@@ -35,7 +35,7 @@ def main() -> None:
         prepared_statements.insert(delivery)
         if "/hang/" not in business.webhook_endpoint.url:
             committed[str(delivery.pk)] = time.time()
-        wake_up.ring()
+        wake_up.notify()
         time.sleep(max(0, started + (number + 1) / rate - time.monotonic()))
     print(json.dumps(committed))
 

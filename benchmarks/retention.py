@@ -94,7 +94,7 @@ def attempts(connection: Connection, businesses: list[Any], options: argparse.Na
 
     def purge() -> None:
         nonlocal deleted
-        deleted = sum(forgetting.forget_attempts(now=now))
+        deleted = sum(forgetting.purge_attempts(now=now))
 
     seconds = seconds_of(purge)
     yield Figure("purge: attempts deleted in pieces", deleted / seconds, "/s")
@@ -177,7 +177,7 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
     )
 
     def claim() -> None:
-        claimed = leases.claim(
+        claimed = leases.acquire(
             at=now,
             until=now + timedelta(minutes=9),
             token=uuid4(),

@@ -15,7 +15,7 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "True")
 app = Celery("sluice")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.steps["worker"].add("webhooks.worker:Sweep")  # by name: it needs the models, which are not loaded yet
+app.steps["worker"].add("webhooks.worker:Poller")  # by name: it needs the models, which are not loaded yet
 app.conf.beat_schedule = {
     "say that we live": {"task": "config.heartbeat", "schedule": 5.0, "options": {"expires": 5}},
     # Those of every second expire: a worker that was busy or stopped needs to run each once, not to catch up.

@@ -185,7 +185,7 @@ def old_nonces(*, now: datetime) -> models.QuerySet[Nonce]:
     return Nonce.objects.filter(used_at__lt=now - timedelta(seconds=settings.NONCE_RETENTION))
 
 
-def forget_nonces(*, now: datetime) -> Iterator[int]:
+def purge_nonces(*, now: datetime) -> Iterator[int]:
     """Delete the old nonces, the oldest first, some thousand at a time; yield how many each time."""
     while oldest := list(old_nonces(now=now).order_by("used_at").values_list("used_at", flat=True)[:PIECE]):
         deleted, _ = Nonce.objects.filter(used_at__lte=oldest[-1]).delete()

@@ -26,7 +26,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet, Sum
 
-from kit.db.batched_purge import forget_in_order
+from kit.db.batched_purge import purge_in_order
 from kit.ip_networks import network_of
 from kit.masking import mask_target
 from merchants.models import ApiKey, ApiRequest, Business, FailedCallCount
@@ -260,9 +260,9 @@ def old_counts(*, now: datetime) -> QuerySet[FailedCallCount]:
     return FailedCallCount.objects.filter(hour__lt=_days_ago(now))
 
 
-def forget_requests(*, now: datetime) -> Iterator[int]:
+def purge_requests(*, now: datetime) -> Iterator[int]:
     """Delete the old calls, the oldest first, some thousand at a time; yield how many each time."""
-    return forget_in_order(ApiRequest.objects.all(), dated="at", before=_days_ago(now))
+    return purge_in_order(ApiRequest.objects.all(), dated="at", before=_days_ago(now))
 
 
 def _days_ago(now: datetime) -> datetime:

@@ -8,5 +8,5 @@ from merchants import authentication
 
 @shared_task(name="merchants.purge_nonces")
 def purge_nonces() -> None:
-    for _ in authentication.forget_nonces(now=timezone.now()):
+    for _ in authentication.purge_nonces(now=timezone.now()):
         pass  # each piece is deleted as it is counted

@@ -1,4 +1,4 @@
-"""Endpoints and deliveries as our own staff see them; deliveries can be sent again, with a reason."""
+"""Admin pages of endpoints and deliveries. Staff can resend deliveries, with a reason."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,24 +35,24 @@ class EndpointAdmin(ReadOnlyAdmin):
     list_filter = ("enabled",)
     list_select_related = ("business",)
     looks = (by_id("business"), by_business_name(), exactly("url"))
-    search_help_text = "Name or id of the business, or whole address."
+    search_help_text = "Name or ID of the business, or full URL."
     exclude = ("hash_key",)
 
 
 class ReplayForm(forms.Form):
-    """Why a delivery is sent once more."""
+    """The reason for resending a delivery."""
 
     reason = forms.CharField(max_length=255)
 
 
 class ReplayActionForm(ActionForm):
-    """The list's own form of actions, with the reason that each needs."""
+    """The list's action form, with a reason."""
 
     reason = forms.CharField(required=False)
 
 
 class StateFilter(admin.SimpleListFilter):
-    """One state at a time, dead ones first of all: each has an index, all of them together have none."""
+    """Filter by one state at a time, dead by default. Each state has an index; the whole list has none."""
 
     title = "state"
     parameter_name = "state"
@@ -61,14 +61,14 @@ class StateFilter(admin.SimpleListFilter):
         return [(state, label) for state, label in Delivery.State.choices if state != Delivery.State.DEAD]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """Offer "dead" where others have "all"."""
+        """Offer "dead" in place of "all"."""
         first, *others = super().choices(changelist)
         yield {**first, "display": Delivery.State.DEAD.label}
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if request.GET.get("q", "").strip() and self.value() is None:
-            return queryset  # what is searched for is shown in any state
+            return queryset  # a search covers all states
         state = self.value() or Delivery.State.DEAD
         chosen = queryset.filter(state=state)
         return chosen.with_payload() if state in FINISHED else chosen  # type: ignore[attr-defined]
@@ -76,14 +76,14 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """The lists are of deliveries that still have their bodies; older ones are found by searching."""
+    """The lists show deliveries that still have their bodies. Search finds older ones."""
 
     change_form_template = "admin/webhooks/delivery.html"
     list_display = ("id", "business", "event", "state", "attempts_made", "next_attempt_at", "created_at")
     list_filter = (StateFilter,)
     list_select_related = ("business",)
     looks = (by_id(), by_id("subject"), by_business_name())
-    search_help_text = "Id of the event or of its transaction, or name of the business."
+    search_help_text = "ID of the event or its transaction, or name of the business."
     ordering = ("-created_at",)
     exclude = ("lease_token",)
     inlines = (AttemptInline,)
@@ -113,7 +113,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         delivery = kwargs.get("obj")
         if isinstance(delivery, Delivery) and self.has_replay_permission(request):
-            # Without a body, the page explains why it has no button.
+            # Without a body, the page explains why there is no button.
             is_shown = services.is_replayable(delivery) or not (delivery.has_payload or delivery.is_test)
             context["replay_form"] = ReplayForm() if is_shown else None
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
@@ -131,15 +131,15 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     def _replay(self, request: HttpRequest, form: ReplayForm, ids: list[UUID]) -> None:
         if not form.is_valid():
-            messages.error(request, "Nothing was sent: give a reason of at most 255 characters.")
+            messages.error(request, "Nothing was resent. Give a reason of at most 255 characters.")
             return
         reason = form.cleaned_data["reason"]
         going = sum(services.replay(ids, actor=person_acting(request), now=clock.now(), reason=reason))
         if going:
-            messages.success(request, f"On their way again: {going}.")
+            messages.success(request, f"Queued to resend: {going}.")
         if going < len(ids):
             messages.warning(
                 request,
-                f"Left as they were: {len(ids) - going}. They are on their way already, no longer wanted, or "
-                "their bodies are past their days.",
+                f"Not resent: {len(ids) - going}. They are already queued, were skipped, or their bodies have "
+                "been deleted.",
             )

@@ -1,4 +1,4 @@
-"""Telling merchants of outcomes, until they have heard."""
+"""Webhooks: deliver events to merchants, with retries."""
 
 from django.apps import AppConfig
 

@@ -1,10 +1,10 @@
 """How many requests a business's endpoint may have in flight, and how many of them are retries.
 
-Each business has eight places. Retries never take the last two: a first attempt finds a place while fewer
-than two first attempts are unanswered. An endpoint that has kept a request waiting for a second, or let its
-last one time out, is silent: it keeps these two places, and one retry where nothing else is in flight.
+Each business has eight places. The last two are reserved for first attempts. An endpoint is silent while a request
+to it has been unanswered for a second, or if its last request timed out. A silent endpoint has only the two
+reserved places, and one retry when nothing else is in flight.
 
-Each process counts its own requests (decision 0053): what a killed worker has leased takes no place of the others.
+Each process counts its own requests (decision 0053), so the leases of a killed worker take no places elsewhere.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Request:
 
 
 class InFlight:
-    """The requests of a process that have no answer yet, by business. Dispatchers of one process share it.
+    """Unanswered requests of this process, by business. All dispatchers of the process share it.
 
-    An endpoint whose last request timed out stays silent here until it answers.
+    An endpoint whose last request timed out counts as silent until it answers.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -68,7 +68,7 @@ class InFlight:
             (self._silent.add if timed_out else self._silent.discard)(business)
 
     def free(self) -> dict[UUID, Places]:
-        """Return the free places of each business that has not all of them."""
+        """Return the free places of each business that has fewer than all."""
         silent_since = self._clock() - SLOW_AFTER
         with self._lock:
             free = dict.fromkeys(self._silent, _QUIET)
@@ -80,7 +80,7 @@ class InFlight:
         return free
 
 
-_QUIET = Places(FOR_FIRST_ATTEMPTS, 1, FOR_FIRST_ATTEMPTS)  # of a silent endpoint that nothing is sent to
+_QUIET = Places(FOR_FIRST_ATTEMPTS, 1, FOR_FIRST_ATTEMPTS)  # a silent endpoint with no request in flight
 
 
 def _free(requests: list[Request], *, is_silent: bool) -> Places:

@@ -1,8 +1,8 @@
-"""The dispatcher of webhooks: lease due deliveries, send them at once, record the results.
+"""Dispatcher of webhooks: lease due deliveries, send them concurrently, record the results.
 
-Any number of dispatchers may run, in any number of processes. A lease has a token: when a dispatcher is
-killed, its deliveries are sent once its leases have ended; one that resumes after that changes nothing. How many
-requests an endpoint may have in flight is decided in `concurrency`.
+Any number of dispatchers may run, in any number of processes. Each lease has a token. If a dispatcher is killed,
+its deliveries are sent again after its leases have ended; if it only stalled, its late results are discarded.
+`concurrency` limits the requests in flight per endpoint.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ from django.db import InterfaceError, OperationalError, connection
 
 from kit.db import clock as clocks
 from kit.db.clock import FollowedClock
-from webhooks import held_deliveries, leases, wake_up
-from webhooks import results as finishing
+from webhooks import held_deliveries, leases, results, wake_up
 from webhooks.concurrency import InFlight
-from webhooks.leases import Claimed
+from webhooks.leases import LeasedDelivery
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
 from webhooks.request_headers import request_headers
-from webhooks.results import Finished
+from webhooks.results import AttemptResult
 from webhooks.schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
@@ -42,23 +41,24 @@ log = structlog.get_logger("sluice.webhooks")
 
 T = TypeVar("T")
 
-SLOTS = 500  # requests in flight: 100 silent endpoints, with the two places of each, leave most of them free
-LEASE_MARGIN = 20.0  # seconds that a lease lasts longer than the exchange it covers
+SLOTS = 500  # requests in flight; 100 silent endpoints with two places each still leave most of them free
+LEASE_MARGIN = 20.0  # seconds a lease lasts beyond the request timeout
 BATCH = 100
-POLL = 0.05  # seconds between two looks that no news prompted, while something is under way
-IDLE_POLL = 0.5  # the same, while it lingers
-DATABASE_PAUSE = 0.2  # seconds before the database is asked again after it was away
-FINISH_PAUSE = 0.005  # seconds in which results gather
+POLL = 0.05  # seconds between two polls while requests are in flight
+IDLE_POLL = 0.5  # seconds between two polls while it lingers
+DATABASE_PAUSE = 0.2  # seconds before a retry when the database is unavailable
+RECORD_PAUSE = 0.005  # seconds in which results are collected into one batch
 RELEASE_PAUSE = 1.0  # seconds between two queries for held deliveries whose endpoint is enabled
-LINGER = 2.0  # seconds a worker's drain stays awake after its last delivery: the next one finds it warm
-LIFE = 30.0  # seconds after which a task's drain makes room for the next: a worker can be stopped at any load
+LINGER = 2.0  # seconds a worker's dispatcher keeps running after its last delivery, ready for the next
+LIFE = 30.0  # seconds after which a task's dispatcher is replaced, so that a worker can be stopped under any load
 
 
-class Drain:
-    """One run over what is due, and over what becomes due meanwhile. `clock` reads the database's time.
+class Dispatcher:
+    """One run that sends due deliveries, including those that become due during it.
 
-    It stays awake for `linger` seconds after its last delivery. After `life` seconds it claims nothing more,
-    and wakes another dispatcher, which may begin while this one finishes what is under way.
+    `clock` reads the database's time. The run ends `linger` seconds after its last delivery. After `life` seconds it
+    acquires no more leases and requests another dispatcher, which may start while this one waits for its
+    requests in flight.
     """
 
     def __init__(
@@ -73,44 +73,44 @@ class Drain:
         self._linger = linger
         self._life = life
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._news = asyncio.Event()  # something was finished, or somebody rang
-        # A thread, and with it a connection, to claim and one to finish: neither waits for the other's commit.
-        self._claims = ThreadPoolExecutor(1, thread_name_prefix="drain-claim")
-        self._finishes = ThreadPoolExecutor(1, thread_name_prefix="drain-finish")
+        self._changed = asyncio.Event()  # a request ended, or a wake-up signal came
+        # Two threads, each with its own connection, so that acquiring and recording do not wait for each other.
+        self._lease_thread = ThreadPoolExecutor(1, thread_name_prefix="webhook-leases")
+        self._result_thread = ThreadPoolExecutor(1, thread_name_prefix="webhook-results")
         self._in_flight = InFlight() if in_flight is None else in_flight
         self._release_at = -math.inf  # by the monotonic clock
-        self._results: list[Finished] = []
+        self._results: list[AttemptResult] = []
         self._running: set[asyncio.Task[None]] = set()
-        self._finishing: asyncio.Task[None] | None = None
+        self._recording: asyncio.Task[None] | None = None
         self._stopping = False
         self._retired = False
         self.sent = 0
 
     def run(self) -> int:
-        """Send until nothing is due and nothing under way; return how many attempts were made."""
+        """Send until nothing is due or in flight; return the number of attempts."""
         try:
             asyncio.run(self._run())
         finally:
-            for thread in (self._claims, self._finishes):
-                thread.submit(_hang_up).result()
+            for thread in (self._lease_thread, self._result_thread):
+                thread.submit(_close_connection).result()
                 thread.shutdown()
         return self.sent
 
     @property
     def has_retired(self) -> bool:
-        """Tell whether another one may begin beside it. One that was told to stop keeps its place to the end."""
+        """Return whether another dispatcher may start beside it. A stopped one keeps its place to the end."""
         return self._retired
 
     def stop(self) -> None:
-        """Claim nothing more, and finish what is under way."""
+        """Acquire no more leases, and wait for the requests in flight."""
         self._stopping = True
         self.wake()
 
     def wake(self) -> None:
-        """Look now, from whatever thread this is called."""
+        """Poll now. May be called from any thread."""
         if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has just ended: nobody needs to be woken
-                self._loop.call_soon_threadsafe(self._news.set)
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._changed.set)
 
     async def _run(self) -> None:
         allowed = [ip_network(network) for network in settings.WEBHOOK_ALLOW_CIDRS]
@@ -119,65 +119,67 @@ class Drain:
         idle_until = time.monotonic() + self._linger
         async with Sender(timeout=settings.WEBHOOK_TIMEOUT, allowed=allowed) as sender:
             while True:
-                self._news.clear()
-                claimed = [] if self._stopping else await self._claim()
-                for delivery in claimed:
+                self._changed.clear()
+                leased = [] if self._stopping else await self._acquire()
+                for delivery in leased:
                     self._start(sender, delivery)
-                if claimed or self._is_busy():
+                if leased or self._is_busy():
                     idle_until = time.monotonic() + self._linger
                 elif self._stopping or self._is_over(min(idle_until, ends_at)):
                     self._retired = True
                     return
-                self._finish_soon()
-                if not claimed:
-                    await self._wait_for_news()
+                self._start_recording()
+                if not leased:
+                    await self._wait_for_change()
                 if time.monotonic() >= ends_at and not self._stopping:
                     self._stopping = self._retired = True
-                    wake_up.ring()
+                    wake_up.notify()
 
     def _is_over(self, moment: float) -> bool:
-        """Tell whether it is time to end: not when somebody rang after the last look."""
-        return time.monotonic() >= moment and not self._news.is_set()
+        """Return whether it is time to end. A signal since the last poll keeps it running."""
+        return time.monotonic() >= moment and not self._changed.is_set()
 
     def _is_busy(self) -> bool:
-        return bool(self._running or self._results or self._finishing)
+        return bool(self._running or self._results or self._recording)
 
-    async def _wait_for_news(self) -> None:
+    async def _wait_for_change(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), POLL if self._is_busy() else IDLE_POLL)
+            await asyncio.wait_for(self._changed.wait(), POLL if self._is_busy() else IDLE_POLL)
         if self._results:
-            await asyncio.sleep(FINISH_PAUSE)
+            await asyncio.sleep(RECORD_PAUSE)
 
-    async def _claim(self) -> list[Claimed]:
+    async def _acquire(self) -> list[LeasedDelivery]:
         limit = min(SLOTS - len(self._running), BATCH)
         if limit <= 0:
             return []
         token, free = uuid.uuid4(), self._in_flight.free()
         lease = timedelta(seconds=settings.WEBHOOK_TIMEOUT + LEASE_MARGIN)
-        ends_at: list[datetime] = []  # of the leases that a call whose answer was lost may have committed
+        ends_at: list[datetime] = []  # ends of leases that earlier calls may have committed
 
-        def claim() -> list[Claimed]:
+        def acquire() -> list[LeasedDelivery]:
             at, earlier = self._clock.synchronize(), tuple(ends_at)
             self._release_stragglers(at=at)
             ends_at.append(at + lease)
-            return leases.claim(at=at, until=at + lease, token=token, limit=limit, free=free, earlier=earlier)
+            return leases.acquire(
+                at=at, until=at + lease, token=token, limit=limit, free=free, earlier=earlier
+            )
 
-        return await self._in_database(self._claims, claim)
+        return await self._in_database(self._lease_thread, acquire)
 
     def _release_stragglers(self, *, at: datetime) -> None:
-        """Query each second, not once: under a steady load a dispatcher runs for as long as its worker."""
+        """Release held deliveries every second, because under steady load a dispatcher runs for a long time."""
         if time.monotonic() < self._release_at:
             return
         held_deliveries.release_stragglers(at=at)
         self._release_at = time.monotonic() + RELEASE_PAUSE
 
-    def _start(self, sender: Sender, delivery: Claimed) -> None:
+    def _start(self, sender: Sender, delivery: LeasedDelivery) -> None:
         self._in_flight.begin(delivery.business_id, delivery.id, is_first=delivery.is_first)
         task = asyncio.create_task(self._deliver(sender, delivery))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    async def _deliver(self, sender: Sender, delivery: Claimed) -> None:
+    async def _deliver(self, sender: Sender, delivery: LeasedDelivery) -> None:
         try:
             started_at = self._clock.now()
             if started_at >= delivery.leased_until:  # another process may have leased it
@@ -188,11 +190,11 @@ class Drain:
             self._in_flight.end(delivery.business_id, delivery.id)
         self._in_flight.note_answer(delivery.business_id, timed_out=exchange.error == "timeout")
         _count(delivery, exchange)
-        self._results.append(self._judge(delivery, exchange, started_at))
+        self._results.append(self._result_of(delivery, exchange, started_at))
         self.sent += 1
-        self._news.set()
+        self._changed.set()
 
-    async def _post(self, sender: Sender, delivery: Claimed) -> Exchange:
+    async def _post(self, sender: Sender, delivery: LeasedDelivery) -> Exchange:
         body = delivery.body.encode()
         headers = request_headers(
             signature=sign(delivery.hash_key, body),
@@ -203,42 +205,42 @@ class Drain:
         )
         return await sender.post(delivery.url, body=body, headers=headers)
 
-    def _judge(self, delivery: Claimed, exchange: Exchange, started_at: datetime) -> Finished:
-        return Finished(
+    def _result_of(self, delivery: LeasedDelivery, exchange: Exchange, started_at: datetime) -> AttemptResult:
+        return AttemptResult(
             delivery=delivery,
             exchange=exchange,
             started_at=started_at,
             ended_at=self._clock.now(),
-            jitter=random.uniform(-JITTER, JITTER),  # noqa: S311  (spreads load; guards nothing)
+            jitter=random.uniform(-JITTER, JITTER),  # noqa: S311  (spreads load; not for security)
         )
 
-    def _finish_soon(self) -> None:
-        """Begin to write results down, unless that goes on already.
+    def _start_recording(self) -> None:
+        """Start recording results, unless that is already running.
 
-        :raises OperationalError: the last results could not be written: the database stayed away
+        :raises OperationalError: the database was unavailable for too long to record the last results
         """
-        if self._finishing is not None and self._finishing.done():
-            self._finishing.result()
-            self._finishing = None
-        if self._results and self._finishing is None:
-            self._finishing = asyncio.create_task(self._finish())
+        if self._recording is not None and self._recording.done():
+            self._recording.result()
+            self._recording = None
+        if self._results and self._recording is None:
+            self._recording = asyncio.create_task(self._record())
 
-    async def _finish(self) -> None:
+    async def _record(self) -> None:
         try:
-            await asyncio.sleep(FINISH_PAUSE)
-            results, self._results = self._results, []
-            lost = await self._in_database(self._finishes, lambda: finishing.finish(results))
+            await asyncio.sleep(RECORD_PAUSE)
+            batch, self._results = self._results, []
+            lost = await self._in_database(self._result_thread, lambda: results.record_results(batch))
             if lost:
                 LEASES_LOST.inc(lost)
                 log.warning("leases ended before their results", deliveries=lost)
         finally:
-            self._news.set()
+            self._changed.set()
 
     async def _in_database(self, thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """Do blocking work in a database thread of the drain.
+        """Run blocking work in one of the database threads.
 
-        Where the database is away, it is done again on a new connection: giving up would leave what is
-        under way without its results, to be sent twice when its leases have ended.
+        If the database is unavailable, the work is retried on a new connection. Without its results, a
+        delivery would be sent twice.
         """
         ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT + LEASE_MARGIN
         while True:
@@ -247,13 +249,13 @@ class Drain:
             except (InterfaceError, OperationalError) as error:
                 if time.monotonic() >= ends_at:
                     raise
-                log.warning("the database is away", error=type(error).__name__)
-            await asyncio.get_running_loop().run_in_executor(thread, _hang_up)
+                log.warning("database unavailable", error=type(error).__name__)
+            await asyncio.get_running_loop().run_in_executor(thread, _close_connection)
             await asyncio.sleep(DATABASE_PAUSE)
 
 
-def _count(delivery: Claimed, exchange: Exchange) -> None:
-    """Count an attempt, and log one that failed. Those at test events are not counted."""
+def _count(delivery: LeasedDelivery, exchange: Exchange) -> None:
+    """Count an attempt, and log it if it failed. Test events are not counted."""
     if not delivery.is_test:
         ATTEMPTS.labels("delivered" if exchange.succeeded else exchange.error).inc()
         ATTEMPT_SECONDS.observe(exchange.total_ms / 1000)
@@ -268,49 +270,49 @@ def _count(delivery: Claimed, exchange: Exchange) -> None:
         )
 
 
-def _hang_up() -> None:
-    """Close the connection of the thread that calls this."""
+def _close_connection() -> None:
+    """Close the database connection of the calling thread."""
     connection.close()
 
 
-_choosing = threading.Lock()
-_drains: set[Drain] = set()
-_in_flight = InFlight()  # of this process: all its dispatchers share each business's places
+_lock = threading.Lock()
+_dispatchers: set[Dispatcher] = set()
+_in_flight = InFlight()  # shared by all dispatchers of this process
 
 
-def drain_once(*, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None) -> int:
-    """Run a drain; where one runs in this process already, wake it instead.
+def dispatch_due(*, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None) -> int:
+    """Run a dispatcher. If one already runs in this process, wake it instead.
 
-    Whoever sets `stopped` before he calls `stop_gracefully` stops also the drain that is just beginning.
+    To also stop a dispatcher that is just starting, set `stopped` before calling `stop_gracefully`.
     """
-    drain = Drain(linger=linger, life=life, in_flight=_in_flight)
-    with _choosing:
-        running = next((one for one in _drains if not one.has_retired), None)
+    dispatcher = Dispatcher(linger=linger, life=life, in_flight=_in_flight)
+    with _lock:
+        running = next((one for one in _dispatchers if not one.has_retired), None)
         if running is None:
-            _drains.add(drain)
+            _dispatchers.add(dispatcher)
     if running is not None:
         running.wake()
         return 0
     if stopped is not None and stopped.is_set():
-        drain.stop()
+        dispatcher.stop()
     try:
-        return drain.run()
+        return dispatcher.run()
     finally:
-        _drains.discard(drain)
+        _dispatchers.discard(dispatcher)
 
 
 def stop_gracefully() -> None:
-    """Let the drains of this process finish what is under way and claim nothing more."""
-    for drain in list(_drains):
+    """Stop the dispatchers of this process after their requests in flight have ended."""
+    for drain in list(_dispatchers):
         drain.stop()
 
 
-def _forget_drains() -> None:
-    """Begin afresh in a forked process, where the threads that would end these drains do not exist."""
-    global _choosing, _in_flight  # noqa: PLW0603  (their locks may have been held)
-    _choosing = threading.Lock()
+def _reset_after_fork() -> None:
+    """Reset the state in a forked process, where the threads of these dispatchers do not exist."""
+    global _lock, _in_flight  # noqa: PLW0603  (their locks may have been held)
+    _lock = threading.Lock()
     _in_flight = InFlight()
-    _drains.clear()
+    _dispatchers.clear()
 
 
-os.register_at_fork(after_in_child=_forget_drains)
+os.register_at_fork(after_in_child=_reset_after_fork)

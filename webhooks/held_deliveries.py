@@ -1,4 +1,4 @@
-"""Deliveries held because their endpoint is disabled: released when it is enabled, dropped after seven days."""
+"""Deliveries held while their endpoint is disabled: released when it is enabled, skipped after seven days."""
 
 from datetime import datetime, timedelta
 
@@ -12,15 +12,15 @@ HELD_FOR = timedelta(days=7)
 
 @transaction.atomic
 def release(*, business: Business, now: datetime) -> int:
-    """Send a business's held deliveries; return how many. Those held for over seven days are skipped."""
+    """Release a business's held deliveries; return their number. Those held for over seven days are skipped."""
     return _release(Delivery.objects.filter(business=business, state=Delivery.State.HELD), now=now)
 
 
 def release_stragglers(*, at: datetime) -> int:
-    """Send deliveries that are held although their endpoint is enabled; return how many there were.
+    """Release deliveries that are held although their endpoint is enabled; return their number.
 
-    A worker that read an endpoint as disabled may write "held" after the endpoint was enabled and its held
-    deliveries were released.
+    A worker that read the endpoint as disabled may write "held" just after the endpoint was enabled and its
+    held deliveries were released.
     """
     stragglers = Delivery.objects.releasable()
     if not stragglers.exists():
@@ -30,7 +30,7 @@ def release_stragglers(*, at: datetime) -> int:
 
 
 def drop_long_held(*, now: datetime) -> int:
-    """Skip deliveries that have been held for over seven days; return how many there were."""
+    """Skip deliveries that have been held for over seven days; return their number."""
     return _drop(Delivery.objects.filter(state=Delivery.State.HELD), now=now)
 
 

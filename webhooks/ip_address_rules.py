@@ -1,6 +1,6 @@
-"""Which addresses the service may call: public ones, by a table of our own.
+"""Public IP addresses, the only ones that webhooks may be sent to.
 
-Python's `is_global` calls NAT64, 6to4 and site-local addresses public; behind them may lie our own network.
+Python's `is_global` accepts NAT64, 6to4 and site-local addresses, which may lead into our own network.
 
 >>> [is_public(a) for a in ("93.184.216.34", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1", "169.254.169.254")]
 [True, False, False, False, False]
@@ -13,7 +13,7 @@ from typing import TypeAlias
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
-# IANA's special-purpose registries, and what is reachable on a host or in a cloud only.
+# IANA's special-purpose registries, and addresses that are reachable only on a host or in a cloud.
 NOT_PUBLIC: tuple[Network, ...] = tuple(
     ip_network(network)
     for network in (
@@ -36,7 +36,7 @@ NOT_PUBLIC: tuple[Network, ...] = tuple(
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",  # reserved, broadcast
         "168.63.129.16/32",  # a cloud's host agent, inside public space
-        "::/3",  # unspecified, loopback, mapped, NAT64: what is public in there is unwrapped first
+        "::/3",  # unspecified, loopback, mapped, NAT64; embedded public addresses are unwrapped first
         "2001::/23",  # protocol assignments, Teredo, ORCHID
         "2001:db8::/32",  # documentation
         "2002::/16",  # 6to4
@@ -51,9 +51,9 @@ NAT64 = ip_network("64:ff9b::/96")
 
 
 def is_public(address: str | Address, *, allowed: Sequence[Network] = ()) -> bool:
-    """Tell whether an address may be called: it lies in an allowed network, or in none that is not public.
+    """Return whether an address is public or in an allowed network.
 
-    :raises ValueError: it is no address
+    :raises ValueError: it is not an IP address
     """
     candidate = unwrapped(ip_address(address))
     if any(candidate in network for network in allowed if network.version == candidate.version):
@@ -72,7 +72,7 @@ def is_public_network(network: str) -> bool:
 
 
 def unwrapped(address: Address) -> Address:
-    """Return the IPv4 address that an IPv6 one only carries: mapped, NAT64 or 6to4; else the address."""
+    """Return the IPv4 address embedded in a mapped, NAT64 or 6to4 address; otherwise the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:

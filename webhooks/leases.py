@@ -1,6 +1,6 @@
 """Leases of due deliveries, acquired in batches, with a fair share for each business.
 
-PostgreSQL does each batch in one or two statements. SQLite, which serves a sandbox, reads first and updates then.
+PostgreSQL acquires a batch in one or two statements. SQLite, used by the sandbox, reads first and then updates.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from webhooks.models import TRIES, Delivery, Endpoint, category_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
-    """A delivery under lease, with what is needed to send it. `leased_until` is by the database's clock."""
+class LeasedDelivery:
+    """A delivery under lease, with everything needed to send it. `leased_until` is the database's time."""
 
     id: UUID
     business_id: UUID
     token: UUID
     leased_until: datetime
-    event: str  # as it is stored
+    event: str  # the stored name
     body: str
     attempts_made: int
     manual_attempts: int
@@ -48,16 +48,16 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """The search of a claim: due deliveries, and of each business no more than it has free places for."""
+    """Parameters of a search for due deliveries, limited to the free places of each business."""
 
     at: datetime
     limit: int
-    free: Mapping[UUID, Places]  # of the businesses that do not have the usual places
+    free: Mapping[UUID, Places]  # of the businesses that differ from `usual`
     usual: Places
 
 
 class Row(NamedTuple):
-    """The columns of a delivery that sending it needs."""
+    """The columns of a delivery that are needed to send it."""
 
     id: UUID
     business_id: UUID
@@ -73,7 +73,7 @@ class Row(NamedTuple):
 COLUMNS = tuple(Row.__annotations__)
 
 
-def claim(
+def acquire(
     *,
     at: datetime,
     until: datetime,
@@ -82,12 +82,12 @@ def claim(
     free: Mapping[UUID, Places] | None = None,
     usual: Places = ALL_FREE,
     earlier: Sequence[datetime] = (),
-) -> list[Claimed]:
-    """Acquire leases of due deliveries, oldest first, for which their businesses have free places.
+) -> list[LeasedDelivery]:
+    """Acquire leases of due deliveries, oldest first, within the free places of each business.
 
-    Deliveries whose endpoint was disabled meanwhile are held, unsubscribed ones skipped. Moments are by the
-    database's clock. `earlier` are the ends of the leases that former calls with this token may have
-    committed although their answer was lost: where one of them did, its deliveries are returned.
+    Deliveries to a disabled endpoint are held; unsubscribed ones are skipped. Times are the database's.
+    `earlier` lists the lease ends of previous calls with this token whose outcome is unknown. If one of them was
+    committed, its deliveries are returned.
     """
     search = Search(at=at, limit=limit, free=free or {}, usual=usual)
     take = _take_in_batches if connection.vendor == "postgresql" else _take
@@ -98,13 +98,15 @@ def claim(
         endpoints = _endpoints_of(rows)
         wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.business_id))]
         if len(wanted) < len(rows):
-            _put_aside(set(rows).difference(wanted), endpoints, at=at)
+            _hold_or_skip(set(rows).difference(wanted), endpoints, at=at)
     leased_until = min(ends_at)
-    return [_claimed(row, endpoints[row.business_id], token=token, until=leased_until) for row in wanted]
+    return [
+        _leased_delivery(row, endpoints[row.business_id], token=token, until=leased_until) for row in wanted
+    ]
 
 
 def has_work(*, at: datetime) -> bool:
-    """Return whether a dispatcher would find something, at the price of one query of two small indexes."""
+    """Return whether anything is due, with one query of two small indexes."""
     due = Delivery.objects.due(at=at).values("pk")
     found: bool = due.union(Delivery.objects.releasable().values("pk"), all=True).exists()
     return found
@@ -121,7 +123,7 @@ def _leased_before(token: UUID, ends_at: Sequence[datetime]) -> list[Row]:
 
 
 def _take(search: Search, *, token: UUID, until: datetime) -> list[Row]:
-    """Claim where the transaction holds the only write lock of the database."""
+    """Acquire leases on SQLite, whose transactions hold the only write lock."""
     due = Delivery.objects.due(at=search.at).annotate(tries=TRIES).order_by("next_attempt_at", "id")
     oldest = list(due.values_list("id", "business_id", "tries")[: search.limit])
     chosen = _choose(oldest, search)
@@ -136,7 +138,7 @@ def _take(search: Search, *, token: UUID, until: datetime) -> list[Row]:
 
 
 def _choose(oldest: Iterable[tuple[UUID, UUID, int]], search: Search) -> list[UUID]:
-    """Choose of deliveries, each with its business and whether it was tried, those that have a free place."""
+    """Return the deliveries that get a free place, from rows of (id, business, 0 or 1 for a retry)."""
     left: dict[UUID, list[int]] = {}
     chosen: list[UUID] = []
     for delivery_id, business_id, tries in oldest:
@@ -158,7 +160,7 @@ def _take_in_batches(search: Search, *, token: UUID, until: datetime) -> list[Ro
 
 
 def _without(search: Search, rows: Sequence[Row]) -> dict[UUID, Places]:
-    """Return the places that are left when these deliveries have theirs."""
+    """Return the free places left after these deliveries took theirs."""
     left = dict(search.free)
     for row in rows:
         first_attempts, retries, total = left.get(row.business_id, search.usual)
@@ -168,7 +170,7 @@ def _without(search: Search, rows: Sequence[Row]) -> dict[UUID, Places]:
 
 
 def _execute_take(statement: str, search: Search, *, token: UUID, until: datetime) -> tuple[list[Row], int]:
-    """Return the rows that were taken, and how many were read."""
+    """Return the leased rows and the number of rows read."""
     with connection.cursor() as cursor:
         cursor.execute(
             statement,
@@ -193,8 +195,8 @@ def _execute_take(statement: str, search: Search, *, token: UUID, until: datetim
 # Whether a delivery was tried before: 0 or 1. `deliveries_due_by_tries` has the same expression.
 _WAS_TRIED = "least(attempts_made + manual_attempts, 1)"
 
-# The cheap query: the oldest rows of all businesses. Rows that another dispatcher is claiming are skipped. It takes
-# no more than a claim may have: each row that is read is locked, and a lock is a write.
+# The cheap query: the oldest rows of all businesses. Rows locked by another dispatcher are skipped. It reads no more
+# rows than can be leased, because every row read is locked, and a row lock is a write.
 _FIND_OLDEST = f"""
 WITH candidate AS (
     SELECT id, business_id, next_attempt_at, {_WAS_TRIED} AS was_tried FROM webhooks_delivery
@@ -203,8 +205,8 @@ WITH candidate AS (
     FOR UPDATE SKIP LOCKED
 )"""  # noqa: S608  (our own column names)
 
-# The fair query: the oldest few of each business, first attempts and retries apart. It costs three steps in an index
-# per business that waits for anything, and nothing per row: a backlog of any length hides nothing.
+# The fair query: the oldest few of each business, first attempts and retries separately. It costs three index steps
+# per business with waiting deliveries and nothing per row, so a long backlog of one business does not hide others.
 _FIND_OLDEST_OF_EACH = f"""
 WITH RECURSIVE waiting (business_id) AS (
     (SELECT business_id FROM webhooks_delivery WHERE state = 'waiting' ORDER BY business_id LIMIT 1)
@@ -224,8 +226,8 @@ WITH RECURSIVE waiting (business_id) AS (
     ) AS oldest
 )"""  # noqa: S608  (our own column names)
 
-# Of the rows read, those that have a free place. The lock reads the row again, because it may have been claimed since.
-# Rows are looked up one by one: a join of the two may read every due row.
+# Select the rows that get a free place. Locking reads a row again, because it may have been leased since.
+# Rows are looked up one by one, because a join may read every due row.
 _TAKE = f"""
 , free AS (
     SELECT * FROM unnest(
@@ -263,7 +265,7 @@ _OLDEST_OF_EACH = _FIND_OLDEST_OF_EACH + _TAKE
 
 
 class Address(NamedTuple):
-    """Of an endpoint, what decides whether and where a delivery goes: no more, for it is read in each claim."""
+    """The columns of an endpoint that decide whether and where a delivery is sent. Every batch reads them."""
 
     business_id: UUID
     url: str
@@ -289,8 +291,8 @@ def _is_wanted(row: Row, endpoint: Address | None) -> bool:
     )
 
 
-def _put_aside(rows: Iterable[Row], endpoints: Mapping[UUID, Address], *, at: datetime) -> None:
-    """Hold claimed deliveries whose endpoint is disabled, and skip those it is not subscribed to."""
+def _hold_or_skip(rows: Iterable[Row], endpoints: Mapping[UUID, Address], *, at: datetime) -> None:
+    """Hold leased deliveries to disabled endpoints, and skip unsubscribed ones."""
     aside: dict[Delivery.State, list[UUID]] = {}
     for row in rows:
         endpoint = endpoints.get(row.business_id)
@@ -307,8 +309,8 @@ def _put_aside(rows: Iterable[Row], endpoints: Mapping[UUID, Address], *, at: da
         )
 
 
-def _claimed(row: Row, endpoint: Address, *, token: UUID, until: datetime) -> Claimed:
-    return Claimed(
+def _leased_delivery(row: Row, endpoint: Address, *, token: UUID, until: datetime) -> LeasedDelivery:
+    return LeasedDelivery(
         id=row.id,
         business_id=row.business_id,
         token=token,

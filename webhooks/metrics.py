@@ -1,4 +1,4 @@
-"""What is counted of deliveries. A drain writes it in the process that sends."""
+"""Metrics of deliveries, recorded by the dispatcher in the process that sends."""
 
 from prometheus_client import Counter, Histogram
 

@@ -1,4 +1,4 @@
-"""Endpoints, the deliveries made to them, and every attempt at one."""
+"""Webhook endpoints, deliveries and attempts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from merchants.models import Business
 
 
 class Category(models.TextChoices):
-    """What a merchant subscribes to, and how the dashboard labels it."""
+    """Event categories that a merchant subscribes to, with their labels in the dashboard."""
 
     PAYMENT = "payment", "Payment events"
     PAYOUT = "payout", "Payout events"
@@ -26,15 +26,15 @@ class Category(models.TextChoices):
     SETTLEMENT = "settlement", "Settlement events"
 
 
-# What a new endpoint is subscribed to unless the merchant chooses otherwise.
+# Default subscriptions of a new endpoint.
 DEFAULT_CATEGORIES = (Category.PAYMENT, Category.PAYOUT)
 
 
 class Event(models.TextChoices):
-    """The event kinds. The label is the name that merchants receive; the reason of a failure is in the data.
+    """Event kinds. The label is the name that merchants receive; the data holds the reason of a failure.
 
-    Two are stored under shorter names: the column has 16 characters, and a longer type would end the prepared
-    statements of the release before (decision 0037).
+    Two are stored under shorter names, because the column has 16 characters and widening it would break the
+    prepared statements of the previous release (decision 0037).
     """
 
     PAYMENT_SUCCESS = "payment.success", "payment.success"
@@ -62,7 +62,7 @@ CATEGORIES: dict[str, Category] = {
     Event.SETTLEMENT_RELEASED: Category.SETTLEMENT,
 }
 
-# The kinds that are few beside the successes of payments and payouts: a list of one of them has an index.
+# Kinds that are rare compared with successful payments and payouts. Lists of one such kind have an index.
 RARE_EVENTS = tuple(
     event.value for event in Event if event not in {Event.PAYMENT_SUCCESS, Event.PAYOUT_SUCCESS}
 )
@@ -83,7 +83,7 @@ def event_name(event: str) -> str:
 
 
 class Endpoint(models.Model):
-    """Where a business hears of events. One each."""
+    """The URL that receives a business's events. Each business has one."""
 
     business = models.OneToOneField(Business, on_delete=models.CASCADE, related_name="webhook_endpoint")
     url = CheckedURLField(max_length=2048)
@@ -100,7 +100,7 @@ class Endpoint(models.Model):
         return category_of(event) in self.subscribed_events
 
 
-# Whether a delivery was tried before: 0 or 1. The claim's SQL has the same expression, to use the same index.
+# Whether a delivery was tried before: 0 or 1. The SQL in `leases` has the same expression, to use the same index.
 TRIES = Least(F("attempts_made") + F("manual_attempts"), Value(1), output_field=models.IntegerField())
 
 
@@ -109,28 +109,28 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(state=Delivery.State.WAITING, next_attempt_at__lte=at)
 
     def releasable(self) -> DeliveryQuerySet:
-        """Those that are held although their endpoint is enabled."""
+        """Return deliveries that are held although their endpoint is enabled."""
         enabled = Endpoint.objects.filter(enabled=True).values("business")
         return self.filter(state=Delivery.State.HELD, business__in=enabled)
 
     def without_tests(self) -> DeliveryQuerySet:
-        """Those of outcomes. Test events count in no figure."""
+        """Exclude test events, which no figure counts."""
         return self.filter(subject__isnull=False)
 
     def with_payload(self) -> DeliveryQuerySet:
-        """Those whose body is still there: the old ones' is forgotten, and cannot be sent again."""
+        """Exclude deliveries whose body has been purged. They cannot be resent."""
         return self.exclude(body="")
 
 
 class Delivery(models.Model):
-    """One event on its way to one business. Its id is the event's; its body never changes, and is forgotten in the end."""
+    """An event for a business. Its id is the event's id. Its body never changes and is purged after a while."""
 
     class State(models.TextChoices):
         WAITING = "waiting"  # due, being sent, or waiting for its next attempt
-        HELD = "held"  # the endpoint is switched off; no attempt is used up
+        HELD = "held"  # the endpoint is disabled; uses no attempt
         DELIVERED = "delivered"  # answered with 2xx
-        DEAD = "dead"  # the last automatic attempt failed; goes on by hand only
-        SKIPPED = "skipped"  # no longer wanted: unsubscribed, or held for too long
+        DEAD = "dead"  # the last automatic attempt failed; only manual attempts follow
+        SKIPPED = "skipped"  # not sent: unsubscribed, or held for too long
         # The one attempt of a test event failed. Shorter than the API's `test_failed`: the column has 9 characters.
         TEST_FAILED = "failed", "Test failed"
 
@@ -139,15 +139,15 @@ class Delivery(models.Model):
     # The outcome: a transaction, refund, payout return, unapplied transfer or settlement. Null for a test event.
     subject = models.UUIDField(unique=True, null=True)
     event = models.CharField(max_length=16, choices=Event.choices)
-    body = models.TextField()  # empty once it is past its days
+    body = models.TextField()  # empty after its retention period
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
     attempts_made = models.PositiveSmallIntegerField(default=0)  # automatic ones, at most eight
     manual_attempts = models.PositiveSmallIntegerField(default=0)
-    is_manual = models.BooleanField(default=False)  # the next attempt was asked for by hand
+    is_manual = models.BooleanField(default=False)  # the next attempt is manual
     next_attempt_at = models.DateTimeField(null=True)  # while being sent: when the lease ends
     lease_token = models.UUIDField(null=True)
     created_at = models.DateTimeField()
-    held_at = models.DateTimeField(null=True)  # since when it waits for its endpoint to be switched on
+    held_at = models.DateTimeField(null=True)  # when it was first held for a disabled endpoint
     delivered_at = models.DateTimeField(null=True)
 
     objects: ClassVar = DeliveryQuerySet.as_manager()
@@ -214,7 +214,7 @@ class Delivery(models.Model):
 
     @property
     def has_payload(self) -> bool:
-        """Whether its body is still there; see `retention`."""
+        """Whether its body has not been purged; see `purge`."""
         return self.body != ""
 
 
@@ -227,7 +227,7 @@ FINISHED = (
 
 
 class Attempt(models.Model):
-    """One try at a delivery: when, where, how long each phase took, and what came of it."""
+    """An attempt at a delivery: time, address, duration of each phase, and result."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveSmallIntegerField()
@@ -237,12 +237,12 @@ class Attempt(models.Model):
     dns_ms = models.FloatField(null=True)
     connect_ms = models.FloatField(null=True)  # TCP alone
     tls_ms = models.FloatField(null=True)  # the handshake, verification included; null without one
-    wait_ms = models.FloatField(null=True)  # from the request sent to the end of the answer's headers
+    wait_ms = models.FloatField(null=True)  # from the sent request to the end of the response headers
     total_ms = models.FloatField()
     status = models.PositiveSmallIntegerField(null=True)
     error = models.CharField(max_length=32, blank=True)  # a class such as timeout
-    explanation = FreeTextField(max_length=255, blank=True)  # the same in words
-    excerpt = FreeBytesField(max_length=2048, blank=True)  # the first bytes of the answer's body
+    explanation = FreeTextField(max_length=255, blank=True)  # the same in a sentence
+    excerpt = FreeBytesField(max_length=2048, blank=True)  # the first bytes of the response body
 
     class Meta:
         constraints: ClassVar = [

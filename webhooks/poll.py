@@ -1,7 +1,7 @@
-"""The sweep: look each second whether something is due that no ring announced, and have it sent.
+"""Poll for due deliveries every second, in case a wake-up signal was lost, and dispatch them.
 
-It lives in every worker process beside the tasks, and asks the database, not the broker: a worker that
-has lost its broker, or that nobody rings, goes on sending. Any number of sweeps may run; claiming decides.
+Polling runs in every worker process beside the tasks. It queries the database, not the broker, so a worker
+without its broker keeps sending. Any number of workers may poll: leases prevent double sending.
 """
 
 import threading
@@ -11,32 +11,31 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 
 from kit.db import clock
-from webhooks import dispatcher as drains
-from webhooks import leases
+from webhooks import dispatcher, leases
 
 log = structlog.get_logger("sluice.webhooks")
 
-INTERVAL = 1.0  # seconds between two looks
+INTERVAL = 1.0  # seconds between two polls
 
 
-def sweep(stopped: threading.Event, *, linger: float = 0) -> Iterator[int]:
-    """Send what is due until told to stop; yield after each look how many attempts were made.
+def poll_due(stopped: threading.Event, *, linger: float = 0) -> Iterator[int]:
+    """Dispatch due deliveries until `stopped` is set; yield the number of attempts after each poll.
 
-    A look that finds nothing costs one query.
+    A poll that finds nothing costs one query.
     """
     try:
         while not stopped.is_set():
-            yield _look(stopped, linger)
+            yield _poll_once(stopped, linger)
             stopped.wait(INTERVAL)
     finally:
         connection.close()
 
 
-def _look(stopped: threading.Event, linger: float) -> int:
+def _poll_once(stopped: threading.Event, linger: float) -> int:
     try:
         is_due = leases.has_work(at=clock.now())
-        return drains.drain_once(linger=linger, stopped=stopped) if is_due else 0
+        return dispatcher.dispatch_due(linger=linger, stopped=stopped) if is_due else 0
     except (InterfaceError, OperationalError) as error:
-        log.warning("the sweep cannot reach the database", error=type(error).__name__)
+        log.warning("polling cannot reach the database", error=type(error).__name__)
         connection.close()
         return 0

@@ -1,7 +1,7 @@
-"""What is forgotten of finished deliveries: first what was said, much later each attempt. The rows stay.
+"""Purging of finished deliveries: bodies and responses first, attempts much later. Delivery rows are kept.
 
-A delivery's row is what keeps an event from being told twice, and it tells for good that and when a merchant
-was told. What it said, and what the merchant's server answered, is about people, and has its days.
+The row prevents a second delivery of the same event and proves that and when the merchant was notified. The
+body and the responses hold personal data and have retention periods.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from kit.db.batched_purge import forget_in_order
+from kit.db.batched_purge import purge_in_order
 from webhooks.models import FINISHED, Attempt, Delivery, DeliveryQuerySet
 
-PIECE = 1_000  # deliveries; each may have some attempts, whose answers go with it
+PIECE = 1_000  # deliveries, each with a few attempts
 
 
 def old_payloads(*, now: datetime) -> DeliveryQuerySet:
-    """Return the finished deliveries whose bodies are past their days, and still there."""
+    """Return the finished deliveries with a body that is past its retention period."""
     before = now - timedelta(days=settings.WEBHOOK_PAYLOAD_RETENTION)
     found: DeliveryQuerySet = Delivery.objects.with_payload().filter(
         state__in=FINISHED, created_at__lt=before
@@ -26,16 +26,16 @@ def old_payloads(*, now: datetime) -> DeliveryQuerySet:
     return found
 
 
-def forget_payloads(*, now: datetime) -> Iterator[int]:
-    """Empty those bodies and the answers to them, the oldest first; yield how many, piece by piece."""
-    for state in FINISHED:  # one by one, as the index has them
-        yield from _forget_payloads(old_payloads(now=now).filter(state=state).order_by("created_at"))
+def purge_payloads(*, now: datetime) -> Iterator[int]:
+    """Empty those bodies and the stored responses, oldest first; yield the number of each batch."""
+    for state in FINISHED:  # one at a time, to use the index
+        yield from _purge_payloads(old_payloads(now=now).filter(state=state).order_by("created_at"))
 
 
-def _forget_payloads(old: QuerySet[Delivery]) -> Iterator[int]:
+def _purge_payloads(old: QuerySet[Delivery]) -> Iterator[int]:
     while piece := list(old.values_list("pk", flat=True)[:PIECE]):
         with transaction.atomic():
-            # Whoever replays one of them now is either first, and keeps its body, or finds none.
+            # A concurrent replay either comes first and keeps the body, or finds no body and is refused.
             emptied = Delivery.objects.filter(pk__in=piece, state__in=FINISHED).update(body="")
             answered = Attempt.objects.filter(delivery__in=piece, delivery__body="").exclude(excerpt=b"")
             answered.update(excerpt=b"")
@@ -44,16 +44,16 @@ def _forget_payloads(old: QuerySet[Delivery]) -> Iterator[int]:
 
 
 def old_attempts(*, now: datetime) -> QuerySet[Attempt]:
-    """Return the attempts past their days at deliveries that are finished and have lost their bodies."""
-    return _forgettable().filter(started_at__lt=_attempts_before(now))
+    """Return the attempts past their retention period, of finished deliveries without a body."""
+    return _purgeable().filter(started_at__lt=_attempts_before(now))
 
 
-def forget_attempts(*, now: datetime) -> Iterator[int]:
-    """Delete those attempts; yield how many, piece by piece."""
-    return forget_in_order(_forgettable(), dated="started_at", before=_attempts_before(now))
+def purge_attempts(*, now: datetime) -> Iterator[int]:
+    """Delete those attempts; yield the number of each batch."""
+    return purge_in_order(_purgeable(), dated="started_at", before=_attempts_before(now))
 
 
-def _forgettable() -> QuerySet[Attempt]:
+def _purgeable() -> QuerySet[Attempt]:
     return Attempt.objects.filter(delivery__state__in=FINISHED, delivery__body="")
 
 

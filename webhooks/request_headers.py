@@ -8,7 +8,7 @@ from webhooks.models import event_name
 def request_headers(
     *, signature: str, event_id: UUID, event: str, attempt: int, is_test: bool
 ) -> dict[str, str]:
-    """Return the headers of one attempt. Those that never change (`sender`) come on top of them."""
+    """Return the headers of one attempt. `sender` adds the constant ones."""
     return {
         "Content-Type": "application/json",
         "X-Service-Signature": signature,

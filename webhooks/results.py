@@ -1,4 +1,4 @@
-"""Writing down what came of attempts, in batches. A result whose lease is gone changes nothing."""
+"""Record the results of attempts, in batches. A result whose lease has been lost changes nothing."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from django.db import connection, transaction
 
 from kit.db.card_number_fields import masked_bytes
 from kit.masking import mask_card_numbers
-from webhooks.leases import Claimed
+from webhooks.leases import LeasedDelivery
 from webhooks.models import Attempt, Delivery
 from webhooks.schedule import delay_before, delays_of
 from webhooks.sender import Exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """An attempt that has ended. `jitter`, drawn beforehand, decides when the next one is due."""
+class AttemptResult:
+    """The result of an attempt. `jitter`, drawn in advance, decides when the next attempt is due."""
 
-    delivery: Claimed
+    delivery: LeasedDelivery
     exchange: Exchange
     started_at: datetime
     ended_at: datetime
     jitter: float
 
 
-class Move(NamedTuple):
-    """What a delivery becomes after an attempt, if the lease with this token still holds."""
+class DeliveryUpdate(NamedTuple):
+    """New values of a delivery after an attempt. They apply only while the lease has this token."""
 
     id: UUID
     token: UUID
@@ -39,12 +39,12 @@ class Move(NamedTuple):
     attempts_made: int
     manual_attempts: int
     next_attempt_at: datetime | None
-    delivered_at: datetime | None  # None leaves it as it is
-    held_at: datetime | None  # only where it has none
+    delivered_at: datetime | None  # None leaves it unchanged
+    held_at: datetime | None  # applies only if it was null
 
 
-def finish(results: Sequence[Finished]) -> int:
-    """Write down what came of attempts; return how many came too late, after their lease had ended."""
+def record_results(results: Sequence[AttemptResult]) -> int:
+    """Record the results of attempts; return how many came after their lease had ended."""
     if not results:
         return 0
     write = _write_in_one_statement if connection.vendor == "postgresql" else _write
@@ -52,22 +52,22 @@ def finish(results: Sequence[Finished]) -> int:
 
 
 @transaction.atomic
-def _write(outcomes: Sequence[tuple[Move, NewAttempt]]) -> int:
-    """Write where the transaction holds the only write lock of the database; return how many were still ours."""
-    deliveries = Delivery.objects.filter(pk__in=[move.id for move, _ in outcomes])
+def _write(outcomes: Sequence[tuple[DeliveryUpdate, NewAttempt]]) -> int:
+    """Write on SQLite, whose transactions hold the only write lock; return how many leases were still held."""
+    deliveries = Delivery.objects.filter(pk__in=[update.id for update, _ in outcomes])
     leases = dict(deliveries.values_list("pk", "lease_token"))
-    ours = [(move, attempt) for move, attempt in outcomes if leases.pop(move.id, None) == move.token]
+    ours = [(update, attempt) for update, attempt in outcomes if leases.pop(update.id, None) == update.token]
     if not ours:
         return 0
     with connection.cursor() as cursor:
-        cursor.executemany(_MOVE_ONE, [_parameters(move) for move, _ in ours])
+        cursor.executemany(_UPDATE_ONE, [_parameters(update) for update, _ in ours])
     Attempt.objects.bulk_create(
         [Attempt(**dict(zip(ATTEMPT_COLUMNS, attempt, strict=True))) for _, attempt in ours]
     )
     return len(ours)
 
 
-_MOVE_ONE = """
+_UPDATE_ONE = """
 UPDATE webhooks_delivery SET
     lease_token = NULL,
     is_manual = false,
@@ -80,25 +80,25 @@ UPDATE webhooks_delivery SET
 WHERE id = %(id)s"""
 
 
-def _parameters(move: Move) -> dict[str, Any]:
-    """Return a move's values as SQLite keeps them."""
-    kept = connection.ops.adapt_datetimefield_value
+def _parameters(update: DeliveryUpdate) -> dict[str, Any]:
+    """Return an update's values as SQLite stores them."""
+    stored = connection.ops.adapt_datetimefield_value
     return {
-        "id": move.id.hex,
-        "state": move.state,
-        "attempts_made": move.attempts_made,
-        "manual_attempts": move.manual_attempts,
-        "next_attempt_at": kept(move.next_attempt_at),
-        "delivered_at": kept(move.delivered_at),
-        "held_at": kept(move.held_at),
+        "id": update.id.hex,
+        "state": update.state,
+        "attempts_made": update.attempts_made,
+        "manual_attempts": update.manual_attempts,
+        "next_attempt_at": stored(update.next_attempt_at),
+        "delivered_at": stored(update.delivered_at),
+        "held_at": stored(update.held_at),
     }
 
 
-def _next(result: Finished) -> Move:
-    """Return what a delivery becomes after an attempt."""
+def _next(result: AttemptResult) -> DeliveryUpdate:
+    """Return the new values of a delivery after an attempt."""
     delivery = result.delivery
     state, next_attempt_at = _state_after(result)
-    return Move(
+    return DeliveryUpdate(
         id=delivery.id,
         token=delivery.token,
         state=state.value,
@@ -110,7 +110,7 @@ def _next(result: Finished) -> Move:
     )
 
 
-def _state_after(result: Finished) -> tuple[Delivery.State, datetime | None]:
+def _state_after(result: AttemptResult) -> tuple[Delivery.State, datetime | None]:
     delivery = result.delivery
     if result.exchange.succeeded or (delivery.is_manual and delivery.was_delivered):
         return Delivery.State.DELIVERED, None
@@ -118,7 +118,7 @@ def _state_after(result: Finished) -> tuple[Delivery.State, datetime | None]:
         return Delivery.State.TEST_FAILED, None
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if delivery.is_manual:
-        # What was held when it was sent by hand has its automatic attempts still before it.
+        # A delivery that was held before the manual attempt still has its automatic attempts left.
         was_held = delivery.attempts_made < len(delays)
         return (Delivery.State.HELD if was_held else Delivery.State.DEAD), None
     delay = delay_before(delivery.attempts_made + 2, jitter=result.jitter, delays=delays)
@@ -128,7 +128,7 @@ def _state_after(result: Finished) -> tuple[Delivery.State, datetime | None]:
 
 
 class NewAttempt(NamedTuple):
-    """The columns of an attempt, all but the key that the database makes."""
+    """The columns of an attempt, without the generated primary key."""
 
     delivery_id: UUID
     number: int
@@ -149,16 +149,16 @@ class NewAttempt(NamedTuple):
 ATTEMPT_COLUMNS = tuple(NewAttempt.__annotations__)
 
 
-def _write_in_one_statement(outcomes: Sequence[tuple[Move, NewAttempt]]) -> int:
-    columns = zip(*((*move, *attempt) for move, attempt in outcomes), strict=True)
+def _write_in_one_statement(outcomes: Sequence[tuple[DeliveryUpdate, NewAttempt]]) -> int:
+    columns = zip(*((*update, *attempt) for update, attempt in outcomes), strict=True)
     with connection.cursor() as cursor:
         cursor.execute(_WRITE, [list(column) for column in columns])
         (written,) = cursor.fetchone()
     return int(written)
 
 
-# One column of all rows is one parameter: the statement is the same for every batch, and stays prepared.
-# Sent as it is kept (%b), an array needs no quoting.
+# Each column of all rows is one array parameter, so that the statement is the same for every batch and stays
+# prepared. Binary parameters (%b) need no quoting.
 _WRITE = f"""
 WITH outcome AS (
     SELECT * FROM unnest(
@@ -171,7 +171,7 @@ WITH outcome AS (
         id, token, state, attempts_made, manual_attempts, next_attempt_at, delivered_at, held_at,
         {", ".join(ATTEMPT_COLUMNS)}
     )
-), moved AS (
+), updated AS (
     UPDATE webhooks_delivery AS delivery SET
         lease_token = NULL,
         is_manual = false,
@@ -185,13 +185,13 @@ WITH outcome AS (
     RETURNING delivery.id
 ), written AS (
     INSERT INTO webhooks_attempt ({", ".join(ATTEMPT_COLUMNS)})
-    SELECT {", ".join(f"outcome.{column}" for column in ATTEMPT_COLUMNS)} FROM outcome JOIN moved USING (id)
+    SELECT {", ".join(f"outcome.{column}" for column in ATTEMPT_COLUMNS)} FROM outcome JOIN updated USING (id)
     RETURNING 1
 )
 SELECT count(*) FROM written"""  # noqa: S608  (our own column names)
 
 
-def _attempt(result: Finished) -> NewAttempt:
+def _attempt(result: AttemptResult) -> NewAttempt:
     exchange, delivery = result.exchange, result.delivery
     return NewAttempt(
         delivery_id=delivery.id,
@@ -206,7 +206,7 @@ def _attempt(result: Finished) -> NewAttempt:
         total_ms=exchange.total_ms,
         status=exchange.status,
         error=exchange.error,
-        # On PostgreSQL a statement of our own writes them, past the columns that mask them.
+        # The raw SQL on PostgreSQL bypasses the model fields that mask card numbers.
         explanation=mask_card_numbers(exchange.explanation),
         excerpt=masked_bytes(exchange.excerpt),
     )

@@ -1,6 +1,6 @@
-"""When a delivery is tried again.
+"""Retry schedule of deliveries.
 
-Eight attempts; the wait before each is drawn around its base delay when the attempt before it has ended.
+There are eight attempts. Each delay is its base delay with jitter, counted from the end of the previous attempt.
 
 >>> [str(delay_before(attempt, jitter=0)) for attempt in (1, 2, 8)]
 ['0:00:00', '0:00:30', '12:00:00']
@@ -25,7 +25,7 @@ JITTER = 0.5  # each delay is drawn from base x [1 - JITTER, 1 + JITTER]
 
 
 def delays_of(seconds: Sequence[int]) -> tuple[timedelta, ...]:
-    """Return the delays that `WEBHOOK_RETRY_DELAYS` sets, in seconds, or the base delays where it is empty.
+    """Return the delays set by `WEBHOOK_RETRY_DELAYS` (in seconds), or the base delays if it is empty.
 
     >>> [str(delay) for delay in delays_of([0, 5])], delays_of([]) == BASE_DELAYS
     (['0:00:00', '0:00:05'], True)
@@ -36,7 +36,7 @@ def delays_of(seconds: Sequence[int]) -> tuple[timedelta, ...]:
 def delay_before(
     attempt: int, *, jitter: float, delays: Sequence[timedelta] = BASE_DELAYS
 ) -> timedelta | None:
-    """Return the wait before an attempt (counted from 1), or None when none is left."""
+    """Return the delay before an attempt (counted from 1), or None if no attempt is left."""
     if attempt > len(delays):
         return None
     return delays[attempt - 1] * (1 + jitter)

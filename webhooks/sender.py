@@ -1,8 +1,8 @@
-"""One HTTP exchange with a merchant's endpoint, bounded in time, memory and reach.
+"""One HTTP request to a merchant's endpoint, with limits on time, memory and reachable addresses.
 
-Ten seconds from the look-up of the name to the end of the answer's headers, whatever the peer does. Only
-addresses that the table calls public are dialled, whatever the name resolved to a moment before. No
-redirect is followed, no proxy, cookie or .netrc used, nothing unpacked, and no body waited for.
+The request may take ten seconds from the DNS lookup to the end of the response headers. Connections are opened
+only to public addresses, checked when the socket is opened. Redirects, proxies, cookies, .netrc and compression
+are not used, and the response body is not awaited.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from kit.db.card_number_fields import masked_bytes, masked_start
 from webhooks.ip_address_rules import Network, is_public
 
 USER_AGENT = "Sluice-Webhooks/1.0"
-EXCERPT = 2048  # bytes kept of an answer
+EXCERPT = 2048  # bytes of the response body that are stored
 LOOKUPS_AT_ONCE = 16
-LOOKUP_PATIENCE = 0.5  # seconds after which a look-up no longer counts among them
+LOOKUP_SLOT_SECONDS = 0.5  # seconds after which a slow lookup frees its slot
 LookUp = Callable[[str, int, int], list[Any]]  # host, port, family: what `socket.getaddrinfo` returns
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What came of one exchange. Durations in milliseconds; `status` is None where no answer came."""
+    """The result of one request. Durations are in milliseconds; `status` is None without a response."""
 
     status: int | None = None
     error: str = ""
@@ -56,27 +56,27 @@ class Exchange:
 
 
 class BlockedAddress(OSError):
-    """A name leads, also, to an address that may not be called."""
+    """One of the addresses of the host is not public."""
 
 
 def look_up(host: str, port: int, family: int) -> list[Any]:
-    """Ask the system's resolver."""
+    """Look up a host with the system's resolver."""
     return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
 
 
 @cache
 def verifying_tls() -> ssl.SSLContext:
-    """Return what verifies certificates against the system's authorities: read once, they are many."""
+    """Return a context that verifies certificates against the system's authorities, which are loaded once."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 
 
 class Tls(ssl.SSLObject):
-    """The TLS side of a connection; notes when its handshake begins and ends.
+    """A TLS object that records when its handshake starts and ends.
 
-    asyncio makes a connection and its handshake in one step, and asks for the handshake again each time the
-    peer has said something: the first time is the moment at which the connection itself stands.
+    asyncio connects and shakes hands in one step and calls `do_handshake` for every message from the peer. The
+    first call is the moment when the TCP connection is established.
     """
 
     def do_handshake(self) -> None:
@@ -87,7 +87,7 @@ class Tls(ssl.SSLObject):
 
 
 class Sender:
-    """Sends bodies to endpoints. Use it as an async context manager; it keeps connections for reuse."""
+    """Send bodies to endpoints. Use it as an async context manager; it reuses connections."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Sender:
             socket_factory=self._open_socket,
             ttl_dns_cache=5,
             limit=0,
-            limit_per_host=0,  # merchants share hosts: whose endpoint is slow is the drain's business
+            limit_per_host=0,  # merchants may share a host; `concurrency` limits requests per endpoint
             ssl=self._tls,
             keepalive_timeout=15,
         )
@@ -131,7 +131,7 @@ class Sender:
         await self._session.close()
 
     async def post(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
-        """Send a body and tell what came of it; no peer's behaviour makes this raise."""
+        """Send a body and return the result. Failures of the peer never raise."""
         marks = Marks()
         _marks.set(marks)
         exchange = Exchange()
@@ -140,7 +140,7 @@ class Sender:
                 response = await self._request(url, body, headers, marks)
             marks.answered_at = time.perf_counter()
             _note_answer(exchange, response)
-        except Exception as error:  # noqa: BLE001  (every failure is the peer's, and becomes a record)
+        except Exception as error:  # noqa: BLE001  (every failure becomes part of the result)
             exchange.error, exchange.explanation = explain(error, self._timeout)
         marks.note(exchange)
         return exchange
@@ -153,13 +153,13 @@ class Sender:
             try:
                 return await self._session.post(url, data=body, headers=headers, allow_redirects=False)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                # A kept connection that the peer closes while we write to it is no failure of the endpoint.
+                # The peer may close an idle connection while we write to it. A request on a new connection is never repeated.
                 # Each round uses such a connection up, and a new one is never tried twice.
                 if marks.connected_at is None or marks.dialled_at is not None:
                     raise
 
     def _open_socket(self, address: AddrInfoType) -> socket.socket:
-        """Open the socket for a dial: the last moment to refuse, whatever led to this address."""
+        """Open a socket. This is the last point at which an address can be refused."""
         family, kind, protocol, _, (host, *_) = address
         _require_callable(str(host), self._allowed)
         _marks.get().dial(str(host))
@@ -167,7 +167,7 @@ class Sender:
 
 
 class Connector(aiohttp.TCPConnector):
-    """Makes connections, or takes kept ones, and notes when that is done."""
+    """Open or reuse connections, and record when that is done."""
 
     async def connect(
         self,
@@ -181,7 +181,7 @@ class Connector(aiohttp.TCPConnector):
 
 
 class Answer(aiohttp.ClientResponse):
-    """An answer that notes which peer it comes from, also on a connection that was kept."""
+    """A response that records its peer's address, also on a reused connection."""
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         peer = connection.transport and connection.transport.get_extra_info("peername")
@@ -192,12 +192,12 @@ class Answer(aiohttp.ClientResponse):
 
 @dataclass(slots=True)
 class Marks:
-    """Where an exchange went, and when its phases began and ended, on the performance counter."""
+    """The address of a request and the start and end of its phases, by the performance counter."""
 
     started_at: float = field(default_factory=time.perf_counter)
     lookup_started_at: float | None = None
     lookup_ended_at: float | None = None
-    dialled_at: float | None = None  # None where a kept connection was used
+    dialled_at: float | None = None  # None on a reused connection
     tls_started_at: float | None = None
     tls_ended_at: float | None = None
     connected_at: float | None = None  # TLS included
@@ -205,7 +205,7 @@ class Marks:
     address: str | None = None
 
     def dial(self, address: str) -> None:
-        """Note the beginning of a connection, or of a further one to the next address of the same name."""
+        """Record the start of a connection attempt; a host may have several addresses to try."""
         self.address = address.partition("%")[0]
         self.dialled_at = self.dialled_at or time.perf_counter()
         self.tls_started_at = self.tls_ended_at = None
@@ -219,7 +219,7 @@ class Marks:
         exchange.total_ms = (time.perf_counter() - self.started_at) * 1000
 
 
-_marks: ContextVar[Marks] = ContextVar("marks")  # of the exchange that this task makes
+_marks: ContextVar[Marks] = ContextVar("marks")  # of the current task's request
 
 
 def _note_address(host: str) -> None:
@@ -227,10 +227,10 @@ def _note_address(host: str) -> None:
 
 
 class VettingResolver(AbstractResolver):
-    """Looks names up and refuses those that lead where nobody may be called.
+    """Resolve hosts and refuse those with an address that is not public.
 
-    The system's resolver may hang for longer than anybody waits here, so each look-up has a thread, and few
-    go on at once. One that takes long gives its place away: hanging names keep only each other waiting.
+    The system's resolver may block longer than the timeout, so each lookup has a thread, and the number of lookups
+    at once is limited. A slow lookup frees its slot after a while, so slow names delay only each other.
     """
 
     def __init__(self, look_up: LookUp, allowed: Sequence[Network]) -> None:
@@ -241,11 +241,11 @@ class VettingResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        marks = _marks.get()  # of whoever asked first; others that ask meanwhile wait for the same answer
+        marks = _marks.get()  # of the first request; concurrent ones for the same host share the lookup
         marks.lookup_started_at = time.perf_counter()
         async with self._places:
             answer = _in_thread(partial(self._look_up, host, port, family))
-            await asyncio.wait([answer], timeout=LOOKUP_PATIENCE)
+            await asyncio.wait([answer], timeout=LOOKUP_SLOT_SECONDS)
         found = await answer
         marks.lookup_ended_at = time.perf_counter()
         for _, _, _, _, address in found:
@@ -263,11 +263,11 @@ class VettingResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is kept: a thread that hangs ends with its look-up, or with the process."""
+        """Do nothing. A blocked thread ends with its lookup or with the process."""
 
 
 def _in_thread(work: Callable[[], list[Any]]) -> asyncio.Future[list[Any]]:
-    """Do blocking work in a thread that nobody has to wait for, also at the end of the process."""
+    """Run blocking work in a daemon thread, which does not delay the end of the process."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[Any]] = loop.create_future()
 
@@ -278,9 +278,9 @@ def _in_thread(work: Callable[[], list[Any]]) -> asyncio.Future[list[Any]]:
     def run() -> None:
         try:
             settling = partial(settle, answer.set_result, work())
-        except Exception as error:  # noqa: BLE001  (it is raised where the answer is awaited)
+        except Exception as error:  # noqa: BLE001  (raised again where the future is awaited)
             settling = partial(settle, answer.set_exception, error)
-        with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+        with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settling)
 
     threading.Thread(target=run, name="dns", daemon=True).start()
@@ -295,12 +295,12 @@ def _require_callable(host: str, allowed: Sequence[Network]) -> None:
 
 def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
     exchange.status = response.status
-    with suppress(aiohttp.ClientPayloadError):  # a broken body changes nothing: the headers have decided
+    with suppress(aiohttp.ClientPayloadError):  # only the headers matter
         start = response.content.read_nowait(EXCERPT)[:EXCERPT]
         exchange.excerpt = masked_bytes(start) if response.content.at_eof() else masked_start(start)
     if response.content.at_eof():
         response.release()
-    else:  # more is to come: the connection goes, nobody waits for it
+    else:  # the rest of the body is not read
         response.close()
     if 300 <= response.status < 400:  # noqa: PLR2004  (the 3xx)
         exchange.error, exchange.explanation = "redirect", "The answer is a redirect, which is not followed."
@@ -310,7 +310,7 @@ def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
 
 
 def explain(error: Exception, timeout: float) -> tuple[str, str]:
-    """Return the class of a failure, and a sentence about it without the peer's own words."""
+    """Return the class of a failure and an explanation without text from the peer."""
     cause: BaseException | None = error
     while cause is not None:
         for kind, name, sentence in _FAILURES:

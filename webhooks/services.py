@@ -1,4 +1,4 @@
-"""Endpoints set up, events published, deliveries sent again."""
+"""Configure endpoints, publish events and resend deliveries."""
 
 import json
 import uuid
@@ -32,7 +32,7 @@ _ENDPOINT = Lookup(Endpoint, "business")
 
 
 class UnusableEndpoint(Problem):
-    """The address or the subscription of an endpoint is refused. The message says why."""
+    """The URL or the subscription of an endpoint is invalid. The message says why."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "invalid_request"
@@ -40,7 +40,7 @@ class UnusableEndpoint(Problem):
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """An endpoint as it is now, and its key where one was made."""
+    """An endpoint after a change, with its signing key if a new one was generated."""
 
     endpoint: Endpoint
     new_hash_key: str | None
@@ -56,9 +56,9 @@ def configure(
     actor: Actor,
     now: datetime,
 ) -> Configured:
-    """Create a business's endpoint or change it. Enabling it releases its held deliveries.
+    """Create or update a business's endpoint. Enabling it releases its held deliveries.
 
-    :raises UnusableEndpoint: the address or the events are refused
+    :raises UnusableEndpoint: the URL or the events are invalid
     """
     _check(url, subscribed_events)
     Business.objects.select_for_update().get(pk=business.pk)  # one configuration at a time
@@ -68,7 +68,7 @@ def configure(
     configured = _create(business, wanted, now=now) if endpoint is None else _change(endpoint, wanted)
     if enabled:
         held_deliveries.release(business=business, now=now)
-        transaction.on_commit(wake_up.ring, robust=True)
+        transaction.on_commit(wake_up.notify, robust=True)
     audit.record(
         action="webhook.configured", actor=actor, business=business, before=before, after=wanted, now=now
     )
@@ -92,7 +92,7 @@ def _change(endpoint: Endpoint, wanted: dict[str, Any]) -> Configured:
 
 @transaction.atomic
 def rotate_hash_key(*, business: Business, actor: Actor, now: datetime) -> Configured:
-    """Make a new signing key; the old one ends now, also for retries under way.
+    """Generate a new signing key. The old one stops working now, also for pending retries.
 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
@@ -117,10 +117,10 @@ def prepare(
     data: Callable[[], dict[str, Any]],
     now: datetime,
 ) -> list[Delivery]:
-    """Return the row that tells a business of an event, to be inserted with the outcome itself.
+    """Return the delivery row of an event, to be inserted in the transaction of the outcome.
 
-    Nothing where there is no endpoint, or it is not subscribed: then `data`, which makes the event's data,
-    is not called. Call `bell.ring` after the commit.
+    The list is empty without a subscribed endpoint; `data`, which builds the event's data, is then not called.
+    Call `wake_up.notify` after the commit.
     """
     if endpoint is None or not endpoint.is_subscribed_to(event):
         return []
@@ -135,19 +135,19 @@ def publish(
     data: Callable[[], dict[str, Any]],
     now: datetime,
 ) -> None:
-    """Write the delivery of an event in the caller's transaction, if the business is subscribed to it.
+    """Insert the delivery of an event in the caller's transaction, if the business is subscribed to it.
 
-    `subject` is the outcome: there is at most one delivery of each.
+    `subject` is the id of the outcome. Each outcome has at most one delivery.
     """
     endpoint = _ENDPOINT.find(business_id)
     if endpoint is None or not endpoint.is_subscribed_to(event):
         return
     insert(_delivery(event, endpoint, business_id=business_id, subject=subject, data=data(), now=now))
-    transaction.on_commit(wake_up.ring, robust=True)
+    transaction.on_commit(wake_up.notify, robust=True)
 
 
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
-    """Send a test event, in one attempt, whether or not the endpoint is subscribed and enabled.
+    """Send a test event in a single attempt, even if the endpoint is disabled or not subscribed.
 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
@@ -157,7 +157,7 @@ def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) 
     )
     delivery.state, delivery.is_manual = Delivery.State.WAITING, True
     delivery.save(force_insert=True)
-    transaction.on_commit(wake_up.ring, robust=True)
+    transaction.on_commit(wake_up.notify, robust=True)
     return delivery
 
 
@@ -169,9 +169,9 @@ def replayable(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> QuerySet[Delivery]:
-    """Return the deliveries that a replay would send again, oldest first.
+    """Return the deliveries that can be resent, oldest first.
 
-    Those without a body cannot be sent again. Test events are not: they make one attempt.
+    Deliveries without a body cannot be resent. Test events have a single attempt.
     """
     wanted = Q(business=business, state__in=[state for state in states if state in REPLAYABLE])
     for name, value in {"event": event, "created_at__gte": since, "created_at__lte": until}.items():
@@ -182,10 +182,10 @@ def replayable(
 
 
 def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime, reason: str = "") -> Iterator[bool]:
-    """Send deliveries once more: same id, same body, the key of today. Yield for each whether it will go."""
+    """Resend deliveries with the same id and body and the current key. Yield for each whether it was queued."""
     for delivery_id in delivery_ids:
         yield _replay_one(delivery_id, actor=actor, now=now, reason=reason)
-    wake_up.ring()
+    wake_up.notify()
 
 
 @transaction.atomic
@@ -209,7 +209,7 @@ def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime, reason: str) 
 
 
 def is_replayable(delivery: Delivery) -> bool:
-    """Return whether a replay would send this delivery again."""
+    """Return whether this delivery can be resent."""
     return delivery.state in REPLAYABLE and delivery.has_payload and not delivery.is_test
 
 
@@ -218,14 +218,14 @@ def _resendable() -> DeliveryQuerySet:
     return found
 
 
-def hasten(delivery_id: UUID, *, now: datetime) -> bool:
-    """Make the next attempt of a waiting delivery due now; False where it waits for none, or one is under way."""
+def make_due_now(delivery_id: UUID, *, now: datetime) -> bool:
+    """Make the next attempt of a waiting delivery due now. Return False if it has none or one is in flight."""
     waiting = Delivery.objects.filter(
         pk=delivery_id, state=Delivery.State.WAITING, lease_token=None, next_attempt_at__gt=now
     )
-    hastened = bool(waiting.update(next_attempt_at=now))
-    transaction.on_commit(wake_up.ring, robust=True)
-    return hastened
+    is_changed = bool(waiting.update(next_attempt_at=now))
+    transaction.on_commit(wake_up.notify, robust=True)
+    return is_changed
 
 
 def _check(url: str, subscribed_events: Sequence[str]) -> None:
@@ -265,7 +265,7 @@ def _delivery(
 
 
 def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime, is_test: bool = False) -> str:
-    """Return the body of an event, once and for all its attempts."""
+    """Return the body of an event. All attempts send the same bytes."""
     envelope = {
         "id": str(event_id),
         "event_id": str(event_id),

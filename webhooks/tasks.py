@@ -1,16 +1,15 @@
-"""Scheduled work of the webhooks app. A task is a doorbell; the house is behind it."""
+"""Celery tasks of the webhooks app. Each calls one function."""
 
 from celery import shared_task
 
 from kit.db import clock
-from webhooks import dispatcher as drains
-from webhooks import held_deliveries
+from webhooks import dispatcher, held_deliveries
 
 
 @shared_task(name="webhooks.dispatcher")
-def drain() -> None:
-    """Send what is due. Rung after each event; what no ring announced is found by the sweep."""
-    drains.drain_once(linger=drains.LINGER, life=drains.LIFE)
+def dispatch() -> None:
+    """Send due deliveries. Requested after each event; polling finds what a lost request left."""
+    dispatcher.dispatch_due(linger=dispatcher.LINGER, life=dispatcher.LIFE)
 
 
 @shared_task(name="webhooks.drop_long_held")

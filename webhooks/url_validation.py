@@ -1,6 +1,6 @@
-"""Which addresses a merchant may have webhooks sent to, judged when they are saved.
+"""Validation of webhook URLs when a merchant saves them.
 
-Where a name leads is judged again at each attempt, on the address that is dialled (`webhooks.sender`).
+`webhooks.sender` validates the resolved IP address again at each attempt.
 
 >>> refusal("https://hooks.shop.com/sluice", strict=True) is None
 True
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 MAX_LENGTH = 2048
 MAX_HOST = 253  # RFC 1035, without the trailing dot
 ALLOWED_PORTS = frozenset({None, 443, 8443})
-# RFC 6761, RFC 6762, and what people name their own networks.
+# RFC 6761, RFC 6762, and common names of private networks.
 LOCAL_NAMES = frozenset(
     {
         "localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan",
@@ -27,7 +27,7 @@ _NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)\Z")  # the last label of an address
 
 
 def refusal(url: str, *, strict: bool, own_host: str = "") -> str | None:
-    """Return why a webhook address is refused, or None. `strict` is production's rule."""
+    """Return why a webhook URL is invalid, or None. `strict` applies the rules of production."""
     if not url or len(url) > MAX_LENGTH or not _PRINTABLE.match(url):
         return f"The address must have 1 to {MAX_LENGTH} ASCII characters, without blanks and backslashes."
     try:
@@ -45,7 +45,7 @@ def refusal(url: str, *, strict: bool, own_host: str = "") -> str | None:
         return "The address may not hold credentials."
     if "#" in url:
         return "The address may not have a fragment."
-    # In brackets stands an address of some kind, also where it looks like a name.
+    # Brackets always hold an IP address, even one that looks like a name.
     return _strict_refusal(f"[{host}]" if "[" in parts.netloc else host, port, own_host) if strict else None
 
 

@@ -1,7 +1,8 @@
-"""The doorbell: somebody should look for due deliveries now.
+"""Wake-up signal for webhook workers: an event has just been published.
 
-Ringing never fails and never waits: a thread of the process does it, many rings at once become one, and a
-broker that is away is no reason to hold up a payment. The sweep, every second, finds what no ring announced.
+`notify` never fails and never blocks. A background thread sends the task, many signals become one message, and
+an unavailable broker does not delay a payment. Workers also poll every second, so a lost signal costs at most
+that.
 """
 
 import threading
@@ -12,43 +13,43 @@ from django.conf import settings
 
 log = structlog.get_logger("sluice.webhooks")
 
-PAUSE = 0.01  # seconds between two rings of one process
-BROKEN_PAUSE = 1.0  # seconds, after a ring that nobody took
+PAUSE = 0.01  # seconds between two messages of one process
+BROKEN_PAUSE = 1.0  # seconds after a message that could not be sent
 
-_is_heard_here = False
-_wanted = threading.Event()
+_has_local_worker = False
+_requested = threading.Event()
 _lock = threading.Lock()
-_ringer: threading.Thread | None = None
+_thread: threading.Thread | None = None
 
 
-def hear_here() -> None:
-    """Say that a worker listens in this very process, so that rings over the in-memory broker are heard."""
-    global _is_heard_here  # noqa: PLW0603  (a fact about the process)
-    _is_heard_here = True
+def enable_local_worker() -> None:
+    """Declare that a worker runs in this process, so that messages over the in-memory broker reach it."""
+    global _has_local_worker  # noqa: PLW0603  (per-process state)
+    _has_local_worker = True
 
 
-def ring() -> None:
-    """Ask for a drain, soon and once."""
-    if not (settings.REDIS_URL or _is_heard_here):
-        return  # nobody would ever take the message
-    global _ringer  # noqa: PLW0603  (one thread for the process, and another one after a fork)
-    _wanted.set()
-    if _ringer is None or not _ringer.is_alive():
+def notify() -> None:
+    """Ask a worker to dispatch due deliveries now. Repeated calls are coalesced."""
+    if not (settings.REDIS_URL or _has_local_worker):
+        return  # no worker can receive the message
+    global _thread  # noqa: PLW0603  (one thread per process, started again after a fork)
+    _requested.set()
+    if _thread is None or not _thread.is_alive():
         with _lock:
-            if _ringer is None or not _ringer.is_alive():
-                _ringer = threading.Thread(target=_ring_when_wanted, name="bell", daemon=True)
-                _ringer.start()
+            if _thread is None or not _thread.is_alive():
+                _thread = threading.Thread(target=_send_when_requested, name="webhook-wake-up", daemon=True)
+                _thread.start()
 
 
-def _ring_when_wanted() -> None:
-    from celery import current_app  # noqa: PLC0415  (a process that only sends never rings, and does without)
+def _send_when_requested() -> None:
+    from celery import current_app  # noqa: PLC0415  (a process that only sends webhooks never needs it)
 
     while True:
-        _wanted.wait()
-        _wanted.clear()
+        _requested.wait()
+        _requested.clear()
         try:
             current_app.send_task("webhooks.dispatcher", retry=False, expires=10)
-        except Exception as error:  # noqa: BLE001  (whatever the broker's trouble is, the sweep comes)
-            log.warning("the doorbell is broken", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001  (polling covers every broker failure)
+            log.warning("wake-up signal could not be sent", error=type(error).__name__)
             time.sleep(BROKEN_PAUSE)
         time.sleep(PAUSE)

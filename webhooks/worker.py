@@ -1,4 +1,4 @@
-"""The sweep as a part of every Celery worker."""
+"""Polling for due deliveries as a step of every Celery worker."""
 
 import threading
 from typing import Any
@@ -7,28 +7,28 @@ import structlog
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
-from webhooks import dispatcher as drains
-from webhooks.poll import INTERVAL, sweep
+from webhooks import dispatcher
+from webhooks.poll import INTERVAL, poll_due
 
 log = structlog.get_logger("sluice.webhooks")
 
 
-class Sweep(bootsteps.StartStopStep):
-    """A thread beside the tasks, up before the worker looks for its broker."""
+class Poller(bootsteps.StartStopStep):
+    """A thread beside the tasks. It starts before the worker connects to its broker."""
 
     requires = ("celery.worker.components:Pool",)
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="webhook-poll", daemon=True)
 
     def start(self, _parent: Any) -> None:
         worker_shutting_down.connect(self._close)
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:
-        """End when what is under way is finished."""
+        """Stop after the requests in flight have finished."""
         self._close()
         self._thread.join()
 
@@ -37,13 +37,13 @@ class Sweep(bootsteps.StartStopStep):
 
     def _close(self, **_: Any) -> None:
         self._stopped.set()
-        drains.stop_gracefully()
+        dispatcher.stop_gracefully()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                for _ in sweep(self._stopped, linger=drains.LINGER):
+                for _ in poll_due(self._stopped, linger=dispatcher.LINGER):
                     pass
-            except Exception:  # a drain that failed is no reason to leave what is due to nobody
-                log.exception("the sweep failed, and begins again")
+            except Exception:  # one failed dispatcher must not stop delivery
+                log.exception("polling failed and starts again")
                 self._stopped.wait(INTERVAL)

@@ -57,7 +57,7 @@ def start_background() -> None:
     """Start worker and schedule as threads that end with the process, and watch over them."""
     from webhooks import wake_up  # noqa: PLC0415  (in the serving process, after the fork)
 
-    wake_up.hear_here()
+    wake_up.enable_local_worker()
     threading.Thread(target=_watch, args=({"worker": _work, "schedule": _schedule},), daemon=True).start()
 
 

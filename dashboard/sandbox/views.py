@@ -116,7 +116,7 @@ def retry_now(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpRespon
     delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
-    if webhooks.hasten(delivery.pk, now=clock.now()):
+    if webhooks.make_due_now(delivery.pk, now=clock.now()):
         messages.success(request, "The next attempt is made now.")
     else:
         messages.warning(request, "This delivery waits for no attempt.")

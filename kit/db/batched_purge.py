@@ -9,7 +9,7 @@ from django.db import models
 PIECE = 5_000  # rows looked at by one statement
 
 
-def forget_in_order(rows: models.QuerySet[Any], *, dated: str, before: datetime) -> Iterator[int]:
+def purge_in_order(rows: models.QuerySet[Any], *, dated: str, before: datetime) -> Iterator[int]:
     """Delete those of `rows` whose `dated` is before a moment; yield how many, piece by piece.
 
     The table is walked in the order of its keys, which is about the order of its moments, and the walk ends

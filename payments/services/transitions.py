@@ -115,7 +115,7 @@ def finish(
     )
     OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
     if deliveries:
-        database.on_commit(wake_up.ring, robust=True)
+        database.on_commit(wake_up.notify, robust=True)
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
@@ -131,7 +131,7 @@ def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause,
         OUTCOMES.labels(finished.request_type, finished.method, outcome.code).inc()
     if deliveries:
         Delivery.objects.bulk_create(deliveries)
-        database.on_commit(wake_up.ring, robust=True)
+        database.on_commit(wake_up.notify, robust=True)
 
 
 def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:

@@ -562,7 +562,7 @@ class TestDeliveries:
             staff.post(page(Delivery, "replay", dead.pk), {"reason": "Their server is back."}, follow=True)
         )
 
-        assert "On their way again: 1." in said
+        assert "Queued to resend: 1." in said
         told = AuditEntry.objects.get(action="webhook.replayed")
         assert (told.actor, told.target) == ("staff@example.com", str(dead.pk))
         assert told.after == {"reason": "Their server is back."}
@@ -574,7 +574,7 @@ class TestDeliveries:
             "reason": "Their server is back.",
         }
 
-        assert "On their way again: 1." in words(staff.post(page(Delivery), form, follow=True))
+        assert "Queued to resend: 1." in words(staff.post(page(Delivery), form, follow=True))
         dead.refresh_from_db()
         assert dead.state == Delivery.State.WAITING
 
@@ -586,7 +586,7 @@ class TestDeliveries:
             (page(Delivery), form),
             (page(Delivery, "replay", dead.pk), {"reason": reason}),
         ):
-            assert "Nothing was sent" in words(staff.post(address, sent, follow=True))
+            assert "Nothing was resent" in words(staff.post(address, sent, follow=True))
         dead.refresh_from_db()
         assert dead.state == Delivery.State.DEAD
 
@@ -595,7 +595,7 @@ class TestDeliveries:
 
         assert "no longer kept" in words(staff.get(page(Delivery, "change", dead.pk)))
         said = words(staff.post(page(Delivery, "replay", dead.pk), {"reason": "Try."}, follow=True))
-        assert "Left as they were: 1." in said
+        assert "Not resent: 1." in said
 
     def test_are_replayed_by_those_who_may(self, onlooker, dead):
         assert onlooker.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403

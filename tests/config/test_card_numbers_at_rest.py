@@ -29,7 +29,7 @@ from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.transactions import challenged_payment
 from tests.unapplied import mismatched_money
-from tests.webhooks.rows import claim, finish, make_delivery, make_endpoint
+from tests.webhooks.rows import acquire, make_delivery, make_endpoint, record
 from virtual_accounts.models import VirtualAccount
 from webhooks.models import Attempt
 from webhooks.sender import Exchange
@@ -368,7 +368,7 @@ class TestOtherServers:
         make_delivery(make_endpoint())
         exchange = Exchange(status=400, explanation=NUMBER, total_ms=1.0, excerpt=b"\xff" + NUMBER.encode())
 
-        finish(claim(), exchange)
+        record(acquire(), exchange)
 
         attempt = Attempt.objects.get()
         assert (attempt.explanation, bytes(attempt.excerpt)) == (MASKED, b"\xff" + MASKED.encode())

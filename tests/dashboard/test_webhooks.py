@@ -12,11 +12,11 @@ from tests.factories import MemberFactory
 from tests.webhooks.rows import (
     DELIVERED,
     FAILED,
-    claim,
-    finish,
+    acquire,
     make_deliveries,
     make_delivery,
     make_endpoint,
+    record,
 )
 from webhooks.models import Delivery, Endpoint
 
@@ -105,8 +105,8 @@ class TestTestEvent:
     def test_is_no_part_of_the_health_figures(self, browser, ada, now):
         make_endpoint(business=ada.business)
         browser.post(f"{WEBHOOKS}test/")
-        (claimed,) = claim(at=now + timedelta(minutes=1))
-        finish([claimed], FAILED, at=now)
+        (claimed,) = acquire(at=now + timedelta(minutes=1))
+        record([claimed], FAILED, at=now)
 
         answer = browser.get(WEBHOOKS)
 
@@ -117,7 +117,7 @@ class TestTestEvent:
     def test_cannot_be_sent_again(self, browser, ada, now):
         make_endpoint(business=ada.business)
         browser.post(f"{WEBHOOKS}test/")
-        finish(claim(at=now + timedelta(minutes=1)), FAILED, at=now)
+        record(acquire(at=now + timedelta(minutes=1)), FAILED, at=now)
         delivery = Delivery.objects.get()
 
         shown = browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/").content.decode()
@@ -147,7 +147,7 @@ class TestTestEvent:
 class TestDelivery:
     def test_tells_attempts_plans_and_request(self, browser, ada, now):
         delivery = make_delivery(make_endpoint(business=ada.business), at=now)
-        finish(claim(at=now + timedelta(seconds=1)), FAILED, at=now)
+        record(acquire(at=now + timedelta(seconds=1)), FAILED, at=now)
 
         answer = browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/")
 
@@ -167,7 +167,7 @@ class TestDelivery:
         address = f"{WEBHOOKS}deliveries/{delivery.pk}/"
 
         waiting = browser.get(address, headers={"HX-Request": "true"}).content.decode()
-        finish(claim(at=now + timedelta(seconds=1)), DELIVERED, at=now)
+        record(acquire(at=now + timedelta(seconds=1)), DELIVERED, at=now)
         over = browser.get(address, headers={"HX-Request": "true"}).content.decode()
 
         assert "data-poll" in waiting

@@ -1,6 +1,6 @@
 """Loaded by the workers of these tests: leases that end soon after the exchange they cover.
 
-In no other process: the tests of the drain itself rely on its own margin.
+In no other process: the tests of the dispatcher rely on its own margin.
 """
 
 import sys

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark
 
 LEASE_OF_PRODUCTION = 10 + dispatcher.LEASE_MARGIN
 CALM = 2  # seconds of undisturbed load, before or after what a test does
-ASLEEP = dispatcher.LINGER + 1  # seconds after which a drain that had nothing more to send has ended
+ASLEEP = dispatcher.LINGER + 1  # seconds after which an idle dispatcher has ended
 
 
 def check(stack, listener, load, **told):
@@ -59,7 +59,7 @@ class Moments:
         (self.worker, _) = stack.workers
 
     def kill_web_between_commit_and_ring(self):
-        self.stack.redis.send(signal.SIGSTOP)  # rings wait, payments do not
+        self.stack.redis.send(signal.SIGSTOP)  # wake-up signals wait, payments do not
         paid = len(self.load.acknowledged)
         wait_until(lambda: len(self.load.acknowledged) > paid + 2, what="payments without Redis")
         self.stack.web.kill()
@@ -186,7 +186,7 @@ class TestRedis:
         judge_delays(listener, undisturbed=undisturbed)
 
     def test_away_for_twenty_seconds_without_beat_is_not_missed_by_an_idle_worker(self, stack, listener):
-        """Nobody rings, no schedule speaks, and each payment finds the drain asleep: the sweep is all there is."""
+        """Without wake-up signals and beat, polling alone finds each payment's delivery."""
         stack.have(beat=False)
         load = Load(stack.shops)
         load.pay_now_and_then(seconds=1, pause=ASLEEP)
@@ -224,7 +224,7 @@ class TestWakingUp:
         judge_delays(listener, undisturbed=undisturbed)
 
     def test_by_the_sweep_alone_is_enough(self, stack, listener):
-        """Payments come seconds apart, so that each finds the drain asleep; the web's rings go nowhere."""
+        """Payments come seconds apart, so no dispatcher is running, and wake-up signals are lost."""
         with under_load(stack.shops, rate=5):
             undisturbed = undisturbed_delay(listener)
         stack.web.kill()

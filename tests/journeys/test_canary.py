@@ -25,7 +25,7 @@ from tests import bank_signing, orders
 from tests.clients import Credentials, HttpClient, signed_headers
 from tests.journeys.service import start_service
 from tests.journeys.watched import wait_for, watched_service
-from tests.webhooks import zoo
+from tests.webhooks import servers
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
@@ -434,8 +434,8 @@ class TestCanary:
     def test_is_seen_nowhere_when_all_goes_well(self, tmp_path):
         with watched_service(tmp_path) as watched:
             canary = Canary(watched.service)
-            answer = zoo.status(400, body=f"no {canary.typed} and no {dots(canary.typed)}".encode())
-            with zoo.opened(zoo.answering(answer)) as receiver:
+            answer = servers.status(400, body=f"no {canary.typed} and no {dots(canary.typed)}".encode())
+            with servers.opened(servers.answering(answer)) as receiver:
                 listen_at(canary, receiver.url)
                 go_everywhere(canary)
                 put_it_in_wrong_places(canary)

@@ -105,7 +105,7 @@ class TestRotateApiKey:
     def test_finds_a_business_by_name_and_keeps_the_old_pair_for_a_day(self, api, ada):
         shown = run("rotate_api_key", "--business", "Ada Books")
 
-        assert "shown this once" in shown
+        assert "shown only once" in shown
         assert api.get("/api/banks").status_code == 200
 
     @pytest.mark.parametrize("business", ["Nobody", "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21", ""])

@@ -24,11 +24,11 @@ from tests.webhooks.rows import (
     DATA,
     DELIVERED,
     FAILED,
-    claim,
-    finish,
+    acquire,
     make_deliveries,
     make_delivery,
     make_endpoint,
+    record,
 )
 from webhooks import purge, services
 from webhooks.models import Category, Delivery, Event
@@ -86,8 +86,8 @@ class TestRepresentation:
 
     def test_detail_adds_the_exact_body_and_the_attempts(self, api, endpoint, now):
         delivery = make_delivery(endpoint, at=now)
-        finish(claim(at=now + timedelta(seconds=1)), FAILED, at=now)
-        finish(claim(at=now + timedelta(minutes=2)), DELIVERED, at=now + timedelta(minutes=2))
+        record(acquire(at=now + timedelta(seconds=1)), FAILED, at=now)
+        record(acquire(at=now + timedelta(minutes=2)), DELIVERED, at=now + timedelta(minutes=2))
 
         event = api.get(f"/api/events/{delivery.pk}").json()
 
@@ -109,14 +109,14 @@ class TestRepresentation:
 
     def test_purged_body_is_null(self, api, endpoint, now):
         delivery = make_delivery(endpoint, at=now - timedelta(days=400))
-        finish(claim(at=now), DELIVERED, at=now)
-        list(purge.forget_payloads(now=now))
+        record(acquire(at=now), DELIVERED, at=now)
+        list(purge.purge_payloads(now=now))
 
         assert api.get(f"/api/events/{delivery.pk}").json()["body"] is None
 
     def test_attempt_under_way_is_not_planned(self, api, endpoint, now):
         make_delivery(endpoint, at=now)
-        claim(at=now + timedelta(seconds=1))
+        acquire(at=now + timedelta(seconds=1))
 
         (event,) = listed(api)
 
@@ -125,7 +125,7 @@ class TestRepresentation:
     @pytest.mark.parametrize(("exchange", "state"), [(FAILED, "test_failed"), (DELIVERED, "delivered")])
     def test_test_event_has_no_subject(self, api, endpoint, now, exchange, state):
         services.send_test_event(business=endpoint.business, data=DATA, now=now)
-        finish(claim(at=now + timedelta(seconds=1)), exchange, at=now)
+        record(acquire(at=now + timedelta(seconds=1)), exchange, at=now)
 
         (event,) = listed(api)
 
@@ -245,7 +245,7 @@ class TestFilters:
         waiting = make_delivery(endpoint, at=now)
         dead = make_delivery(endpoint, at=now, state=STATES.DEAD, next_attempt_at=None)
         services.send_test_event(business=endpoint.business, data=DATA, now=now - timedelta(days=1))
-        finish(claim(at=now - timedelta(hours=1)), FAILED, at=now)
+        record(acquire(at=now - timedelta(hours=1)), FAILED, at=now)
 
         assert ids(listed(api, "?state=waiting")) == [str(waiting.pk)]
         assert ids(listed(api, "?state=dead")) == [str(dead.pk)]

@@ -1,4 +1,4 @@
-"""Fixtures for webhooks: the doorbell is listened to, not rung."""
+"""Fixtures for webhooks: wake-up signals are recorded, not sent."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from webhooks import wake_up
 
 
 @pytest.fixture(autouse=True)
-def rings(monkeypatch):
-    """Return a list that grows with each ring."""
-    heard = []
-    monkeypatch.setattr(wake_up, "ring", lambda: heard.append(True))
-    return heard
+def signals(monkeypatch):
+    """Return a list that grows with each wake-up signal."""
+    sent = []
+    monkeypatch.setattr(wake_up, "notify", lambda: sent.append(True))
+    return sent

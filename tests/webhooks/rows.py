@@ -1,4 +1,4 @@
-"""Endpoints, deliveries and exchanges for tests, and a clock that is moved by hand."""
+"""Endpoints, deliveries and results for tests, and a clock that tests set."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -63,15 +63,15 @@ def make_delivery(endpoint, **changes):
     return row
 
 
-def claim(*, at=NOON, limit=100, **named):
-    return leases.claim(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
+def acquire(*, at=NOON, limit=100, **named):
+    return leases.acquire(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
 
 
-def finish(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):
-    """Record the same result for claimed deliveries; return how many came too late."""
-    return results.finish(
+def record(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):
+    """Record the same result for leased deliveries; return how many came too late."""
+    return results.record_results(
         [
-            results.Finished(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
+            results.AttemptResult(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
             for each in claimed
         ]
     )

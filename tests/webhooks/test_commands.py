@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from tests.factories import BusinessFactory
-from tests.webhooks import zoo
+from tests.webhooks import servers
 from tests.webhooks.rows import KEY, NOON, make_deliveries, make_endpoint
 from webhooks.models import Delivery, Endpoint
 
@@ -65,13 +65,13 @@ class TestConfigureWebhook:
         }
         assert "hash_key" not in second
 
-    def test_tells_people_the_same(self):
+    def test_prints_a_readable_summary(self):
         BusinessFactory(name="Ada Books")
 
         first, second = self.configure(), self.configure("--disable", events="payment")
 
         assert f"{URL} receives payment and payout events (enabled)." in first
-        assert "shown this once: whk_sandbox_" in first
+        assert "(shown only once): whk_sandbox_" in first
         assert second == f"{URL} receives payment events (disabled: deliveries are held).\n"
         assert not Endpoint.objects.get().enabled
 
@@ -115,7 +115,7 @@ class TestRotateHashKey:
 
         assert document["business"] == str(business.pk)
         assert document["hash_key"] not in {KEY, Endpoint.objects.get().hash_key}
-        assert shown == f"New signing key, shown this once: {Endpoint.objects.get().hash_key}\n"
+        assert shown == f"New signing key (shown only once): {Endpoint.objects.get().hash_key}\n"
 
     def test_says_what_to_do_where_there_is_no_endpoint(self):
         code, words = refused("rotate_hash_key", "--business", BusinessFactory().name)
@@ -139,7 +139,7 @@ class TestReplayWebhooks:
         assert printed == "Replaying 3 deliveries.\n"
         assert Delivery.objects.filter(state=STATES.WAITING, is_manual=True).count() == 3
 
-    def test_can_be_rehearsed(self):
+    def test_supports_a_dry_run(self):
         endpoint = make_endpoint()
         make_deliveries(endpoint, 3, state=STATES.DEAD)
 
@@ -164,13 +164,13 @@ class TestReplayWebhooks:
     @pytest.mark.parametrize(
         "moment", ["yesterday", "2026-01-31", "2026-01-31T00:00:00", "2026-13-01T00:00:00Z"]
     )
-    def test_refuses_a_moment_it_cannot_place(self, moment):
+    def test_refuses_a_time_without_an_offset(self, moment):
         business = make_endpoint().business
 
         code, words = refused("replay_webhooks", "--business", business.name, "--since", moment)
 
         assert code == 2
-        assert "--since needs a moment with its offset, such as 2026-01-31T00:00:00Z." in words
+        assert "--since needs a time with a UTC offset, such as 2026-01-31T00:00:00Z." in words
 
     def test_fails_where_there_is_no_such_business(self):
         assert refused("replay_webhooks", "--business", "Nobody")[0] == 1
@@ -188,7 +188,7 @@ def _same_signals():
 @pytest.mark.usefixtures("_same_signals")
 class TestDeliverWebhooks:
     def test_with_once_sends_what_is_due_and_ends(self):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             make_deliveries(make_endpoint(url=door.url), 3, at=timezone.now() - timedelta(seconds=1))
 
             printed = run("deliver_webhooks", "--once")
@@ -196,14 +196,14 @@ class TestDeliverWebhooks:
         assert printed == "Made 3 attempts.\n"
         assert len(door.requests) == 3
 
-    def test_ends_at_a_signal_when_the_answer_under_way_has_come(self):
+    def test_ends_at_a_signal_after_the_request_in_flight(self):
         def receive(visit):
             visit.read()
             signal.raise_signal(signal.SIGTERM)
             visit.closing.wait(0.2)
-            visit.send(zoo.NO_CONTENT)
+            visit.send(servers.NO_CONTENT)
 
-        with zoo.opened(receive) as door:
+        with servers.opened(receive) as door:
             make_deliveries(make_endpoint(url=door.url), 1, at=timezone.now() - timedelta(seconds=1))
 
             printed = run("deliver_webhooks")
@@ -212,7 +212,7 @@ class TestDeliverWebhooks:
         assert Delivery.objects.get().state == STATES.DELIVERED
 
     def test_loads_neither_the_api_nor_the_pages_nor_celery(self):
-        """They would be half of what the process holds in memory."""
+        """They would take half of the process's memory."""
         loaded = subprocess.run(
             [sys.executable, "-X", "importtime", "manage.py", "deliver_webhooks", "--help"],
             check=True,

@@ -11,11 +11,11 @@ from tests.webhooks.rows import (
     KEY,
     LEASE,
     NOON,
-    claim,
-    finish,
+    acquire,
     make_deliveries,
     make_delivery,
     make_endpoint,
+    record,
     replay,
 )
 from webhooks import held_deliveries, services
@@ -31,12 +31,12 @@ def states():
     return sorted(Delivery.objects.values_list("state", flat=True))
 
 
-class TestClaim:
-    def test_hands_over_what_sending_needs(self):
+class TestAcquire:
+    def test_returns_everything_needed_to_send(self):
         endpoint = make_endpoint()
         delivery = make_delivery(endpoint)
 
-        (claimed,) = claim()
+        (claimed,) = acquire()
 
         assert (claimed.id, claimed.business_id) == (delivery.pk, endpoint.business_id)
         assert (claimed.event, claimed.body) == (Event.PAYMENT_SUCCESS, delivery.body)
@@ -45,16 +45,16 @@ class TestClaim:
 
     def test_is_a_lease(self):
         make_delivery(make_endpoint())
-        claim()
+        acquire()
 
-        assert claim() == []
-        assert claim(at=NOON + LEASE - timedelta(microseconds=1)) == []
+        assert acquire() == []
+        assert acquire(at=NOON + LEASE - timedelta(microseconds=1)) == []
 
     def test_is_repeated_with_the_same_attempt_number_after_the_lease(self):
         make_delivery(make_endpoint())
-        (first,) = claim()
+        (first,) = acquire()
 
-        (second,) = claim(at=NOON + LEASE)
+        (second,) = acquire(at=NOON + LEASE)
 
         assert (second.id, second.number) == (first.id, first.number)
         assert second.token != first.token
@@ -62,34 +62,34 @@ class TestClaim:
     def test_takes_the_oldest_first_and_no_more_than_the_limit(self):
         rows = make_deliveries(make_endpoint(), 5, at=NOON - timedelta(seconds=1))
 
-        claimed = claim(limit=3)
+        claimed = acquire(limit=3)
 
         assert [each.id for each in claimed] == [row.pk for row in rows[:3]]
 
     def test_takes_nothing_before_its_time(self):
         make_delivery(make_endpoint(), at=NOON + timedelta(microseconds=1))
 
-        assert claim() == []
+        assert acquire() == []
 
     @pytest.mark.parametrize("limit", [6, 10, 100])
-    def test_lets_no_business_hide_others(self, limit):
+    def test_finds_deliveries_of_every_business_despite_a_large_backlog(self, limit):
         loud = make_endpoint()
         make_deliveries(loud, 600, at=NOON - timedelta(hours=1))
         quiet = [make_endpoint() for _ in range(5)]
         for endpoint in quiet:
             make_delivery(endpoint, at=NOON - timedelta(seconds=1))
 
-        claimed = claim(limit=limit, usual=Places(1, 1, 1))
+        claimed = acquire(limit=limit, usual=Places(1, 1, 1))
 
         assert {each.business_id for each in claimed} == {endpoint.business_id for endpoint in [loud, *quiet]}
         assert len(claimed) == 6
 
-    def test_counts_what_a_business_holds_already(self):
+    def test_counts_places_a_business_already_uses(self):
         busy, other, full = make_endpoint(), make_endpoint(), make_endpoint()
         for endpoint in (busy, other, full):
             make_deliveries(endpoint, 10, at=NOON - timedelta(minutes=1))
 
-        claimed = claim(free={busy.business_id: Places(3, 3, 3), full.business_id: Places(0, 0, 0)})
+        claimed = acquire(free={busy.business_id: Places(3, 3, 3), full.business_id: Places(0, 0, 0)})
 
         by_business = [each.business_id for each in claimed]
         assert by_business.count(busy.business_id) == 3
@@ -101,7 +101,7 @@ class TestClaim:
         make_deliveries(endpoint, 20, at=NOON - timedelta(minutes=2), attempts_made=1)
         first_attempts = make_deliveries(endpoint, 5, at=NOON - timedelta(minutes=1))
 
-        claimed = claim()
+        claimed = acquire()
 
         assert [each.is_first for each in claimed] == [False] * 6 + [True] * 2
         assert [each.id for each in claimed[6:]] == [row.pk for row in first_attempts[:2]]
@@ -112,38 +112,38 @@ class TestClaim:
         make_deliveries(endpoint, 300, at=NOON - timedelta(hours=1), attempts_made=2)
         delivery = make_delivery(endpoint, at=NOON - timedelta(seconds=1))
 
-        claimed = claim(limit=limit, free={endpoint.business_id: Places(2, 0, 2)})
+        claimed = acquire(limit=limit, free={endpoint.business_id: Places(2, 0, 2)})
 
         assert [each.id for each in claimed] == [delivery.pk]
 
-    def test_counts_what_was_sent_manually_as_tried(self):
+    def test_counts_manual_attempts_as_tried(self):
         endpoint = make_endpoint()
         make_deliveries(endpoint, 2, manual_attempts=1, at=NOON - timedelta(seconds=1))
 
-        assert claim(free={endpoint.business_id: Places(2, 0, 2)}) == []
+        assert acquire(free={endpoint.business_id: Places(2, 0, 2)}) == []
 
-    def test_returns_what_its_token_holds_already_when_it_is_repeated(self):
-        """The answer to the commit was lost: without this the deliveries would wait for the lease to end."""
+    def test_returns_the_same_leases_when_repeated_with_the_same_token(self):
+        """The response to the commit was lost. Without this, the deliveries would wait for the lease to end."""
         delivery = make_delivery(make_endpoint())
         token = uuid.uuid4()
-        (first,) = claim(token=token)
+        (first,) = acquire(token=token)
 
-        (repeated,) = claim(token=token, at=NOON + timedelta(seconds=1), earlier=[NOON + LEASE])
+        (repeated,) = acquire(token=token, at=NOON + timedelta(seconds=1), earlier=[NOON + LEASE])
 
         assert (repeated.id, repeated.leased_until) == (delivery.pk, first.leased_until)
-        assert finish([repeated], DELIVERED) == 0
+        assert record([repeated], DELIVERED) == 0
 
-    def test_that_is_repeated_claims_anew_where_nothing_was_committed(self):
+    def test_acquires_new_leases_when_repeated_after_nothing_was_committed(self):
         delivery = make_delivery(make_endpoint())
 
-        (claimed,) = claim(earlier=[NOON + LEASE - timedelta(seconds=1)])
+        (claimed,) = acquire(earlier=[NOON + LEASE - timedelta(seconds=1)])
 
         assert (claimed.id, claimed.leased_until) == (delivery.pk, NOON + LEASE)
 
-    def test_uses_the_address_and_the_key_of_the_moment(self):
+    def test_uses_the_current_url_and_key(self):
         endpoint = make_endpoint()
         make_delivery(endpoint)
-        finish(claim())
+        record(acquire())
         services.configure(
             business=endpoint.business,
             url="http://127.0.0.1:9/new",
@@ -154,38 +154,38 @@ class TestClaim:
         )
         rotated = services.rotate_hash_key(business=endpoint.business, actor=ADA, now=NOON)
 
-        (claimed,) = claim(at=LATER)
+        (claimed,) = acquire(at=LATER)
 
         assert claimed.url == "http://127.0.0.1:9/new"
         assert claimed.hash_key == rotated.new_hash_key != KEY
         assert claimed.number == 2
 
-    def test_holds_what_is_switched_off_without_using_an_attempt(self):
+    def test_holds_deliveries_to_a_disabled_endpoint_without_using_an_attempt(self):
         endpoint = make_endpoint()
         delivery = make_delivery(endpoint)
         Endpoint.objects.update(enabled=False)
 
-        assert claim() == []
+        assert acquire() == []
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.attempts_made, delivery.lease_token) == (STATES.HELD, 0, None)
 
-    def test_skips_what_is_unsubscribed(self):
+    def test_skips_unsubscribed_deliveries(self):
         endpoint = make_endpoint()
         make_deliveries(endpoint, 2)
         payout = make_delivery(endpoint, event=Event.PAYOUT_FAILED)
         Endpoint.objects.update(subscribed_events=["payout"])
 
-        claimed = claim(at=LATER)
+        claimed = acquire(at=LATER)
 
         assert [each.id for each in claimed] == [payout.pk]
         assert states() == [STATES.SKIPPED, STATES.SKIPPED, STATES.WAITING]
 
-    def test_skips_what_has_no_endpoint_any_more(self):
+    def test_skips_deliveries_without_an_endpoint(self):
         make_delivery(make_endpoint())
         Endpoint.objects.all().delete()
 
-        assert claim() == []
+        assert acquire() == []
         assert states() == [STATES.SKIPPED]
 
 
@@ -194,9 +194,9 @@ class TestHeldDeliveries:
         endpoint = make_endpoint(enabled=False)
         return endpoint, make_delivery(endpoint)
 
-    def test_go_out_when_the_endpoint_is_switched_on(self, django_capture_on_commit_callbacks, rings):
+    def test_are_sent_when_the_endpoint_is_enabled(self, django_capture_on_commit_callbacks, signals):
         endpoint, delivery = self.hold()
-        assert claim(at=LATER) == []
+        assert acquire(at=LATER) == []
 
         with django_capture_on_commit_callbacks(execute=True):
             services.configure(
@@ -208,19 +208,19 @@ class TestHeldDeliveries:
                 now=LATER,
             )
 
-        assert [(each.id, each.number) for each in claim(at=LATER)] == [(delivery.pk, 1)]
-        assert rings
+        assert [(each.id, each.number) for each in acquire(at=LATER)] == [(delivery.pk, 1)]
+        assert signals
 
-    def test_go_out_also_when_they_were_written_after_the_switch(self):
+    def test_are_sent_even_if_written_after_the_endpoint_was_enabled(self):
         self.hold()
         Endpoint.objects.update(enabled=True)
 
         released = held_deliveries.release_stragglers(at=LATER)
 
         assert released == 1
-        assert len(claim(at=LATER)) == 1
+        assert len(acquire(at=LATER)) == 1
 
-    def test_stay_while_the_endpoint_is_off(self):
+    def test_stay_held_while_the_endpoint_is_disabled(self):
         self.hold()
 
         assert held_deliveries.release_stragglers(at=LATER) == 0
@@ -245,7 +245,7 @@ class TestHeldDeliveries:
                 now=enabled_at,
             )
 
-        assert [each.id for each in claim(at=enabled_at)] == [young.pk]
+        assert [each.id for each in acquire(at=enabled_at)] == [young.pk]
         old.refresh_from_db()
         assert (old.state, old.next_attempt_at) == (STATES.SKIPPED, None)
 
@@ -255,7 +255,7 @@ class TestHeldDeliveries:
 
         assert replay(delivery, at=later) == [True]
 
-        assert [each.id for each in claim(at=later)] == [delivery.pk]
+        assert [each.id for each in acquire(at=later)] == [delivery.pk]
 
     def test_are_skipped_after_seven_days(self):
         _, delivery = self.hold()
@@ -267,38 +267,38 @@ class TestHeldDeliveries:
 
     def test_are_counted_from_the_moment_they_are_held(self):
         make_delivery(make_endpoint())
-        finish(claim())
+        record(acquire())
         Endpoint.objects.update(enabled=False)
         switched_off_at = NOON + timedelta(days=6)
-        assert claim(at=switched_off_at) == []
+        assert acquire(at=switched_off_at) == []
 
         assert held_deliveries.drop_long_held(now=NOON + timedelta(days=12)) == 0
         assert held_deliveries.drop_long_held(now=switched_off_at + timedelta(days=7, seconds=1)) == 1
 
-    def test_go_on_being_held_while_they_are_sent_by_hand(self):
+    def test_stay_held_after_a_manual_attempt(self):
         _, delivery = self.hold()
 
         replay(delivery, at=NOON + timedelta(days=5))
-        finish(claim(at=NOON + timedelta(days=5)), at=NOON + timedelta(days=5))
+        record(acquire(at=NOON + timedelta(days=5)), at=NOON + timedelta(days=5))
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.held_at) == (STATES.HELD, NOON)
 
-    def test_begin_anew_when_they_are_held_again(self):
+    def test_start_a_new_period_when_they_are_held_again(self):
         endpoint, delivery = self.hold()
         held_deliveries.release(business=endpoint.business, now=LATER)
 
-        assert claim(at=LATER) == []
+        assert acquire(at=LATER) == []
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.held_at) == (STATES.HELD, LATER)
 
 
-class TestFinish:
+class TestRecordResults:
     def test_records_a_success(self):
         delivery = make_delivery(make_endpoint())
 
-        lost = finish(claim(), DELIVERED, at=LATER - timedelta(seconds=50))
+        lost = record(acquire(), DELIVERED, at=LATER - timedelta(seconds=50))
 
         delivery.refresh_from_db()
         assert lost == 0
@@ -309,7 +309,7 @@ class TestFinish:
     def test_records_every_detail_of_the_attempt(self):
         delivery = make_delivery(make_endpoint())
 
-        finish(claim(), FAILED)
+        record(acquire(), FAILED)
 
         attempt = Attempt.objects.get()
         assert (attempt.delivery_id, attempt.number, attempt.is_manual) == (delivery.pk, 1, False)
@@ -326,35 +326,35 @@ class TestFinish:
     def test_takes_many_results_at_once(self):
         for _ in range(20):
             make_deliveries(make_endpoint(), 5)
-        claimed = claim(at=LATER)
+        claimed = acquire(at=LATER)
 
-        assert finish(claimed[:50], DELIVERED, at=LATER) == 0
-        assert finish(claimed[50:], FAILED, at=LATER) == 0
+        assert record(claimed[:50], DELIVERED, at=LATER) == 0
+        assert record(claimed[50:], FAILED, at=LATER) == 0
 
         assert states() == [STATES.DELIVERED] * 50 + [STATES.WAITING] * 50
         assert Attempt.objects.count() == 100
 
-    def test_of_nothing_is_nothing(self):
-        assert finish([]) == 0
+    def test_accepts_an_empty_batch(self):
+        assert record([]) == 0
 
     def test_changes_nothing_with_a_stale_token(self):
         delivery = make_delivery(make_endpoint())
-        stale = claim()
-        fresh = claim(at=NOON + LEASE)
+        stale = acquire()
+        fresh = acquire(at=NOON + LEASE)
 
-        assert finish(stale, DELIVERED) == 1
+        assert record(stale, DELIVERED) == 1
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.lease_token) == (STATES.WAITING, fresh[0].token)
         assert not Attempt.objects.exists()
-        assert finish(fresh, DELIVERED) == 0
+        assert record(fresh, DELIVERED) == 0
 
-    def test_changes_nothing_twice(self):
+    def test_records_each_result_once(self):
         make_delivery(make_endpoint())
-        claimed = claim()
-        finish(claimed, DELIVERED)
+        claimed = acquire()
+        record(claimed, DELIVERED)
 
-        assert finish(claimed, FAILED) == 1
+        assert record(claimed, FAILED) == 1
         assert states() == [STATES.DELIVERED]
         assert Attempt.objects.count() == 1
 
@@ -376,8 +376,8 @@ class TestReplay:
         delivery = self.make(state, attempts_made=3)
 
         assert replay(delivery) == [True]
-        (claimed,) = claim()
-        finish([claimed], DELIVERED)
+        (claimed,) = acquire()
+        record([claimed], DELIVERED)
 
         assert (claimed.id, claimed.body, claimed.number) == (delivery.pk, delivery.body, 4)
         delivery.refresh_from_db()
@@ -392,51 +392,51 @@ class TestReplay:
         assert replay(delivery) == [False]
 
     @pytest.mark.parametrize("state", [STATES.DEAD, STATES.DELIVERED])
-    def test_that_fails_leaves_the_state_and_starts_no_schedule(self, state):
+    def test_keeps_the_state_and_schedules_no_retry_when_it_fails(self, state):
         delivery = self.make(state)
         replay(delivery)
 
-        finish(claim())
+        record(acquire())
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.next_attempt_at, delivery.attempts_made) == (state, None, 8)
-        assert claim(at=NOON + timedelta(days=30)) == []
+        assert acquire(at=NOON + timedelta(days=30)) == []
 
-    def test_that_fails_leaves_a_held_one_its_automatic_attempts(self):
+    def test_keeps_the_automatic_attempts_of_a_held_delivery_when_it_fails(self):
         endpoint = make_endpoint(enabled=False)
         delivery = self.make(STATES.HELD, attempts_made=0, endpoint=endpoint)
         replay(delivery)
 
-        finish(claim())
+        record(acquire())
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.attempts_made, delivery.manual_attempts) == (STATES.HELD, 0, 1)
 
-    def test_can_be_repeated_and_counts_on(self):
+    def test_can_be_repeated_with_increasing_attempt_numbers(self):
         delivery = self.make(STATES.DEAD)
 
         for number in (9, 10, 11):
             replay(delivery)
-            (claimed,) = claim()
+            (claimed,) = acquire()
             assert claimed.number == number
-            finish([claimed])
+            record([claimed])
 
         assert sorted(Attempt.objects.values_list("number", flat=True)) == [9, 10, 11]
 
-    def test_goes_out_again_with_its_number_after_a_lost_lease(self):
+    def test_is_sent_again_with_the_same_number_after_a_lost_lease(self):
         replay(self.make(STATES.DEAD))
-        claim()
+        acquire()
 
-        (claimed,) = claim(at=NOON + LEASE)
+        (claimed,) = acquire(at=NOON + LEASE)
 
         assert (claimed.number, claimed.is_manual) == (9, True)
 
-    def test_of_a_test_event_ignores_subscription_and_switch(self):
+    def test_of_a_test_event_ignores_subscription_and_disabled_endpoint(self):
         endpoint = make_endpoint(enabled=False, events=["payout"])
         services.send_test_event(business=endpoint.business, data=DATA, now=NOON)
 
-        (claimed,) = claim()
-        finish([claimed])
+        (claimed,) = acquire()
+        record([claimed])
 
         assert claimed.number == 1
         assert states() == [STATES.TEST_FAILED]

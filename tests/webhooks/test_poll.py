@@ -9,14 +9,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.celery import app
-from tests.webhooks import zoo
+from tests.webhooks import servers
 from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
-from webhooks import dispatcher as drains
-from webhooks import leases, poll
+from webhooks import dispatcher, leases, poll
 from webhooks.models import Delivery, Endpoint
-from webhooks.worker import Sweep
+from webhooks.worker import Poller
 
-# The sweep has a database connection of its own: it sees only what is committed.
+# Polling has its own database connection, so it sees only committed rows.
 pytestmark = pytest.mark.django_db(transaction=True)
 STATES = Delivery.State
 
@@ -24,13 +23,13 @@ STATES = Delivery.State
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(poll, "INTERVAL", 0.05)
-    monkeypatch.setattr(drains, "LINGER", 0.2)
+    monkeypatch.setattr(dispatcher, "LINGER", 0.2)
 
 
 @pytest.fixture
 def swept(monkeypatch):
-    """Run the sweep of a worker while a test lasts."""
-    run = Sweep._run
+    """Run a worker's polling for the duration of a test."""
+    run = Poller._run
 
     def run_and_hang_up(step):
         try:
@@ -38,8 +37,8 @@ def swept(monkeypatch):
         finally:
             connections.close_all()
 
-    monkeypatch.setattr(Sweep, "_run", run_and_hang_up)
-    step = Sweep(None)
+    monkeypatch.setattr(Poller, "_run", run_and_hang_up)
+    step = Poller(None)
     step.start(None)
     yield step
     step.stop(None)
@@ -52,33 +51,33 @@ def now():
 def wait_until_delivered(count, seconds=5):
     end = time.monotonic() + seconds
     while Delivery.objects.filter(state=STATES.DELIVERED).count() < count:
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.02)
 
 
-class TestSweep:
-    def test_is_a_part_of_every_worker(self):
-        assert "webhooks.worker:Sweep" in app.steps["worker"]
+class TestPolling:
+    def test_runs_in_every_worker(self):
+        assert "webhooks.worker:Poller" in app.steps["worker"]
 
     @pytest.mark.long
-    def test_sends_what_no_ring_announced(self, swept):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+    def test_sends_deliveries_without_a_wake_up_signal(self, swept):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             endpoint = make_endpoint(url=door.url)
             for number in (1, 2):
                 make_delivery(endpoint, at=now())
                 wait_until_delivered(number)
-                time.sleep(drains.LINGER * 2)  # nobody is awake when the next one comes
+                time.sleep(dispatcher.LINGER * 2)  # no dispatcher runs when the next one comes
 
         assert len(door.requests) == 2
 
-    def test_sends_what_was_held_while_somebody_switched_the_endpoint_on(self, swept):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+    def test_sends_deliveries_held_while_the_endpoint_was_being_enabled(self, swept):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             make_delivery(make_endpoint(url=door.url), at=now(), state=STATES.HELD)
             wait_until_delivered(1)
 
     @pytest.mark.long
     @pytest.mark.parametrize("error", [OperationalError, RuntimeError])
-    def test_goes_on_after_a_failure(self, error, monkeypatch, swept):
+    def test_continues_after_a_failure(self, error, monkeypatch, swept):
         works, failed = leases.has_work, threading.Event()
 
         def fails_at_first(*, at):
@@ -88,15 +87,15 @@ class TestSweep:
             raise error
 
         monkeypatch.setattr(leases, "has_work", fails_at_first)
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             make_delivery(make_endpoint(url=door.url), at=now())
             assert failed.wait(5)
             wait_until_delivered(1)
 
     @pytest.mark.long
     @pytest.mark.parametrize("told", ["by the worker's step", "by the signal"])
-    def test_that_is_stopped_finishes_what_is_under_way_and_claims_nothing_more(self, told, swept):
-        with zoo.opened(zoo.slow(0.3)) as door:
+    def test_finishes_requests_in_flight_and_leases_nothing_more_when_stopped(self, told, swept):
+        with servers.opened(servers.slow(0.3)) as door:
             make_deliveries(make_endpoint(url=door.url), 12, at=now())
             while len(door.requests) < 8:
                 time.sleep(0.01)
@@ -130,7 +129,7 @@ class TestHasWork:
             (True, STATES.SKIPPED, False),
         ],
     )
-    def test_is_told_by_state_and_switch(self, enabled, state, is_work):
+    def test_depends_on_state_and_endpoint(self, enabled, state, is_work):
         make_delivery(make_endpoint(), at=now(), state=state)
         Endpoint.objects.update(enabled=enabled)
 

@@ -4,7 +4,7 @@ from statistics import mean
 
 import pytest
 
-from tests.webhooks.rows import NOON, claim, finish, make_delivery, make_endpoint
+from tests.webhooks.rows import NOON, acquire, make_delivery, make_endpoint, record
 from webhooks.models import Attempt, Delivery
 from webhooks.schedule import BASE_DELAYS, delay_before
 
@@ -47,20 +47,20 @@ class TestDelayBefore:
 @pytest.mark.django_db
 class TestADeliveryThatAlwaysFails:
     @pytest.mark.parametrize("seed", range(3))
-    def test_is_tried_eight_times_and_is_dead_and_silent(self, seed):
+    def test_is_tried_eight_times_and_then_dead(self, seed):
         jitters = random.Random(seed)
         delivery = make_delivery(make_endpoint())
         waits = []
         at = NOON
 
         while True:
-            claimed = claim(at=at)
+            claimed = acquire(at=at)
             assert [each.number for each in claimed] == [len(waits) + 1]
-            finish(claimed, at=at, jitter=jitters.uniform(-0.5, 0.5))
+            record(claimed, at=at, jitter=jitters.uniform(-0.5, 0.5))
             delivery.refresh_from_db()
             if delivery.state != STATES.WAITING:
                 break
-            assert claim(at=delivery.next_attempt_at - timedelta(microseconds=1)) == []
+            assert acquire(at=delivery.next_attempt_at - timedelta(microseconds=1)) == []
             waits.append(delivery.next_attempt_at - at)
             at = delivery.next_attempt_at
 
@@ -68,13 +68,13 @@ class TestADeliveryThatAlwaysFails:
         assert delivery.state == STATES.DEAD
         assert delivery.attempts_made == Attempt.objects.count() == 8
         assert delivery.next_attempt_at is None
-        assert claim(at=at + timedelta(days=365)) == []
+        assert acquire(at=at + timedelta(days=365)) == []
 
-    def test_counts_its_wait_from_the_end_of_the_attempt_before(self):
+    def test_counts_delays_from_the_end_of_the_previous_attempt(self):
         delivery = make_delivery(make_endpoint())
-        claimed = claim(at=NOON)
+        claimed = acquire(at=NOON)
 
-        finish(claimed, at=NOON + timedelta(seconds=10))
+        record(claimed, at=NOON + timedelta(seconds=10))
 
         delivery.refresh_from_db()
         assert delivery.next_attempt_at == NOON + timedelta(seconds=40)
@@ -83,8 +83,8 @@ class TestADeliveryThatAlwaysFails:
         settings.WEBHOOK_RETRY_DELAYS = [0, 5]
         delivery = make_delivery(make_endpoint())
 
-        finish(claim(at=NOON), at=NOON)
-        finish(claim(at=NOON + timedelta(seconds=5)), at=NOON + timedelta(seconds=5))
+        record(acquire(at=NOON), at=NOON)
+        record(acquire(at=NOON + timedelta(seconds=5)), at=NOON + timedelta(seconds=5))
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.attempts_made) == (STATES.DEAD, 2)

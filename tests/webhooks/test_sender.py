@@ -10,7 +10,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tests.webhooks import zoo
+from tests.webhooks import servers
 from webhooks import sender as senders
 from webhooks.sender import EXCERPT, Sender
 
@@ -59,13 +59,13 @@ def post(url, **options):
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
-    return zoo.Authority(tmp_path_factory.mktemp("certificates"))
+    return servers.Authority(tmp_path_factory.mktemp("certificates"))
 
 
 class TestAnswers:
     @pytest.mark.parametrize("code", [200, 201, 202, 204, 299])
     def test_of_2xx_are_success(self, code):
-        with zoo.opened(zoo.answering(zoo.status(code))) as door:
+        with servers.opened(servers.answering(servers.status(code))) as door:
             exchange = post(door.url)
 
         assert exchange.succeeded
@@ -84,66 +84,66 @@ class TestAnswers:
         ],
     )
     def test_of_any_other_status_are_failures_with_a_reason(self, code, error, explanation):
-        with zoo.opened(zoo.answering(zoo.status(code))) as door:
+        with servers.opened(servers.answering(servers.status(code))) as door:
             exchange = post(door.url)
 
         assert not exchange.succeeded
         assert (exchange.status, exchange.error, exchange.explanation) == (code, error, explanation)
 
-    @pytest.mark.parametrize("receiver", [zoo.body_drip, zoo.endless_body, zoo.endless_chunks])
-    def test_are_judged_before_their_body_has_come(self, receiver):
-        with zoo.opened(receiver) as door:
+    @pytest.mark.parametrize("receiver", [servers.body_drip, servers.endless_body, servers.endless_chunks])
+    def test_are_judged_before_the_body_arrives(self, receiver):
+        with servers.opened(receiver) as door:
             exchange = post(door.url)
 
         assert exchange.succeeded
         assert len(exchange.excerpt) <= EXCERPT
         assert exchange.total_ms < TIMEOUT * 1000 / 2
 
-    @pytest.mark.parametrize("receiver", [zoo.garbage_in_the_body, zoo.closing_within_the_body])
+    @pytest.mark.parametrize("receiver", [servers.garbage_in_the_body, servers.closing_within_the_body])
     def test_stay_a_success_when_the_body_is_broken(self, receiver):
-        with zoo.opened(receiver) as door:
+        with servers.opened(receiver) as door:
             exchange = post(door.url)
 
         assert exchange.succeeded
         assert exchange.error == ""
 
-    def test_leave_an_excerpt_of_what_came_with_the_headers(self):
-        with zoo.opened(zoo.answering(zoo.status(500, body=b"no such hook"))) as door:
+    def test_store_an_excerpt_of_the_body_received_with_the_headers(self):
+        with servers.opened(servers.answering(servers.status(500, body=b"no such hook"))) as door:
             exchange = post(door.url)
 
         assert exchange.excerpt == b"no such hook"
 
     @pytest.mark.parametrize("size", [2047, 2048, 2049, 60_000])
     def test_leave_no_more_than_2_kib(self, size):
-        with zoo.opened(zoo.answering(zoo.status(200, body=b"x" * size))) as door:
+        with servers.opened(servers.answering(servers.status(200, body=b"x" * size))) as door:
             exchange = post(door.url)
 
         assert EXCERPT == 2048
         assert len(exchange.excerpt) == min(size, 2048)
 
     @pytest.mark.parametrize("shown", range(1, 19, 2))
-    def test_leave_no_beginning_of_a_card_number_where_they_are_cut(self, shown):
+    def test_store_no_partial_card_number_at_the_end_of_the_excerpt(self, shown):
         before = b"x" * (EXCERPT - shown - 1) + b"="
         body = before + b"4084 0840 8408 4081" + b"y" * 1000
-        with zoo.opened(zoo.answering(zoo.status(400, body=body))) as door:
+        with servers.opened(servers.answering(servers.status(400, body=body))) as door:
             exchange = post(door.url)
 
         assert exchange.excerpt in {before, before + b"408408******4081"[: EXCERPT - len(before)]}
 
     def test_are_not_unpacked(self):
-        with zoo.opened(zoo.gzip_bomb) as door:
+        with servers.opened(servers.gzip_bomb) as door:
             exchange = post(door.url)
 
         assert exchange.succeeded
-        assert exchange.excerpt == zoo.BOMB[:2048]
+        assert exchange.excerpt == servers.BOMB[:2048]
 
 
 class TestRedirects:
     @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
     def test_are_not_followed(self, code):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as inside:
-            answer = zoo.status(code, f"Location: {inside.url}")
-            with zoo.opened(zoo.answering(answer)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as inside:
+            answer = servers.status(code, f"Location: {inside.url}")
+            with servers.opened(servers.answering(answer)) as door:
                 exchange = post(door.url)
 
         assert exchange.status == code
@@ -155,19 +155,19 @@ class TestBadPeers:
     @pytest.mark.parametrize(
         ("receiver", "error", "explanation"),
         [
-            (zoo.silent, "timeout", "No answer within 0.6 seconds."),
-            (zoo.header_drip, "timeout", "No answer within 0.6 seconds."),
-            (zoo.continue_flood, "timeout", "No answer within 0.6 seconds."),
-            (zoo.reset, "connection_reset", "The connection was reset."),
-            (zoo.garbage, "bad_answer", "The answer is not HTTP."),
-            (zoo.garbage_with_the_headers, "bad_answer", "The answer is not HTTP."),
-            (zoo.header_flood, "bad_answer", "The answer is not HTTP."),
-            (zoo.long_header, "bad_answer", "The answer is not HTTP."),
-            (zoo.closing_without_answer, "disconnected", "The connection was closed without an answer."),
+            (servers.silent, "timeout", "No answer within 0.6 seconds."),
+            (servers.header_drip, "timeout", "No answer within 0.6 seconds."),
+            (servers.continue_flood, "timeout", "No answer within 0.6 seconds."),
+            (servers.reset, "connection_reset", "The connection was reset."),
+            (servers.garbage, "bad_answer", "The answer is not HTTP."),
+            (servers.garbage_with_the_headers, "bad_answer", "The answer is not HTTP."),
+            (servers.header_flood, "bad_answer", "The answer is not HTTP."),
+            (servers.long_header, "bad_answer", "The answer is not HTTP."),
+            (servers.closing_without_answer, "disconnected", "The connection was closed without an answer."),
         ],
     )
     def test_end_in_time_with_a_reason(self, receiver, error, explanation):
-        with zoo.opened(receiver) as door:
+        with servers.opened(receiver) as door:
             exchange = post(door.url)
 
         assert (exchange.status, exchange.error, exchange.explanation) == (None, error, explanation)
@@ -178,8 +178,8 @@ class TestBadPeers:
     def test_end_in_time_all_at_once_under_the_limit_of_production(self, authority):
         woken = threading.Event()
         receivers = [
-            zoo.silent, zoo.header_drip, zoo.body_drip, zoo.endless_body, zoo.endless_chunks, zoo.gzip_bomb, zoo.reset,
-            zoo.garbage, zoo.continue_flood, zoo.header_flood, zoo.long_header, zoo.closing_without_answer,
+            servers.silent, servers.header_drip, servers.body_drip, servers.endless_body, servers.endless_chunks, servers.gzip_bomb, servers.reset,
+            servers.garbage, servers.continue_flood, servers.header_flood, servers.long_header, servers.closing_without_answer,
         ]  # fmt: skip
 
         def look_up(host, port, family):
@@ -188,8 +188,8 @@ class TestBadPeers:
             return leading_to("127.0.0.1")(host, port, family)
 
         with ExitStack() as doors:
-            urls = [doors.enter_context(zoo.opened(receiver)).url for receiver in receivers]
-            stalled = doors.enter_context(zoo.opened(lambda visit: visit.stay()))
+            urls = [doors.enter_context(servers.opened(receiver)).url for receiver in receivers]
+            stalled = doors.enter_context(servers.opened(lambda visit: visit.stay()))
             urls += [f"https://127.0.0.1:{stalled.port}/", "http://slow.example/"]
             before = peak_memory()
             exchanges = post_all(urls, timeout=10, at_once=True, look_up=look_up)
@@ -201,7 +201,7 @@ class TestBadPeers:
         assert grown < 50 * 1024 * 1024
 
     def test_that_refuse_the_connection_are_named(self):
-        exchange = post(f"http://127.0.0.1:{zoo.refused_port()}/hook")
+        exchange = post(f"http://127.0.0.1:{servers.refused_port()}/hook")
 
         assert (exchange.error, exchange.explanation) == (
             "connection_refused",
@@ -213,24 +213,24 @@ class TestBadPeers:
     @pytest.mark.parametrize(
         "receiver",
         [
-            zoo.endless_body,
-            zoo.endless_chunks,
-            zoo.gzip_bomb,
-            zoo.continue_flood,
-            zoo.header_flood,
-            zoo.long_header,
+            servers.endless_body,
+            servers.endless_chunks,
+            servers.gzip_bomb,
+            servers.continue_flood,
+            servers.header_flood,
+            servers.long_header,
         ],
     )
     def test_do_not_fill_our_memory(self, receiver):
-        with zoo.opened(receiver) as door:
+        with servers.opened(receiver) as door:
             before = peak_memory()
             exchanges = post_all([door.url] * 3, at_once=True)
 
         assert peak_memory() - before < 50 * 1024 * 1024
         assert all(len(exchange.excerpt) <= EXCERPT for exchange in exchanges)
 
-    def test_on_a_shared_host_do_not_keep_others_waiting(self):
-        with zoo.opened(zoo.slow(0.3)) as door:
+    def test_on_a_shared_host_do_not_delay_others(self):
+        with servers.opened(servers.slow(0.3)) as door:
             exchanges = post_all([door.url] * 40, at_once=True)
 
         assert all(exchange.succeeded for exchange in exchanges)
@@ -241,11 +241,11 @@ def peak_memory():
 
 
 class TestTls:
-    def post(self, authority, door, name=zoo.NAME):
+    def post(self, authority, door, name=servers.NAME):
         return post(door.named(name), look_up=leading_to("127.0.0.1"), tls=authority.trusting())
 
     def test_verifies_the_name_that_was_looked_up(self, authority):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door:
             exchange = self.post(authority, door)
 
         assert exchange.succeeded
@@ -257,7 +257,9 @@ class TestTls:
         ids=["wrong host", "expired", "self-signed"],
     )
     def test_refuses_a_certificate_that_is_not_valid(self, authority, certificate):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving(**certificate)) as door:
+        with servers.opened(
+            servers.answering(servers.NO_CONTENT), tls=authority.serving(**certificate)
+        ) as door:
             exchange = self.post(authority, door)
 
         assert (exchange.error, exchange.explanation) == (
@@ -266,14 +268,14 @@ class TestTls:
         )
         assert door.requests == []
 
-    def test_trusts_nobody_but_the_authorities(self, authority):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door:
+    def test_trusts_only_the_configured_authorities(self, authority):
+        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door:
             exchange = post(door.url)
 
         assert exchange.error == "tls_certificate"
 
     def test_ends_when_the_handshake_stalls(self):
-        with zoo.opened(lambda visit: visit.stay()) as door:
+        with servers.opened(lambda visit: visit.stay()) as door:
             exchange = post(f"https://127.0.0.1:{door.port}/hook")
 
         assert exchange.error == "timeout"
@@ -281,8 +283,8 @@ class TestTls:
         assert 0 < exchange.connect_ms < 200  # the connection stood; it is the handshake that did not end
         assert (exchange.tls_ms, exchange.wait_ms) == (None, None)
 
-    def test_names_a_peer_that_does_not_speak_it(self):
-        with zoo.opened(lambda visit: visit.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as door:
+    def test_reports_a_peer_that_does_not_speak_tls(self):
+        with servers.opened(lambda visit: visit.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as door:
             exchange = post(f"https://127.0.0.1:{door.port}/hook")
 
         assert (exchange.error, exchange.explanation) == ("tls_error", "The TLS handshake failed.")
@@ -306,7 +308,7 @@ class TestLookUps:
         assert exchange.address is None
 
     @pytest.mark.long
-    def test_that_hang_keep_only_each_other_waiting(self):
+    def test_that_hang_delay_only_each_other(self):
         woken = threading.Event()
 
         def look_up(host, port, family):
@@ -314,7 +316,7 @@ class TestLookUps:
                 woken.wait(5)
             return leading_to("127.0.0.1")(host, port, family)
 
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             urls = [f"http://hanging{number}.example/" for number in range(senders.LOOKUPS_AT_ONCE)]
             exchanges = post_all(
                 [*urls, door.named("hooks.shop.example")], look_up=look_up, timeout=2, at_once=True
@@ -325,7 +327,7 @@ class TestLookUps:
         assert exchanges[-1].succeeded
         assert exchanges[-1].total_ms < 1500
 
-    def test_that_hang_do_not_keep_the_process_from_ending(self):
+    def test_that_hang_do_not_delay_the_end_of_the_process(self):
         woken = threading.Event()
 
         post("http://hooks.shop.example/", look_up=lambda *_: woken.wait(5) and [])
@@ -354,7 +356,7 @@ class TestLookUps:
             ("2002:7f00:1::",),
         ],
     )
-    def test_that_lead_also_inside_are_blocked(self, addresses):
+    def test_with_any_private_address_are_blocked(self, addresses):
         exchange = post("http://hooks.shop.example/", look_up=leading_to(*addresses), allowed=())
 
         assert (exchange.error, exchange.explanation) == (
@@ -363,7 +365,7 @@ class TestLookUps:
         )
         assert exchange.address is None
 
-    def test_are_made_once_so_that_a_changed_answer_leads_nowhere_else(self):
+    def test_are_made_once_to_prevent_dns_rebinding(self):
         answers = iter([leading_to("127.0.0.1"), leading_to("127.0.0.2")])
         asked = []
 
@@ -371,7 +373,7 @@ class TestLookUps:
             asked.append(host)
             return next(answers)(host, port, family)
 
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             exchange = post(door.named("rebind.example"), look_up=rebinding)
 
         assert exchange.succeeded
@@ -393,14 +395,14 @@ class TestLookUps:
 
         monkeypatch.setattr(senders.VettingResolver, "resolve", unvetted)
 
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             exchange = post(door.named("rebind.example"), allowed=())
 
         assert exchange.error == "blocked_address"
         assert door.connections == 0
 
     def test_note_the_address_that_was_dialled_and_not_the_first_one(self):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             exchange = post(door.named("two.example"), look_up=leading_to("127.0.0.9", "127.0.0.1"))
 
         assert exchange.succeeded
@@ -421,8 +423,8 @@ class TestLookUps:
             "localhost",
         ],
     )
-    def test_let_no_spelling_of_an_address_slip_by(self, host):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+    def test_block_every_spelling_of_a_private_address(self, host):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             exchange = post(door.named(host), allowed=())
 
         assert exchange.error in {"blocked_address", "invalid_url", "dns_error"}
@@ -443,7 +445,7 @@ class TestPhases:
             time.sleep(0.1)
             return leading_to("127.0.0.1")(host, port, family)
 
-        with zoo.opened(zoo.slow(0.2)) as door:
+        with servers.opened(servers.slow(0.2)) as door:
             exchange = post(door.named("hooks.shop.example"), look_up=look_up)
 
         assert 90 < exchange.dns_ms < 300
@@ -451,11 +453,15 @@ class TestPhases:
         assert 190 < exchange.wait_ms < 400
         assert exchange.total_ms >= exchange.dns_ms + exchange.connect_ms + exchange.wait_ms - 1
 
-    def test_tell_tls_from_the_connection(self, authority):
+    def test_separate_tls_from_the_connection(self, authority):
         with (
-            zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving(), before_tls=0.2) as door,
+            servers.opened(
+                servers.answering(servers.NO_CONTENT), tls=authority.serving(), before_tls=0.2
+            ) as door,
         ):
-            exchange = post(door.named(zoo.NAME), look_up=leading_to("127.0.0.1"), tls=authority.trusting())
+            exchange = post(
+                door.named(servers.NAME), look_up=leading_to("127.0.0.1"), tls=authority.trusting()
+            )
 
         assert 0 < exchange.connect_ms < 150
         assert 190 < exchange.tls_ms < 400
@@ -463,11 +469,13 @@ class TestPhases:
 
     def test_are_those_of_the_address_that_answered(self, authority):
         with (
-            zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door,
-            zoo.opened(zoo.closing_at_once, at=("127.0.0.9", door.port)),
+            servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door,
+            servers.opened(servers.closing_at_once, at=("127.0.0.9", door.port)),
         ):
             exchange = post(
-                door.named(zoo.NAME), look_up=leading_to("127.0.0.9", "127.0.0.1"), tls=authority.trusting()
+                door.named(servers.NAME),
+                look_up=leading_to("127.0.0.9", "127.0.0.1"),
+                tls=authority.trusting(),
             )
 
         assert exchange.succeeded
@@ -475,23 +483,23 @@ class TestPhases:
         assert exchange.tls_ms < 200
 
     def test_hold_no_tls_where_there_was_none(self):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             exchange = post(door.url)
 
         assert exchange.connect_ms is not None
         assert exchange.tls_ms is None
 
     def test_of_a_kept_connection_are_empty(self, authority):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT), tls=authority.serving()) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door:
             first, second = post_all(
-                [door.named(zoo.NAME)] * 2, look_up=leading_to("127.0.0.1"), tls=authority.trusting()
+                [door.named(servers.NAME)] * 2, look_up=leading_to("127.0.0.1"), tls=authority.trusting()
             )
 
         assert first.tls_ms > 0
         assert (second.dns_ms, second.connect_ms, second.tls_ms) == (None, None, None)
 
     def test_that_did_not_happen_are_empty(self):
-        with zoo.opened(zoo.silent) as door:
+        with servers.opened(servers.silent) as door:
             exchange = post(door.url)
 
         assert exchange.dns_ms is None
@@ -502,7 +510,7 @@ class TestPhases:
 
 class TestKeptConnections:
     def test_are_used_again(self):
-        with zoo.opened(zoo.answering(zoo.status(200, body=b"ok"))) as door:
+        with servers.opened(servers.answering(servers.status(200, body=b"ok"))) as door:
             exchanges = post_all([door.url] * 5)
 
         assert all(exchange.succeeded for exchange in exchanges)
@@ -511,15 +519,15 @@ class TestKeptConnections:
         assert door.connections == 1
 
     def test_that_the_peer_closes_are_no_failure_of_the_endpoint(self):
-        with zoo.opened(zoo.closing_kept_connections) as door:
+        with servers.opened(servers.closing_kept_connections) as door:
             exchanges = post_all([door.url] * 3)
 
         assert [exchange.error for exchange in exchanges] == [""] * 3
         assert door.connections == 3
         assert len(door.requests) == 3
 
-    def test_are_given_up_with_a_body_that_is_still_coming(self):
-        with zoo.opened(zoo.body_drip) as door:
+    def test_are_closed_while_a_body_is_still_arriving(self):
+        with servers.opened(servers.body_drip) as door:
             exchanges = post_all([door.url] * 2)
 
         assert all(exchange.succeeded for exchange in exchanges)
@@ -528,7 +536,7 @@ class TestKeptConnections:
 
 class TestRequest:
     def test_is_a_post_of_the_bytes_with_our_headers_and_no_others(self):
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
             post(door.url, headers={"Content-Type": "application/json", "X-Service-Event": "payment.success"})
 
         (request,) = door.requests
@@ -545,8 +553,8 @@ class TestRequest:
         ]
 
     def test_carries_no_cookie_that_was_set_before(self):
-        answer = zoo.status(200, "Set-Cookie: session=1; Path=/")
-        with zoo.opened(zoo.answering(answer)) as door:
+        answer = servers.status(200, "Set-Cookie: session=1; Path=/")
+        with servers.opened(servers.answering(answer)) as door:
             post_all([door.url] * 2)
 
         assert [request.header("Cookie") for request in door.requests] == [None, None]
@@ -556,11 +564,11 @@ class TestRequest:
         netrc.write_text("machine 127.0.0.1 login ada password secret\n")
         netrc.chmod(0o600)
         monkeypatch.setenv("NETRC", str(netrc))
-        with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as proxy:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as proxy:
             for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
                 monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
             monkeypatch.delenv("no_proxy", raising=False)
-            with zoo.opened(zoo.answering(zoo.NO_CONTENT)) as door:
+            with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
                 exchange = post(door.url)
 
         assert exchange.succeeded

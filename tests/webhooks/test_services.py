@@ -15,11 +15,11 @@ from tests.webhooks.rows import (
     DELIVERED,
     FAILED,
     NOON,
-    claim,
-    finish,
+    acquire,
     make_deliveries,
     make_delivery,
     make_endpoint,
+    record,
     replay,
 )
 from webhooks import services
@@ -47,14 +47,14 @@ def prepared(business, event=Event.PAYMENT_SUCCESS, **changes):
 
 
 class TestSigning:
-    def test_fits_the_vectors(self):
+    def test_matches_the_vectors(self):
         assert sign(VECTORS["hash_key"], VECTORS["body"].encode()) == VECTORS["signature"]
         assert sign(VECTORS["hash_key"], b"") == VECTORS["empty_body_signature"]
 
 
 @pytest.mark.django_db
 class TestConfigure:
-    def test_makes_a_key_once(self):
+    def test_generates_a_key_once(self):
         business = BusinessFactory()
 
         first, second = configured(business), configured(business, url="https://hooks.shop.com/other")
@@ -122,7 +122,7 @@ class TestConfigure:
 
 @pytest.mark.django_db
 class TestRotateHashKey:
-    def test_replaces_the_key_and_tells_the_audit_trail(self):
+    def test_replaces_the_key_and_writes_an_audit_entry(self):
         business = BusinessFactory()
         old = configured(business).new_hash_key
 
@@ -167,7 +167,7 @@ class TestPrepare:
         assert "test" not in json.loads(row.body)
 
     @pytest.mark.parametrize(("enabled", "state"), [(True, STATES.WAITING), (False, STATES.HELD)])
-    def test_holds_where_the_endpoint_is_off(self, enabled, state):
+    def test_holds_when_the_endpoint_is_disabled(self, enabled, state):
         (row,) = prepared(make_endpoint(enabled=enabled).business)
 
         row.save(force_insert=True)
@@ -197,7 +197,7 @@ class TestPrepare:
 
         assert Delivery.objects.get().body.encode() == row.body.encode()
 
-    def test_tells_of_a_transaction_once(self):
+    def test_publishes_a_transaction_once(self):
         endpoint, subject = make_endpoint(), uuid.uuid4()
         (first,), (second,) = (prepared(endpoint.business, subject=subject) for _ in range(2))
         first.save(force_insert=True)
@@ -225,26 +225,26 @@ class TestReplayable:
         between = replayable(business=business, since=rows[2].created_at, until=rows[4].created_at)
         assert list(between) == rows[2:5]
 
-    def test_is_told_to_the_audit_trail_and_to_the_bell(self, rings):
+    def test_writes_an_audit_entry_and_notifies_workers(self, signals):
         dead = make_delivery(make_endpoint(), state=STATES.DEAD)
 
         replay(dead)
 
         entry = AuditEntry.objects.get(action="webhook.replayed")
         assert (entry.target, entry.business_id) == (str(dead.pk), dead.business_id)
-        assert rings == [True]
+        assert signals == [True]
 
 
 @pytest.mark.django_db
 class TestSendTestEvent:
-    def test_makes_a_delivery_of_no_transaction(self, django_capture_on_commit_callbacks, rings):
+    def test_makes_a_delivery_of_no_transaction(self, django_capture_on_commit_callbacks, signals):
         endpoint = make_endpoint(events=["payout"])
 
         with django_capture_on_commit_callbacks(execute=True):
             delivery = services.send_test_event(business=endpoint.business, data=DATA, now=NOON)
 
         assert (delivery.subject, delivery.state, delivery.is_manual) == (None, STATES.WAITING, True)
-        assert rings == [True]
+        assert signals == [True]
 
     def test_says_that_it_is_a_test(self):
         delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
@@ -257,16 +257,16 @@ class TestSendTestEvent:
     def test_makes_one_attempt(self, exchange, state):
         delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
 
-        finish(claim(), exchange)
+        record(acquire(), exchange)
 
         delivery.refresh_from_db()
         assert (delivery.state, delivery.next_attempt_at) == (state, None)
-        assert claim(at=NOON + timedelta(days=2)) == []
+        assert acquire(at=NOON + timedelta(days=2)) == []
 
     @pytest.mark.parametrize("exchange", [DELIVERED, FAILED])
     def test_is_never_replayed(self, exchange):
         delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
-        finish(claim(), exchange)
+        record(acquire(), exchange)
 
         assert not replayable(business=delivery.business, states=STATES.values).exists()
         assert replay(delivery) == [False]

@@ -49,5 +49,5 @@ class Command(DocumentCommand):
 
     def lines(self, document: Document) -> Iterable[str]:
         yield f"api key     {document['api_key']}"
-        yield f"secret key  {document['secret_key']}  (shown this once)"
+        yield f"secret key  {document['secret_key']}  (shown only once)"
         yield f"Older keys end at {document['older_keys_end_at']}."

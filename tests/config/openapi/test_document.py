@@ -31,7 +31,7 @@ from payments.services.payouts import payout_returns
 from tests import orders
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
-from tests.webhooks.rows import claim, finish, make_endpoint
+from tests.webhooks.rows import acquire, make_endpoint, record
 from virtual_accounts.models import VirtualAccount
 from webhooks import services as webhooks
 from webhooks.models import Category, Delivery, Event
@@ -345,7 +345,7 @@ class TestAnswers:
         make_endpoint(business=ada.business)
         api.post("/api/payments", orders.card_payment())
         webhooks.send_test_event(business=ada.business, data={}, now=timezone.now())
-        finish(claim(at=timezone.now()), at=timezone.now())
+        record(acquire(at=timezone.now()), at=timezone.now())
 
         for shown in check(api.get("/api/events"), "/api/events", "get")["data"]:
             address = f"/api/events/{shown['event_id']}"

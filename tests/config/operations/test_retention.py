@@ -17,7 +17,7 @@ from config import tasks
 from merchants.models import AuditEntry, Invitation, LimitSlot, Nonce
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.webhooks.rows import ADA as ADA_LONG_AGO
-from tests.webhooks.rows import claim, make_deliveries, make_endpoint, replay
+from tests.webhooks.rows import acquire, make_deliveries, make_endpoint, replay
 from webhooks import purge as retention
 from webhooks import services
 from webhooks.models import Attempt, Delivery
@@ -96,7 +96,7 @@ class TestPayloads:
 
         assert replay(row, at=timezone.now()) == [False]
         assert not services.replayable(business=endpoint.business).exists()
-        assert claim(at=timezone.now()) == []
+        assert acquire(at=timezone.now()) == []
         row.refresh_from_db()
         assert row.state == DEAD
 
@@ -106,7 +106,7 @@ class TestPayloads:
 
         purge()
 
-        assert [each.body for each in claim(at=timezone.now())] == [row.body]
+        assert [each.body for each in acquire(at=timezone.now())] == [row.body]
 
     def test_cannot_be_missing_where_a_delivery_is_to_be_sent(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
@@ -138,7 +138,7 @@ class TestAttempts:
         delivery(endpoint, DELIVERED, days=1, count=50)
 
         with django_assert_max_num_queries(2):
-            assert list(retention.forget_attempts(now=timezone.now())) == []
+            assert list(retention.purge_attempts(now=timezone.now())) == []
 
 
 class TestOtherRows:

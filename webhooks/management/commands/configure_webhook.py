@@ -13,21 +13,21 @@ from webhooks.services import UnusableEndpoint, configure
 
 class Command(DocumentCommand):
     help = (
-        "Say where a business hears of events, or change it. The signing key is made, and shown, the first "
+        "Set the webhook URL and events of a business. The signing key is generated, and shown, the first "
         "time only. Example: manage.py configure_webhook --business 'Ada Books' "
         "--url https://ada.example/hooks --events payment,payout"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_business_argument(parser)
-        parser.add_argument("--url", required=True, help="https address that receives the events")
+        parser.add_argument("--url", required=True, help="https URL that receives the events")
         parser.add_argument(
             "--events",
             required=True,
-            help=f"categories, with commas between them: {', '.join(Category.values)}",
+            help=f"categories, separated by commas: {', '.join(Category.values)}",
         )
         parser.add_argument(
-            "--disable", action="store_true", help="hold deliveries until it is enabled again"
+            "--disable", action="store_true", help="hold deliveries until the endpoint is re-enabled"
         )
         super().add_arguments(parser)
 
@@ -60,11 +60,11 @@ class Command(DocumentCommand):
         state = "enabled" if document["enabled"] else "disabled: deliveries are held"
         yield f"{document['url']} receives {_listed(document['subscribed_events'])} events ({state})."
         if "hash_key" in document:
-            yield f"Signing key, shown this once: {document['hash_key']}"
+            yield f"Signing key (shown only once): {document['hash_key']}"
 
 
 def _listed(words: list[str]) -> str:
-    """Return words as a sentence has them.
+    """Join words with commas and "and".
 
     >>> _listed(["payment"]), _listed(["payment", "payout", "refund"])
     ('payment', 'payment, payout and refund')

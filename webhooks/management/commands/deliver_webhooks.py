@@ -13,11 +13,11 @@ class Command(BaseCommand):
         "Send due webhook deliveries, without Celery, until Ctrl-C; with --once until nothing is due. "
         "Example: manage.py deliver_webhooks --once"
     )
-    # They import the whole API, which is a third of what this process would hold in memory; `migrate` runs them.
+    # The checks import the whole API, a third of this process's memory. `migrate` runs them instead.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--once", action="store_true", help="stop when nothing is due any more")
+        parser.add_argument("--once", action="store_true", help="stop when nothing is due")
 
     def handle(self, *, once: bool, **options: Any) -> None:
         stopped = threading.Event()
@@ -30,9 +30,9 @@ class Command(BaseCommand):
             signal.signal(number, stop)
         total = 0
         for made in (
-            [dispatcher.drain_once(stopped=stopped)]
+            [dispatcher.dispatch_due(stopped=stopped)]
             if once
-            else poll.sweep(stopped, linger=dispatcher.LINGER)
+            else poll.poll_due(stopped, linger=dispatcher.LINGER)
         ):
             total += made
             if made:

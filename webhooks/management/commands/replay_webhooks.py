@@ -16,15 +16,15 @@ from webhooks.models import Event
 
 class Command(BaseCommand):
     help = (
-        "Send deliveries once more: same id, same body, the key of today. Those whose bodies are past their "
-        "days (WEBHOOK_PAYLOAD_RETENTION) cannot be. "
+        "Resend deliveries with the same id and body, signed with the current key. Deliveries whose bodies have "
+        "been deleted (WEBHOOK_PAYLOAD_RETENTION) cannot be resent. "
         "Example: manage.py replay_webhooks --business 'Ada Books' --state dead --since 2026-01-31T00:00:00Z"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_business_argument(parser)
-        parser.add_argument("--since", help="created at or after this moment, with its offset")
-        parser.add_argument("--until", help="created at or before this moment, with its offset")
+        parser.add_argument("--since", help="created at or after this time, with a UTC offset")
+        parser.add_argument("--until", help="created at or before this time, with a UTC offset")
         parser.add_argument(
             "--state",
             default="dead",
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             help="(default dead)",
         )
         parser.add_argument("--event", choices=Event.labels, help="only this event kind")
-        parser.add_argument("--dry-run", action="store_true", help="count, send nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show the number without sending")
 
     def handle(self, *, business: str, state: str, dry_run: bool, **options: Any) -> None:
         chosen = services.replayable(
@@ -62,6 +62,6 @@ def _moment(option: str, text: str | None) -> datetime | None:
         moment = None
     if moment is None or timezone.is_naive(moment):
         raise CommandError(
-            f"{option} needs a moment with its offset, such as 2026-01-31T00:00:00Z.", returncode=2
+            f"{option} needs a time with a UTC offset, such as 2026-01-31T00:00:00Z.", returncode=2
         )
     return moment

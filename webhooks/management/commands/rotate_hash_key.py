@@ -13,7 +13,8 @@ from webhooks.models import Endpoint
 
 class Command(DocumentCommand):
     help = (
-        "Make a new signing key for a business's webhooks. The old one ends at once, also for retries. "
+        "Generate a new signing key for a business's webhooks. The old one stops working at once, also for "
+        "retries. "
         "Example: manage.py rotate_hash_key --business 'Ada Books'"
     )
 
@@ -33,4 +34,4 @@ class Command(DocumentCommand):
         )
 
     def lines(self, document: Document) -> Iterable[str]:
-        yield f"New signing key, shown this once: {document['hash_key']}"
+        yield f"New signing key (shown only once): {document['hash_key']}"

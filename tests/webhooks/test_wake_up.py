@@ -8,13 +8,13 @@ from webhooks import wake_up
 
 
 @pytest.fixture(autouse=True)
-def rings(monkeypatch):
-    """Let the bell ring, in place of the fixture that only listens."""
-    monkeypatch.setattr(wake_up, "_is_heard_here", True)
+def signals(monkeypatch):
+    """Send real signals, in place of the fixture that only records them."""
+    monkeypatch.setattr(wake_up, "_has_local_worker", True)
 
 
-class TestRing:
-    def test_returns_at_once_and_many_become_few(self, monkeypatch):
+class TestNotify:
+    def test_returns_at_once_and_coalesces_signals(self, monkeypatch):
         sent, done = [], threading.Event()
 
         def send_slowly(name, **options):
@@ -25,7 +25,7 @@ class TestRing:
 
         started = time.monotonic()
         for _ in range(1000):
-            wake_up.ring()
+            wake_up.notify()
         took = time.monotonic() - started
         time.sleep(0.5)
 
@@ -33,7 +33,7 @@ class TestRing:
         assert 1 <= len(sent) <= 3
         assert set(sent) == {("webhooks.dispatcher", False)}
 
-    def test_survives_a_broker_that_is_away(self, monkeypatch):
+    def test_survives_an_unavailable_broker(self, monkeypatch):
         tried = []
 
         def fail(name, **options):
@@ -43,20 +43,20 @@ class TestRing:
         monkeypatch.setattr(current_app, "send_task", fail)
         monkeypatch.setattr(wake_up, "BROKEN_PAUSE", 0.01)
 
-        wake_up.ring()
+        wake_up.notify()
         time.sleep(0.2)
-        wake_up.ring()
+        wake_up.notify()
         time.sleep(0.2)
 
         assert len(tried) == 2
 
-    def test_is_silent_where_nobody_hears(self, monkeypatch, settings):
+    def test_sends_nothing_without_a_worker(self, monkeypatch, settings):
         settings.REDIS_URL = ""
-        monkeypatch.setattr(wake_up, "_is_heard_here", False)
+        monkeypatch.setattr(wake_up, "_has_local_worker", False)
         tried = []
         monkeypatch.setattr(current_app, "send_task", lambda name, **options: tried.append(name))
 
-        wake_up.ring()
+        wake_up.notify()
         time.sleep(0.1)
 
         assert tried == []

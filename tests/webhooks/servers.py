@@ -1,7 +1,7 @@
-"""A zoo of receivers: real sockets and threads, each misbehaving in its own way.
+"""Misbehaving servers for tests, with real sockets and threads.
 
-A receiver is a function of a connection. `Zoo` opens a door (a port on the loopback address) to it and runs it
-in a thread per visitor; what visitors send is kept in `requests`.
+A receiver is a function of a connection. `opened` listens on a loopback port and runs the receiver in a thread
+per connection. `requests` holds what clients sent.
 """
 
 import datetime as dt
@@ -81,10 +81,9 @@ class Visit:
             self.send(bytes([byte]))
 
     def pour(self, text: bytes) -> None:
-        """Send the same thing for as long as anybody takes it.
+        """Send the same bytes until the client disconnects.
 
-        A moment between two sends: the receiver lives in the sender's process here, and what is measured is
-        the sender, not who of the two threads gets the interpreter.
+        The pause between two sends keeps this thread from starving the sender, which runs in the same process.
         """
         while not self.closing.wait(0.001):
             self.send(text)
@@ -97,8 +96,8 @@ Receiver = Callable[[Visit], None]
 
 
 @dataclass
-class Door:
-    """Where a receiver is to be found, and what it has received."""
+class Listener:
+    """A listening receiver and the requests it has received."""
 
     port: int
     scheme: str
@@ -120,10 +119,10 @@ def opened(
     tls: ssl.SSLContext | None = None,
     before_tls: float = 0,
     at: tuple[str, int] = ("127.0.0.1", 0),
-) -> Iterator[Door]:
-    """Let visitors in until the block ends; with `before_tls`, begin the handshake so many seconds late."""
+) -> Iterator[Listener]:
+    """Accept connections until the block ends; with `before_tls`, delay the handshake by so many seconds."""
     listener = socket.create_server(at, backlog=256)
-    door = Door(listener.getsockname()[1], "https" if tls else "http")
+    door = Listener(listener.getsockname()[1], "https" if tls else "http")
     closing = threading.Event()
     threads: list[threading.Thread] = []
 
@@ -158,7 +157,7 @@ def opened(
 
 
 def refused_port() -> int:
-    """Return a port where nobody listens."""
+    """Return a port that refuses connections."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -197,7 +196,7 @@ def slow(seconds: float, answer: bytes = NO_CONTENT) -> Receiver:
 
 
 def closing_kept_connections(visit: Visit) -> None:
-    """Answer once, and close when the next request comes: as servers do that grew tired of waiting."""
+    """Answer once, and close when the next request comes, like a server whose idle timeout has passed."""
     visit.read()
     visit.send(NO_CONTENT)
     visit.socket.recv(1)
@@ -275,7 +274,7 @@ def closing_without_answer(visit: Visit) -> None:
 
 
 def closing_at_once(visit: Visit) -> None:
-    """Take a connection and leave, in the middle of a handshake if there is one."""
+    """Accept a connection and close it, in the middle of the handshake if there is one."""
 
 
 def continue_flood(visit: Visit) -> None:
@@ -299,12 +298,12 @@ def long_header(visit: Visit) -> None:
 
 
 class Authority:
-    """Makes certificates at test time, and the context that trusts nobody else."""
+    """A certificate authority made at test time, and a context that trusts only it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Zoo authority")])
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
         self._certificate = (
             self._builder(self._name, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
