@@ -1,11 +1,11 @@
-"""What people send about keys, requests and signatures."""
+"""Forms of the developer pages."""
 
 from django import forms
 
 from kit.display_names import validate_name
 from merchants.models import ApiKey
 
-OVERLAPS = [(0, "now"), (1, "in an hour"), (24, "in a day"), (72, "in three days"), (168, "in a week")]
+OVERLAPS = [(0, "immediately"), (1, "in 1 hour"), (24, "in 1 day"), (72, "in 3 days"), (168, "in 7 days")]
 METHODS = [(each, each) for each in ("GET", "POST")]
 
 
@@ -18,7 +18,7 @@ class NewKeyForm(forms.Form):
 
 
 class RotateKeyForm(forms.Form):
-    """Hours that the old key goes on for."""
+    """Hours until the old key expires."""
 
     overlap = forms.TypedChoiceField(choices=OVERLAPS, coerce=int, initial=24)
 
@@ -27,7 +27,7 @@ class RequestFilter(forms.Form):
     q = forms.CharField(required=False, max_length=254, label="Search")
     status = forms.ChoiceField(
         required=False,
-        choices=[("", "All"), ("2", "Succeeded"), ("4", "Refused (4xx)"), ("5", "Our fault (5xx)")],
+        choices=[("", "All"), ("2", "Succeeded"), ("4", "Client errors (4xx)"), ("5", "Server errors (5xx)")],
     )
     key = forms.ChoiceField(required=False)
 
@@ -37,7 +37,7 @@ class RequestFilter(forms.Form):
 
 
 class SignatureForm(forms.Form):
-    """A request as it was sent. Nothing of it is kept."""
+    """A request as it was sent. It isn't stored."""
 
     method = forms.ChoiceField(choices=METHODS, initial="POST")
     target = forms.CharField(max_length=2048, strip=True, initial="/api/payments")

@@ -1,4 +1,4 @@
-"""API keys: listed, made, rotated, revoked. A secret is in one answer and in no other."""
+"""API keys: list, create, rotate, revoke. A secret is shown in one response only."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ from merchants.request_actors import person_acting
 from merchants.roles import Permission
 
 LISTED = 200
-ONCE = "dashboard.key_form"  # in the session: a form that was sent twice makes one key
+ONCE = "dashboard.key_form"  # in the session: a form submitted twice creates one key
 
 can_manage = for_members(may=Permission.MANAGE_KEYS)
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
@@ -50,7 +50,7 @@ def keys_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @can_manage
 def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     form = NewKeyForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"seat": seat, "form": form, "title": "Create a key"}
+    context: dict[str, Any] = {"seat": seat, "form": form, "title": "Create API key"}
     if request.method == "POST" and form.is_valid():
         if not _is_first(request):
             return _again(request)
@@ -80,7 +80,7 @@ def rotate_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpRespon
                 key=key, overlap=overlap, actor=person_acting(request), now=timezone.now()
             )
         except api_keys.KeyHasEnded:
-            messages.warning(request, "That key has ended already. Create a new one.")
+            messages.warning(request, "This key has already expired or been revoked. Create a new one.")
             return redirect("dashboard-developers")
         context["title"] = "Your new key"
     return render(request, "dashboard/developers/rotate_key.html", context | {"once": _once(request)})
@@ -94,7 +94,7 @@ def revoke_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpRespon
         context = {"seat": seat, "key": key, "title": "Revoke this key?"}
         return render(request, "dashboard/developers/revoke_key.html", context)
     api_keys.revoke_key(key=key, actor=person_acting(request), now=timezone.now())
-    messages.success(request, f"{key.public_id} is revoked.")
+    messages.success(request, f"{key.public_id} was revoked.")
     return redirect("dashboard-developers")
 
 
@@ -108,7 +108,7 @@ def _key(seat: Seat, key_id: int) -> ApiKey:
 
 
 def _once(request: HttpRequest) -> str:
-    """Return what makes a form's second arrival known as such."""
+    """Return a one-time number that identifies a form, so that a second submission is recognised."""
     number = str(uuid4())
     request.session[ONCE] = number
     return number
@@ -120,27 +120,35 @@ def _is_first(request: HttpRequest) -> bool:
 
 
 def _again(request: HttpRequest) -> HttpResponse:
-    messages.warning(request, "That form was sent before, or was too old. No key was made now.")
+    messages.warning(request, "This form was already submitted or has expired. No key was created.")
     return redirect("dashboard-developers")
 
 
 def _links() -> list[dict[str, str]]:
     return [
-        {"name": "API reference", "address": reverse("api-docs"), "text": "Every call, field and answer."},
+        {
+            "name": "API reference",
+            "address": reverse("api-docs"),
+            "text": "Every endpoint, field and response.",
+        },
         {
             "name": "Signing",
             "address": reverse("guide", args=["signing"]),
-            "text": "How a request proves where it comes from, in six languages.",
+            "text": "How to sign requests, with samples in six languages.",
         },
         {
             "name": "Webhooks",
             "address": reverse("guide", args=["webhooks"]),
-            "text": "What is sent to you, and how to check that it was us.",
+            "text": "Which events Sluice sends, and how to verify them.",
         },
         {
             "name": "Test data",
             "address": reverse("test-data"),
-            "text": "Cards and amounts for every outcome.",
+            "text": "Cards and amounts that trigger each outcome.",
         },
-        {"name": "Errors", "address": reverse("errors"), "text": "Each code, and what to do about it."},
+        {
+            "name": "Errors",
+            "address": reverse("errors"),
+            "text": "What each error code means, and what to do.",
+        },
     ]

@@ -1,4 +1,4 @@
-"""The request log, looked through by its address."""
+"""The request log of a business."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from dashboard.ui.pagination import BY_NUMBER, page_of
 from merchants.models import ApiKey, ApiRequest, Business
 from merchants.request_log import failed_calls
 
-CLASS = 100  # statuses
+STATUS_CLASS = 100  # statuses in a class such as 4xx
 FAILED_LISTED = 10  # keys and reasons
 
 
@@ -44,10 +44,10 @@ def _narrow(calls: QuerySet[ApiRequest], form: RequestFilter) -> QuerySet[ApiReq
     elif text:
         calls = calls.filter(request_id=text)
     if wanted["status"]:
-        first = int(wanted["status"]) * CLASS
-        calls = calls.filter(status__gte=first, status__lt=first + CLASS)
-        if first >= 4 * CLASS:
-            calls = calls.filter(Q(status__gte=400))  # as the index of the refused ones says it
+        first = int(wanted["status"]) * STATUS_CLASS
+        calls = calls.filter(status__gte=first, status__lt=first + STATUS_CLASS)
+        if first >= 4 * STATUS_CLASS:
+            calls = calls.filter(Q(status__gte=400))  # the condition of the partial index
     if wanted["key"]:
         calls = calls.filter(key=wanted["key"])
     return calls

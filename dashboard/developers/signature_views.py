@@ -1,4 +1,4 @@
-"""The signature checker: what is pasted is answered and forgotten."""
+"""The signature checker. Pasted requests aren't stored."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _report(business: Business, given: dict[str, str]) -> Report:
     pasted = Pasted(
         method=given["method"],
         target=given["target"],
-        body=given["body"].replace("\r\n", "\n"),  # browsers send CR LF, whatever was pasted
+        body=given["body"].replace("\r\n", "\n"),  # browsers submit line feeds as CR LF
         headers=read_headers(given["headers"]),
     )
     public_id = pasted.header("X-Api-Key")

@@ -1,4 +1,4 @@
-"""Addresses of developers."""
+"""URLs of the developer pages."""
 
 from django.urls import path
 

@@ -106,7 +106,7 @@ class TestViewer:
             expect(viewer).to_have_title("Overview · Ada Books")
             viewer.goto(f"{owner.base_url}/dashboard/developers/")
             expect(viewer.get_by_text("Only owners and developers may create")).to_be_visible()
-            expect(viewer.get_by_role("link", name="Create key")).to_have_count(0)
+            expect(viewer.get_by_role("link", name="Create API key")).to_have_count(0)
             assert guest.complaints == []
             viewer.goto(f"{owner.base_url}/dashboard/developers/keys/new/")
             expect(viewer.get_by_role("heading", level=1)).to_have_text("This is not open to you")
@@ -120,11 +120,11 @@ class TestKey:
         page = seen.page
         owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/developers/")
-        press(page, "Create key", "link")
+        press(page, "Create API key", "link")
         page.get_by_label("Name").fill("Web shop")
-        press(page, "Create key")
+        press(page, "Create API key")
         secret = page.locator("[data-secret=api-key]").inner_text()
-        press(page, "I have kept it", "link")
+        press(page, "I've saved it", "link")
         assert secret not in page.content()
         expect(page.get_by_text("Web shop")).to_be_visible()
 

@@ -240,7 +240,7 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop("sandbox-answered", "/dashboard/sandbox/", pressing("Sign and send")),
         Stop("developers", developers),
         Stop("developers-new-key", f"{developers}keys/new/"),
-        Stop("developers-key-made", f"{developers}keys/new/", pressing("Create key", Name="Web shop")),
+        Stop("developers-key-made", f"{developers}keys/new/", pressing("Create API key", Name="Web shop")),
         Stop("developers-rotate-key", f"{developers}keys/{ids['key']}/rotate/"),
         Stop("developers-revoke-key", f"{developers}keys/{ids['key']}/revoke/"),
         Stop("developers-requests", f"{developers}requests/"),

@@ -87,7 +87,7 @@ class TestKeys:
         developer.post(f"/dashboard/developers/keys/{ada.pk}/revoke/")
 
         assert api.get("/api/banks").json()["code"] == "unknown_key"
-        assert f"{ada.public_id} is revoked." in developer.get(KEYS).content.decode()
+        assert f"{ada.public_id} was revoked." in developer.get(KEYS).content.decode()
         assert ada.public_id not in developer.get(KEYS).content.decode()
         assert "Revoked" in developer.get(f"{KEYS}?ended=yes").content.decode()
 
@@ -103,7 +103,7 @@ class TestKeys:
 
         page = developer.post(address, {"overlap": "0", "once": once(developer.get(address))}, follow=True)
 
-        assert "has ended already" in page.content.decode()
+        assert "has already expired or been revoked" in page.content.decode()
 
     def test_want_the_password_again_after_a_while(self, ada_member):
         stale = signed_in(ada_member.user, fresh=False)
@@ -182,8 +182,8 @@ class TestFailedCalls:
 
         page = developer.get(REQUESTS).content.decode()
 
-        assert re.findall(r"invalid_signature</a>: <span[^>]*>(\d+)</span> (calls?)<", page) == [
-            ("12", "calls")
+        assert re.findall(r"invalid_signature</a>: <span[^>]*>(\d+)</span> (requests?)<", page) == [
+            ("12", "requests")
         ]
         assert bisi.public_id not in page
         assert Audit(page).findings == []
@@ -211,12 +211,12 @@ class TestChecker:
         return [step.name for step in page.context["report"].steps if step.state == "wrong"]
 
     def words(self, page):
-        return " ".join(step.words for step in page.context["report"].steps)
+        return " ".join(step.text for step in page.context["report"].steps)
 
     def test_finds_a_right_one_right(self, developer, ada):
         page = self.paste(developer, ada)
 
-        assert page.context["report"].verdict == "All of it is right"
+        assert page.context["report"].verdict == "All checks passed"
         assert "POST" in page.context["report"].string_to_sign
         assert Audit(page.content.decode()).findings == []
 
@@ -224,8 +224,8 @@ class TestChecker:
         ("changed", "step"),
         [
             ({"X_Nonce": ""}, "Headers"),
-            ({"X_Nonce": "short"}, "Their form"),
-            ({"X_Signature": "c2hvcnQ="}, "Their form"),
+            ({"X_Nonce": "short"}, "Header format"),
+            ({"X_Signature": "c2hvcnQ="}, "Header format"),
             ({"X_Api_Key": "pk_sandbox_nobody"}, "Key"),
             ({"X_Api_Key": "sk_sandbox_secret"}, "Key"),
             ({"X_Signature": "0" * 64}, "Signature"),
@@ -241,7 +241,7 @@ class TestChecker:
         ("mistake", "words"),
         [
             (lambda text: text + "\n", "line feed at the end"),
-            (lambda text: text.replace("POST", "post"), "small letters"),
+            (lambda text: text.replace("POST", "post"), "lower case"),
             (lambda text: text.replace("?limit=5", ""), "without its query"),
             (lambda text: text.replace("\n", "\r\n"), "CR LF"),
         ],
@@ -271,7 +271,7 @@ class TestChecker:
 
         page = self.paste(developer, ada, **{name.replace("-", "_"): value for name, value in right.items()})
 
-        assert "written differently" in self.words(page)
+        assert "formatted differently" in self.words(page)
 
     def test_shows_the_right_signature_only_to_who_gives_the_secret(self, developer, ada):
         without = self.paste(developer, ada, X_Signature="0" * 64)
@@ -284,7 +284,7 @@ class TestChecker:
     def test_tells_nothing_of_other_businesses_keys(self, developer, bisi):
         page = self.paste(developer, bisi)
 
-        assert "no active key with that public id" in self.words(page)
+        assert "no active key with this public ID" in self.words(page)
         assert page.context["report"].steps[5].state == "skipped"
 
     @pytest.mark.parametrize("form", [{}, {"method": "GET", "target": "x" * 3000, "headers": "\x00"}])
