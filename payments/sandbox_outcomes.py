@@ -1,4 +1,4 @@
-"""What triggers which outcome in the sandbox. This is the table; rail, docs and tests read it from here."""
+"""The sandbox's triggers and their outcomes. The rail, the guides and the tests all use these tables."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -6,22 +6,22 @@ from enum import Enum
 from payments import outcomes
 from payments.outcomes import Outcome
 
-SMALLEST_TRIGGERING_AMOUNT = 10_000  # minor units; below it every amount succeeds
+SMALLEST_TRIGGERING_AMOUNT = 10_000  # minor units; smaller amounts always succeed
 
 
 class Special(Enum):
-    """What a trigger does that is not an outcome."""
+    """Effects of a trigger other than an outcome."""
 
     CHALLENGE = "3-D Secure challenge, whatever `3ds` says"
     FRICTIONLESS = "frictionless 3-D Secure, then success"
-    LOST_ANSWER = "the answer is lost: pending until it is asked for again, then success"
+    LOST_ANSWER = "the answer is lost: pending until the next query, then success"
 
 
 @dataclass(frozen=True, slots=True)
 class TestCard:
-    """A card number with an outcome of its own, which beats the amount's."""
+    """A card number with its own outcome, which takes precedence over the amount's."""
 
-    __test__ = False  # not a test, whatever pytest makes of the name
+    __test__ = False  # pytest would collect it by its name
 
     number: str
     result: Outcome | Special
@@ -34,7 +34,7 @@ TEST_CARDS = (
     TestCard("4000000000002925", outcomes.AUTHENTICATION_FAILED),
 )
 
-# The amount's last two digits, from SMALLEST_TRIGGERING_AMOUNT on.
+# By the amount's last two digits, from SMALLEST_TRIGGERING_AMOUNT on.
 CARD_AMOUNTS: dict[str, Outcome | Special] = {
     "05": outcomes.DO_NOT_HONOUR,
     "41": outcomes.LOST_CARD,
@@ -51,7 +51,7 @@ REFUND_AMOUNTS: dict[str, Outcome | Special] = {
 }
 PAYOUT_AMOUNTS = {ending: outcomes.payout_failure(ending) for ending in ("05", "07", "51", "61", "91")}
 
-LOST_ANSWER_ACCOUNT = "0000000097"  # a payout to it
+LOST_ANSWER_ACCOUNT = "0000000097"  # the answer to a payout to it is lost
 RETURNED_ACCOUNT = "0000000096"  # a payout to it succeeds; POST /api/sandbox/advance returns it
 UNKNOWN_ACCOUNT = "0000000000"  # a name enquiry finds no account
 ONE_TIME_CODE = "123456"
@@ -60,7 +60,7 @@ ONE_TIME_CODE = "123456"
 def by_amount(
     amount: int, table: dict[str, Outcome | Special] | dict[str, Outcome]
 ) -> Outcome | Special | None:
-    """Return what the amount's last two digits trigger, if anything.
+    """Return the effect of the amount's last two digits, or None.
 
     >>> by_amount(10_051, CARD_AMOUNTS).code
     '20051'
@@ -73,7 +73,7 @@ def by_amount(
 
 
 def by_payout(amount: int, account_number: str) -> Outcome | None:
-    """Return how a payout is refused, if it is. Accounts with a meaning of their own come before the amount.
+    """Return the outcome if a payout is declined, or None. Special accounts take precedence over the amount.
 
     >>> by_payout(10_051, "0123456789").gateway_code, by_payout(10_051, RETURNED_ACCOUNT)
     ('51', None)
@@ -85,7 +85,7 @@ def by_payout(amount: int, account_number: str) -> Outcome | None:
 
 
 def account_name(account_number: str) -> str | None:
-    """Return who holds an account, as a name enquiry tells.
+    """Return the holder of an account for a name enquiry.
 
     >>> account_name("0123456789"), account_name(UNKNOWN_ACCOUNT)
     ('Sandbox Account 6789', None)
@@ -94,7 +94,7 @@ def account_name(account_number: str) -> str | None:
 
 
 def by_card(card_bin: str, last4: str) -> Outcome | Special | None:
-    """Return what a test card triggers, if this is one. First six and last four tell them apart."""
+    """Return the effect of a test card, identified by its first six and last four digits, or None."""
     return _BY_ENDS.get((card_bin, last4))
 
 

@@ -1,4 +1,4 @@
-"""The sandbox's outcomes, set as tables for people. What they say is read from `sandbox_outcomes`."""
+"""Tables of the sandbox's outcomes for the guides and the dashboard, built from `sandbox_outcomes`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ Status = Transaction.Status
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What to send, and what comes of it."""
+    """A trigger and its result."""
 
     trigger: str
     status: str
@@ -45,7 +45,7 @@ class Table:
 
 
 def tables() -> tuple[Table, ...]:
-    """Return every table, in the order of a payment's life."""
+    """Return all tables, in the order of the payment lifecycle."""
     return (cards(), card_amounts(), three_d_secure(), captures(), refunds(), payouts())
 
 
@@ -58,7 +58,7 @@ def cards() -> Table:
         "Test cards",
         "Card number",
         tuple(rows),
-        "Any name and any CVV will do. A test card counts before the amount.",
+        "Any name and any CVV are accepted. A test card takes precedence over the amount.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The rails: acquirers for cards, banks for payouts. A transaction stays with the one that it was sent to."""
+"""The rails: acquirers for cards and banks for payouts. A transaction never changes its connector."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from payments.rails.protocol import CardAcquirer, PayoutBank
 
 __all__ = ["ACQUIRERS", "BANKS", "OutOfReach", "RailUnavailable", "card_acquirer", "payout_bank"]
 
-# The connectors that come with Sluice, by the name that they leave on a transaction.
+# Built-in connectors, by the name stored with a transaction.
 ACQUIRERS = {
     "sandbox": "payments.rails.sandbox.SandboxAcquirer",
     "iso8583": "payments.rails.iso8583.Iso8583Acquirer",
@@ -20,18 +20,18 @@ BANKS = {
 
 
 def card_acquirer(dotted_name: str, *, known_as: str = "") -> CardAcquirer:
-    """Return the acquirer with that dotted name, or the one of ours that a transaction is known to.
+    """Return the acquirer with this dotted name, or the built-in one that a transaction was sent to.
 
-    :raises RailUnavailable: there is none, it is not the one, or it is out of reach
+    :raises RailUnavailable: no acquirer is configured, or it is unavailable
     """
     acquirer: CardAcquirer = _available(ACQUIRERS, dotted_name, known_as)
     return acquirer
 
 
 def payout_bank(dotted_name: str, *, known_as: str = "") -> PayoutBank:
-    """Return the bank with that dotted name, or the one of ours that a payout is known to.
+    """Return the bank with this dotted name, or the built-in one that a payout was sent to.
 
-    :raises RailUnavailable: there is none, it is not the one, or it is out of reach
+    :raises RailUnavailable: no bank is configured, or it is unavailable
     """
     bank: PayoutBank = _available(BANKS, dotted_name, known_as)
     return bank

@@ -1,7 +1,7 @@
-"""How we and the bank sign what we say to each other: HMAC-SHA256 with a shared key, in hexadecimal.
+"""Signatures of requests to the bank and of its responses: hex HMAC-SHA256 with a shared key.
 
-A request's signature covers the moment, the method, the target and the body; an answer's covers the
-request's signature, so that no answer can be given to another question, and the body.
+A request's signature covers the timestamp, the method, the target and the body. A response's covers the body and
+the request's signature, so that a response can't be replayed for another request.
 
 >>> asked = request_signature("key", timestamp="1767261600", method="GET", target="/transfers/1", body=b"")
 >>> asked[:16], answer_signature("key", asked=asked, body=b"{}")[:16]

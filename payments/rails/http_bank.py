@@ -1,7 +1,7 @@
-"""A bank that takes transfers as signed JSON over HTTP, and answers with NIP codes.
+"""A bank that accepts transfers as signed JSON over HTTP and answers with NIP codes.
 
-Every transfer has our own reference, under which the bank carries it out once, however often it is sent. So
-an unknown outcome is asked for; if the bank has never heard of the transfer, it is sent again.
+Our own reference is the idempotency key of a transfer. An unknown outcome is queried, and the transfer is sent again
+if the bank has no record of it.
 """
 
 import threading
@@ -22,12 +22,13 @@ log = structlog.get_logger("sluice.bank")
 REQUIRED = ("BANK_URL", "BANK_CLIENT_ID", "BANK_SECRET_KEY")
 
 DONE = "00"
-# It is not known, or not yet, whether the beneficiary was credited: 01 status unknown, 09 in progress, 68 answer
-# too late, 91 the beneficiary's bank is down, 96 malfunction, 97 time-out at the destination.
+# The beneficiary may or may not have been credited: 01 status unknown, 09 in progress, 68 answer too late,
+# 91 beneficiary's bank unavailable, 96 malfunction, 97 time-out at the destination.
 UNKNOWN = frozenset({"01", "09", "68", "91", "96", "97"})
 SENT_BEFORE = frozenset({"26", "94"})
 NO_SUCH_TRANSFER = "25"
-# Name enquiries at once, in one process: enquiries that hang must leave room for transfers (`signed_calls.MOST_CALLS`).
+# Concurrent name enquiries of a process. Fewer than `signed_calls.MOST_CALLS`, so that hanging enquiries leave room
+# for transfers.
 MOST_ENQUIRIES = 8
 LONGEST_NAME = 100  # characters
 NO_SUCH_ACCOUNT = frozenset({"07", "16", "25"})
@@ -59,13 +60,13 @@ class HttpBank:
 
     def send(self, order: PayoutOrder) -> RailAnswer:
         if order.send_by is not None and clock.now() >= order.send_by:
-            log.warning("an order was not sent after its lease", id=str(order.id))
+            log.warning("transfer not sent because its lease has expired", id=str(order.id))
             raise AnswerLost
         answer = self._transfer("POST", "/transfers", order, _transfer(order))
         if answer["response_code"] in SENT_BEFORE:
             answer = self._find(order)
         if answer["response_code"] == NO_SUCH_TRANSFER:
-            raise AnswerLost  # sent before, and not found: the outcome is asked for again later
+            raise AnswerLost  # a duplicate, but not found; query again later
         return _answer(answer)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
@@ -74,8 +75,8 @@ class HttpBank:
             return _answer(answer)
         if order.may_be_repeated:
             return self.send(order)
-        # Either the bank carried it out and has deleted it, or never received it. Staff find out which.
-        log.error("the bank does not know an old transfer", id=str(order.id))
+        # The bank either executed and deleted it, or never received it. Staff have to find out.
+        log.error("old transfer not found at the bank", id=str(order.id))
         return RailAnswer(outcome=outcomes.PROCESSING)
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
@@ -102,7 +103,7 @@ class HttpBank:
     ) -> dict[str, Any]:
         answer = self._call(method, path, document)
         if answer.get("reference") != order.id.hex or answer.get("amount", order.amount) != order.amount:
-            log.error("the bank speaks of another transfer", id=str(order.id))
+            log.error("the bank answered about a different transfer", id=str(order.id))
             raise AnswerLost
         return answer
 

@@ -1,8 +1,7 @@
-"""What a rail must do. A connector implements one of the two protocols; settings name it.
+"""Protocols of the rails. A connector implements one of the two, and settings name it.
 
-A rail is called outside every database transaction, after a row with our own reference was committed.
-If no definite answer comes back it raises `AnswerLost`: the transaction stays pending and is asked about
-again with `query`, never guessed.
+A rail is called outside any database transaction, after a row with our own reference was committed. Without a
+definite answer it raises `AnswerLost`: the transaction stays pending and is queried later.
 """
 
 from dataclasses import dataclass
@@ -15,18 +14,18 @@ from payments.outcomes import Outcome
 
 
 class AnswerLost(Exception):
-    """The rail was asked and no definite answer came: it may have acted or not."""
+    """The rail gave no definite answer. It may or may not have acted."""
 
 
 class CannotTell(Exception):
-    """The acquirer cannot be asked what became of an authorisation: it is to be reversed."""
+    """The acquirer has no query for authorisations. Reverse the authorisation instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailAnswer:
-    """What a rail said: an outcome, and its own names for the transaction.
+    """A rail's answer: an outcome, and its identifiers of the transaction.
 
-    A pending outcome (10001) with `needs_challenge` means that the issuer wants to see the payer.
+    A pending outcome (10001) with `needs_challenge` means that the issuer requires a 3-D Secure challenge.
     """
 
     outcome: Outcome
@@ -37,13 +36,13 @@ class RailAnswer:
 
     @property
     def is_definite(self) -> bool:
-        """Tell whether this moves anything; a rail that says "not yet" is asked again later."""
+        """Return whether this changes the transaction. Other answers are followed by another query."""
         return self.needs_challenge or not self.outcome.is_pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreeDSecure:
-    """What the merchant asked of 3-D Secure."""
+    """The merchant's 3-D Secure options."""
 
     enabled: bool = False
     challenge_preference: str = "no_preference"
@@ -51,7 +50,7 @@ class ThreeDSecure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardOrder:
-    """A card transaction as the acquirer knows it, without the card's secret. Amount in minor units."""
+    """A card transaction as sent to the acquirer, without the card's secret. Amount in minor units."""
 
     id: UUID
     amount: int
@@ -65,14 +64,14 @@ class CardOrder:
     card_expiry_year: str
     system_trace_audit_number: str
     retrieval_reference_number: str
-    authorization_code: str  # empty until it was authorised
+    authorization_code: str  # empty before authorisation
     descriptor: str
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationOrder:
-    """A capture, void or refund as the acquirer knows it. Amount in minor units."""
+    """A capture, void or refund as sent to the acquirer. Amount in minor units."""
 
     id: UUID
     kind: str
@@ -94,65 +93,65 @@ class PayoutOrder:
     nip_code: str
     narration: str
     merchant_reference: str = ""  # for the bank's statements and support
-    # False: the order is so old that the bank may have deleted it. `query` must not send it again then.
+    # False for an order so old that the bank may have deleted it. `query` must not send it again.
     may_be_repeated: bool = True
-    # The sender's lease ends then. A process that was stopped must not send it afterwards.
+    # The end of the sender's lease. A process that was suspended must not send the order later.
     send_by: datetime | None = None
 
 
 class CardAcquirer(Protocol):
     """Card payments and card checks. Every method but `is_available` may raise `AnswerLost`."""
 
-    name: str  # stored with each transaction, so that nobody else is ever asked about it
+    name: str  # stored with each transaction; only this acquirer is queried about it
     has_three_d_secure: bool
 
     def is_available(self) -> bool:
-        """Tell whether it can be reached; if not, a request is answered with 503 and nothing is stored."""
+        """Return whether it can be reached. If not, a request returns 503 and nothing is stored."""
 
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
-        """Reserve the amount, or take it at once, or ask for a challenge."""
+        """Reserve the amount, capture it at once, or require a challenge."""
 
     def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:
-        """Ask the issuer about the card; no money moves."""
+        """Check the card with its issuer. No money moves."""
 
     def is_right_code(self, order: CardOrder, *, code: str) -> bool:
-        """Tell whether the payer's one-time code is the issuer's."""
+        """Return whether the payer's one-time code is correct."""
 
     def resume(self, order: CardOrder) -> RailAnswer:
-        """Go on with an authorisation whose challenge was passed. The acquirer has kept the card."""
+        """Continue an authorisation after a passed challenge. The acquirer has stored the card."""
 
     def query(self, order: CardOrder) -> RailAnswer:
-        """Ask what became of an authorisation or check.
+        """Query the outcome of an authorisation or card check.
 
-        :raises CannotTell: this acquirer has no way to ask; `reverse` it
+        :raises CannotTell: this acquirer has no such query; `reverse` the authorisation
         """
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
-        """Undo an authorisation whose outcome is unknown. When this returns, nothing is taken or reserved.
+        """Reverse an authorisation with an unknown outcome. Afterwards, nothing is captured or reserved.
 
-        Not even should the authorisation arrive after this. May be called again and again.
+        That also holds if the authorisation arrives later than the reversal. Idempotent.
         """
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
         """Capture, void or refund."""
 
     def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        """Ask what became of a capture, void or refund."""
+        """Query the outcome of a capture, void or refund."""
 
 
 class PayoutBank(Protocol):
     """Transfers to bank accounts. Every method but `is_available` may raise `AnswerLost`."""
 
-    name: str  # stored with each payout, so that nobody else is ever asked about it
+    name: str  # stored with each payout; only this bank is queried about it
 
     def is_available(self) -> bool:
-        """Tell whether it can be reached; if not, a request is answered with 503 and nothing is stored."""
+        """Return whether it can be reached. If not, a request returns 503 and nothing is stored."""
 
     def send(self, order: PayoutOrder) -> RailAnswer:
         """Transfer the amount."""
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        """Ask what became of a transfer. May send it again where the bank never received it, if it may be repeated."""
+        """Query the outcome of a transfer. May send it again if the bank has no record and it may be repeated."""
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
-        """Return the name that an account is held in (name enquiry); None where there is no such account."""
+        """Return the account holder's name (name enquiry), or None if there is no such account."""

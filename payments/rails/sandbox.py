@@ -1,7 +1,7 @@
-"""The sandbox's acquirer and bank: they answer as the outcomes table says.
+"""The sandbox's acquirer and bank, which answer by the outcomes table.
 
-Their books are a function of what they were told: whoever asks again, from whatever process, gets the
-same answer. A lost answer is one that was decided and not told; asking again tells it.
+Answers depend only on the order, so a query from any process returns the same one. A lost answer is decided but not
+returned; a later query returns it.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
 
 
 class SandboxAcquirer:
-    """An acquirer that decides by test card, expiry and amount, in this order."""
+    """An acquirer that decides by test card, expiry date and amount, in this order."""
 
     name = "sandbox"
     has_three_d_secure = True
@@ -50,7 +50,7 @@ class SandboxAcquirer:
         return CHALLENGE if _needs_challenge(order) else self._answer(order, self._decide(order))
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
-        """Nobody comes here: `query` always tells."""
+        """Do nothing. Never called, because `query` always answers."""
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
         if self._decide_operation(operation) is Special.LOST_ANSWER:
@@ -80,7 +80,7 @@ class SandboxAcquirer:
 
 
 class SandboxBank:
-    """A bank that decides by amount; to one account number its answer gets lost."""
+    """A bank that decides by amount. For one account number its answer is lost."""
 
     name = "sandbox"
 
@@ -108,7 +108,7 @@ def _session_id(order_id: UUID) -> str:
 
 
 def _card_refusal(order: CardOrder) -> Outcome | None:
-    """Return why this card is refused whatever the amount, or None."""
+    """Return the outcome if this card is declined at any amount, or None."""
     if has_expired(month=order.card_expiry_month, year=order.card_expiry_year, now=order.created_at):
         return outcomes.EXPIRED_CARD
     by_card = sandbox_outcomes.by_card(order.card_bin, order.card_last4)
@@ -117,7 +117,7 @@ def _card_refusal(order: CardOrder) -> Outcome | None:
 
 def _by_amount(order: CardOrder) -> Outcome | Special | None:
     if sandbox_outcomes.by_card(order.card_bin, order.card_last4) is Special.FRICTIONLESS:
-        return None  # it succeeds, whatever the amount
+        return None  # succeeds at any amount
     return sandbox_outcomes.by_amount(order.amount, sandbox_outcomes.CARD_AMOUNTS)
 
 

@@ -1,8 +1,8 @@
-"""Signed calls over HTTP that end in time, whatever the other side does.
+"""Signed HTTP calls with an overall time-out.
 
-The time-outs of `requests` are for one step each: a peer that drips a byte now and then keeps a call alive
-for ever, and so do several dead addresses in a row. So a call is made by a thread of its own; whoever waits
-for it goes when the time is over, and cuts the connection so that the thread ends too.
+The time-outs of `requests` apply to each step, so a slow drip of bytes or several dead addresses could extend a call
+indefinitely. Each call therefore runs in its own thread. On time-out the caller returns and shuts down the connection,
+which ends the thread.
 """
 
 import contextlib
@@ -34,21 +34,21 @@ from payments.rails.bank_signing import (
 
 CONNECT_TIMEOUT = 3.0  # seconds for one address
 LARGEST_ANSWER = 64 * 1024  # bytes
-MOST_CALLS = 32  # at once; beyond them something hangs
+MOST_CALLS = 32  # concurrent; more mean that the peer hangs
 
 
 class NoAnswer(Exception):
-    """No answer that can be believed came in time. The call may have had its effect."""
+    """No valid answer arrived in time. The call may still have taken effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Whom we call, and with which key. It is not shown."""
+    """The server to call, and our key. The repr hides the key."""
 
     url: str
     client_id: str
     key: str
-    timeout: float  # seconds for one call, from the look-up of the name to the answer's last byte
+    timeout: float  # seconds for one call, from the DNS lookup to the answer's last byte
     ca_file: str = ""
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ Document: TypeAlias = dict[str, Any]
 
 
 class SignedCaller:
-    """Calls one peer. May be used from any thread."""
+    """Makes calls to one peer. Thread-safe."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -68,18 +68,18 @@ class SignedCaller:
         self._session = _session(peer)
 
     def has_room(self) -> bool:
-        """Tell whether one more call can be made now."""
+        """Return whether another call can be made now."""
         if free := self._room.acquire(blocking=False):
             self._room.release()
         return free
 
     def call(self, method: str, path: str, document: Document | None = None) -> Document:
-        """Make a signed call and return its answer, if that is 200 and signed too.
+        """Make a signed call and return its answer.
 
-        :raises NoAnswer: none came, or none that the peer has signed
+        :raises NoAnswer: no answer arrived in time, its status isn't 200, or its signature is invalid
         """
         if not self._room.acquire(blocking=False):
-            raise NoAnswer("too many calls hang")
+            raise NoAnswer("too many calls in progress")
         call = _Call()
         body = b"" if document is None else json.dumps(document).encode()
         threading.Thread(target=self._work, args=(call, method, path, body), daemon=True).start()
@@ -97,7 +97,7 @@ class SignedCaller:
             call.answer.set_exception(reason)
         except requests.Timeout:
             call.answer.set_exception(NoAnswer("too late"))
-        except Exception as problem:  # noqa: BLE001  (whatever it is: there is no answer, and somebody waits)
+        except Exception as problem:  # noqa: BLE001  (every failure must reach the waiting caller)
             call.answer.set_exception(NoAnswer(type(problem).__name__))
         finally:
             self._room.release()
@@ -143,26 +143,26 @@ class SignedCaller:
 
 
 class _Call:
-    """One call: its answer, and the connection that it is made on."""
+    """One call: its answer and its connection."""
 
     def __init__(self) -> None:
         self.answer: Future[Document] = Future()
         self.connection: HTTPConnection | None = None
 
     def cut(self) -> None:
-        """End the connection under the thread that uses it."""
+        """Shut down the connection while its thread uses it."""
         sock = self.connection.sock if self.connection else None
         if sock is not None:
             with contextlib.suppress(OSError):
-                # The plain socket's method: the one of TLS would first say goodbye, and wait for the peer's.
+                # Not the TLS method, which waits for the peer's close notification.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
-_current = threading.local()  # the call that this thread makes
+_current = threading.local()  # the call of this thread
 
 
 class _Noted(HTTPConnection):
-    """A connection that its call knows of."""
+    """A connection that registers itself with its call."""
 
     def request(self, *arguments: Any, **options: Any) -> None:
         _current.call.connection = self

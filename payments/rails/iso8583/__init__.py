@@ -1,4 +1,4 @@
-"""A card acquirer that speaks ISO 8583:1987 over TCP. Settings name `Iso8583Acquirer`."""
+"""The connector of a card acquirer that uses ISO 8583:1987 over TCP."""
 
 from payments.rails.iso8583.acquirer import Iso8583Acquirer
 

@@ -1,8 +1,8 @@
-"""The connector: orders become messages, answers become outcomes. Decisions 0028 and 0029 say why so.
+"""The connector: maps orders to messages and answers to outcomes (decisions 0028 and 0029).
 
-An authorisation whose answer is lost cannot be repeated, for the card's number is gone, and no message
-of ISO 8583:1987 asks what became of one. So it is reversed. A capture, a void or a refund needs no card:
-it is repeated, with the same numbers, until it is answered.
+An authorisation without an answer is reversed. It can't be repeated, because the card number isn't stored, and
+ISO 8583:1987 has no message to query it. A capture, void or refund needs no card number, so it is repeated with the
+same STAN and RRN until it is answered.
 """
 
 import re
@@ -24,10 +24,10 @@ from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, Operation
 
 REQUIRED = ("ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "ACQUIRER_MERCHANT_ID", "ACQUIRER_INSTITUTION_ID")
 LENGTHS = {"ACQUIRER_TERMINAL_ID": 8, "ACQUIRER_MERCHANT_ID": 15, "ACQUIRER_INSTITUTION_ID": 11}
-# An authorisation leaves within this time of its intent, or never: the reversal of an unanswered one follows after
-# ten seconds, and an acquirer may accept an authorisation that arrives after its reversal.
+# An authorisation is sent within this time of its intent or not at all. An unanswered one is reversed after ten
+# seconds, and an acquirer may accept an authorisation that arrives after its reversal.
 SEND_WITHIN = 5.0  # seconds
-PATIENCE = 2.0  # seconds that a request waits for a connection before it is answered with 503
+CONNECTION_WAIT = 2.0  # seconds that a request waits for a connection before it returns 503
 
 INVALID_AMOUNT, FORMAT_ERROR, NO_CONNECTION = "13", "30", "91"
 
@@ -50,7 +50,7 @@ class Iso8583Acquirer:
         self._acceptor = _acceptor()
 
     def is_available(self) -> bool:
-        return self.link.is_up(within=PATIENCE)
+        return self.link.is_up(within=CONNECTION_WAIT)
 
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
         if order.amount > LARGEST_AMOUNT:
@@ -64,7 +64,7 @@ class Iso8583Acquirer:
             return RailAnswer(outcome=outcome_of(FORMAT_ERROR))
         except Unanswered:
             raise AnswerLost from None
-        return _told(answer, _definite(answer), order)
+        return _rail_answer(answer, _definite(answer), order)
 
     verify = authorise
 
@@ -79,7 +79,7 @@ class Iso8583Acquirer:
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
         if order.amount == 0:
-            return  # a check reserves nothing
+            return  # a card check reserves nothing
         answer = self._repeatable(messages.reversal(order, acceptor=self._acceptor, is_repeat=is_repeat))
         if answer.response_code not in REVERSED | {NO_SUCH_ORIGINAL}:
             raise AnswerLost
@@ -94,13 +94,13 @@ class Iso8583Acquirer:
         make = MAKERS[operation.kind]
         answer = self._repeatable(make(order, operation, acceptor=self._acceptor, is_repeat=is_repeat))
         if operation.kind == "void" and answer.response_code in REVERSED:
-            return _told(answer, outcomes.COMPLETED, order)
-        return _told(answer, _definite(answer), order)
+            return _rail_answer(answer, outcomes.COMPLETED, order)
+        return _rail_answer(answer, _definite(answer), order)
 
     def _repeatable(self, question: Message) -> Message:
-        """Return the answer to what is asked again until it is answered.
+        """Send a message that is repeated until it is answered.
 
-        Even what was not sent counts as unknown: somebody else may be repeating it at this moment.
+        An unsent message also has an unknown outcome, because another process may be repeating it.
         """
         try:
             return self.link.exchange(question)
@@ -109,10 +109,10 @@ class Iso8583Acquirer:
 
 
 def _leaves_by(order: CardOrder) -> float:
-    """Return the moment until which an authorisation may be sent, by the steady clock."""
-    looked_at = clock.steady()  # first: time that passes in between makes the moment earlier, never later
+    """Return the deadline for sending an authorisation, on the monotonic clock."""
+    started_at = clock.steady()  # read first, so that a delay can only make the deadline earlier
     age = (clock.now() - order.created_at).total_seconds()
-    return looked_at + SEND_WITHIN - age
+    return started_at + SEND_WITHIN - age
 
 
 def _definite(answer: Message) -> Outcome:
@@ -121,7 +121,7 @@ def _definite(answer: Message) -> Outcome:
     return outcome_of(answer.response_code)
 
 
-def _told(answer: Message, outcome: Outcome, order: CardOrder) -> RailAnswer:
+def _rail_answer(answer: Message, outcome: Outcome, order: CardOrder) -> RailAnswer:
     approved = answer.response_code == APPROVED
     return RailAnswer(
         outcome=outcome,
@@ -144,7 +144,7 @@ def _link_settings() -> LinkSettings:
 def _acceptor() -> Acceptor:
     for name, longest in LENGTHS.items():
         if len(getattr(settings, name)) > longest:
-            raise ImproperlyConfigured(f"{name} may have {longest} characters.")
+            raise ImproperlyConfigured(f"{name} may have at most {longest} characters.")
     return Acceptor(
         terminal_id=settings.ACQUIRER_TERMINAL_ID,
         merchant_id=settings.ACQUIRER_MERCHANT_ID,

@@ -1,4 +1,4 @@
-"""What an acquirer's response code (field 39) means to us.
+"""Outcomes of an acquirer's response codes (field 39).
 
 >>> outcome_of("51").code, outcome_of("59").code, outcome_of("61").summary
 ('20051', '20083', 'Declined - Unspecified failure')
@@ -11,11 +11,11 @@ from payments.outcomes import DO_NOT_RETRY, RETRY, Outcome
 
 APPROVED = "00"
 
-# The acquirer does not know either (09, 68, 96), has seen the message before (94), or has taken another amount
-# than we asked for (10). An authorisation is reversed then, anything else asked for again.
+# The outcome is unknown (09, 68, 96), the message is a duplicate (94), or the amount is only partly approved (10).
+# Authorisations are then reversed, and other messages repeated.
 UNKNOWN = frozenset({"09", "10", "68", "94", "96"})
 
-# A reversal's work is done: reversed now, before (21, 94), or there was nothing to reverse (25).
+# A reversal is complete: reversed now or earlier (21, 94), or there is no original (25).
 REVERSED = frozenset({"00", "21", "94"})
 NO_SUCH_ORIGINAL = "25"
 
@@ -28,7 +28,7 @@ _DECLINES = {
     "34": replace(outcomes.SUSPECTED_FRAUD, gateway_code="34"),
     "59": replace(outcomes.SUSPECTED_FRAUD, gateway_code="59"),
 }
-# They say something about the card or the merchant that a second try does not change.
+# Codes about the card or the merchant, which a retry won't change.
 _NEVER_AGAIN = frozenset({"03", "04", "07", "12", "14", "15", "35", "36", "37", "57", "58", "62"})
 
 

@@ -1,8 +1,7 @@
-"""The connection to an acquirer's host: one for each process, kept up by a thread of its own.
+"""The connection to an acquirer's host: one per process, maintained by its own thread.
 
-Threads that have something to ask put their message on it and wait for the answer that bears its names.
-The connection signs on before anything else, is tried by an echo now and then, and is made again, at
-growing intervals, whenever it ends. Who waited for an answer on it then hears that there is none.
+Other threads send a message and wait for the answer with the same class, STAN and RRN. The link signs on first,
+sends echoes periodically and reconnects with a growing delay. When the connection ends, waiting threads get an error.
 """
 
 import asyncio
@@ -31,23 +30,23 @@ log = structlog.get_logger("sluice.acquirer")
 
 T = TypeVar("T")
 
-CONNECT_TIMEOUT = 5.0  # seconds, name look-up and TLS included
+CONNECT_TIMEOUT = 5.0  # seconds, including DNS and TLS
 REST_OF_FRAME = 5.0  # seconds from a frame's length to its end
-ACKNOWLEDGED_WITHIN = 4.0  # seconds; with the acquirer's SEND_WITHIN less than the time until a reversal
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # seconds between two tries to connect; doubled each time
-GRACE = 1.0  # seconds that the asking thread waits beyond the deadline for the link's thread to say so
+ACKNOWLEDGED_WITHIN = 4.0  # seconds; plus `acquirer.SEND_WITHIN`, less than the time until a reversal
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # seconds between attempts to connect, doubled each time
+GRACE = 1.0  # seconds that a caller waits beyond the deadline for the link's thread to report it
 
 
 class NotSent(Exception):
-    """The message never left this machine."""
+    """The message was not sent."""
 
 
 class Unanswered(Exception):
-    """The message may have arrived; no answer came in time, or the connection ended first."""
+    """The message may have arrived, but the answer timed out or the connection ended."""
 
 
 class SignOnRefused(Exception):
-    """The host does not let us in."""
+    """The host rejected the sign-on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +54,12 @@ class LinkSettings:
     host: str
     port: int
     uses_tls: bool
-    timeout: float  # seconds for one question, waiting for the connection included
+    timeout: float  # seconds for one exchange, including the wait for the connection
     echo_interval: float  # seconds
 
 
 class Link:
-    """A connection that is there when it is needed. Its methods may be called from any thread."""
+    """A connection that is opened on first use. Thread-safe."""
 
     def __init__(self, settings: LinkSettings) -> None:
         self._settings = settings
@@ -68,10 +67,10 @@ class Link:
         self._line: _Line | None = None
 
     def exchange(self, question: Message, *, leaves_by: float = math.inf) -> Message:
-        """Send a message and return its answer. `leaves_by` is a moment of `clock.steady`.
+        """Send a message and return its answer. `leaves_by` is the deadline for sending, on `clock.steady`.
 
-        :raises Unpackable: a value does not fit its field; nothing was sent
-        :raises NotSent: there was no connection in time, or the message was too late to be sent
+        :raises Unpackable: a value is invalid for its field; nothing was sent
+        :raises NotSent: there was no connection in time, or the deadline had passed
         :raises Unanswered: the outcome is unknown
         """
         framed = frame(question)
@@ -80,14 +79,14 @@ class Link:
         )
 
     def is_up(self, *, within: float) -> bool:
-        """Tell whether we are signed on, or come to be within so many seconds."""
+        """Return whether the link is signed on, waiting up to `within` seconds."""
         try:
             return self._on_line(lambda line: line.is_up(within=within), within=within)
         except Unanswered:
             return False
 
     def close(self) -> None:
-        """Sign off and end the thread. The next question starts a new one."""
+        """Sign off and stop the thread. The next exchange starts a new one."""
         with self._lock:
             line, self._line = self._line, None
         if line is not None:
@@ -98,7 +97,7 @@ class Link:
         working = work(line)
         try:
             waiting = asyncio.run_coroutine_threadsafe(working, line.loop)
-        except RuntimeError:  # it was closed this moment
+        except RuntimeError:  # the loop was closed concurrently
             working.close()
             raise Unanswered from None
         try:
@@ -108,7 +107,7 @@ class Link:
             raise Unanswered from None
 
     def _open_line(self) -> "_Line":
-        """Return the line; make it where there is none, as in a process that was just forked."""
+        """Return the line, and start one if there is none, for example after a fork."""
         with self._lock:
             if self._line is None or not self._line.is_alive():
                 self._line = _Line(self._settings)
@@ -117,7 +116,7 @@ class Link:
 
 
 class _Line(threading.Thread):
-    """The link's thread, with an event loop on which everything here runs but `hang_up`."""
+    """The link's thread. All methods except `hang_up` run on its event loop."""
 
     def __init__(self, settings: LinkSettings) -> None:
         super().__init__(name="acquirer-link", daemon=True)
@@ -126,7 +125,7 @@ class _Line(threading.Thread):
         self._up = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
         self._questions = _Questions()
-        self._failures = 0  # tries in a row that did not get us signed on
+        self._failures = 0  # consecutive attempts without a sign-on
         self._trace_numbers = itertools.cycle(range(1, 1_000_000))
         self._keeping: asyncio.Task[None] | None = None
 
@@ -141,14 +140,14 @@ class _Line(threading.Thread):
         self.loop.close()
 
     def hang_up(self) -> None:
-        """Sign off and end; from another thread."""
+        """Sign off and stop. Called from another thread."""
         if self.is_alive():
             asyncio.run_coroutine_threadsafe(self._sign_off(), self.loop)
             self.join(self._settings.timeout + GRACE)
 
     async def is_up(self, *, within: float) -> bool:
         try:
-            # While the host is away nobody is kept waiting for the next try.
+            # While the host is unavailable, don't wait for the next attempt to connect.
             async with asyncio.timeout(0 if self._failures else within):
                 await self._up.wait()
         except TimeoutError:
@@ -163,7 +162,7 @@ class _Line(threading.Thread):
                 is_sent = True
                 return await self._ask(question, framed, leaves_by=leaves_by)
         except TimeoutError:
-            # "from None", twice: what led here has the message in its frames.
+            # "from None", because the frames of the cause contain the message.
             if is_sent:
                 raise Unanswered from None
             raise NotSent from None
@@ -172,7 +171,7 @@ class _Line(threading.Thread):
         if self._writer is None:
             raise Unanswered
         with self._questions.asked(question) as answer:
-            # Nothing may come between this and the writing: the process may be stopped at any point.
+            # Write directly after this check, because the process may be suspended at any point.
             if clock.steady() >= leaves_by:
                 raise NotSent
             try:
@@ -191,12 +190,12 @@ class _Line(threading.Thread):
             self._failures = 0 if self._up.is_set() else self._failures + 1
             self._drop()
             pause = min(SHORTEST_PAUSE * 2 ** min(self._failures, 10), LONGEST_PAUSE)
-            pause *= random.uniform(0.5, 1)  # noqa: S311  (so that processes do not all come at once)
+            pause *= random.uniform(0.5, 1)  # noqa: S311  (jitter)
             log.warning("connection to the acquirer ended", reason=said, next_try_in=round(pause, 1))
             await asyncio.sleep(pause)
 
     async def _one_connection(self) -> None:
-        """Connect, sign on and stay, until something ends it; always raises what that was."""
+        """Connect, sign on and stay connected. Always ends with an exception."""
         async with asyncio.timeout(CONNECT_TIMEOUT):
             reader, self._writer = await asyncio.open_connection(
                 self._settings.host,
@@ -244,8 +243,8 @@ class _Line(threading.Thread):
         if message.type == "0800" and self._writer is not None:
             self._writer.write(frame(answer_to(message, APPROVED)))
         elif not self._questions.answer(message):
-            # Too late, or a second time, or not to us. If it was too late, its authorisation is reversed.
-            log.warning("answer that nobody waits for", message=str(message))
+            # Late, duplicate or unrelated. The authorisation of a late answer is reversed.
+            log.warning("unexpected answer from the acquirer", message=str(message))
 
     async def _sign_off(self) -> None:
         with contextlib.suppress(TimeoutError, Unanswered):
@@ -263,14 +262,14 @@ class _Line(threading.Thread):
 
 
 def _end_when_unacknowledged(writer: asyncio.StreamWriter) -> None:
-    """End the connection when the host has not acknowledged what was sent, so that it cannot arrive later."""
+    """Close the connection if the host doesn't acknowledge data in time, so that it can't arrive later."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
         milliseconds = int(ACKNOWLEDGED_WITHIN * 1000)
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
 class _Questions:
-    """The questions that are out, by their names."""
+    """Messages that await an answer, by class, STAN and RRN."""
 
     def __init__(self) -> None:
         self._waiting: defaultdict[tuple[str, str, str], list[tuple[Message, asyncio.Future[Message]]]]
@@ -278,7 +277,7 @@ class _Questions:
 
     @contextlib.contextmanager
     def asked(self, question: Message) -> "Iterator[asyncio.Future[Message]]":
-        """Give the future answer to a question that is about to be sent."""
+        """Yield the future answer of a message that is about to be sent."""
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         entry = (question, answer)
         self._waiting[question.names].append(entry)
@@ -290,16 +289,16 @@ class _Questions:
                 del self._waiting[question.names]
 
     def answer(self, message: Message) -> bool:
-        """Give a message to everybody who waits for it. False where nobody does."""
-        heard = False
+        """Pass a message to all its waiting exchanges. Returns False if there are none."""
+        is_expected = False
         for question, answer in self._waiting.get(message.names, ()):
             if message.answers(question) and not answer.done():
                 answer.set_result(message)
-                heard = True
-        return heard
+                is_expected = True
+        return is_expected
 
     def give_up(self) -> None:
-        """Nothing more will be heard: say so to everybody who waits."""
+        """Raise `Unanswered` in all waiting exchanges."""
         for waiting in self._waiting.values():
             for _, answer in waiting:
                 if not answer.done():

@@ -1,7 +1,7 @@
-"""ISO 8583:1987 messages: what we say to an acquirer, as fields by number. `docs/rails.md` has the tables.
+"""Build ISO 8583:1987 messages to an acquirer. `docs/rails.md` has tables of their fields.
 
-After the first message nobody has the card's number any more. What follows an authorisation names it by
-field 90, the original's data elements, and by the original's retrieval reference number.
+The card number is only in the first message and isn't stored. Later messages identify the authorisation by field 90,
+the original data elements, and by its retrieval reference number.
 """
 
 from collections.abc import Mapping
@@ -14,21 +14,21 @@ from iso4217 import Currency
 from payments.cards import Card
 from payments.rails.protocol import CardOrder, OperationOrder
 
-# What may hold a card number, a track, a PIN, a chip's data or a CVV: never shown, never kept.
+# Fields that may hold a card number, a track, a PIN, chip data or a CVV. Never shown or stored.
 SECRET_FIELDS = frozenset({2, 14, 34, 35, 36, 45, 48, 52, 55})
 LARGEST_AMOUNT = 10**12 - 1  # field 4 has twelve digits
 
 PURCHASE, RETURN = "000000", "200000"  # field 3
 SIGN_ON, SIGN_OFF, ECHO = "001", "002", "301"  # field 70
-ENTERED_BY_HAND = "012"  # field 22: typed in, and no terminal that could take a PIN
+KEY_ENTERED = "012"  # field 22: key-entered, without PIN entry
 E_COMMERCE, CHECKS_THE_CARD = "59", "51"  # field 25
-TIMED_OUT, CANCELLED = "68", "17"  # field 39 of a reversal: why
+TIMED_OUT, CANCELLED = "68", "17"  # field 39 of a reversal: the reason
 LOCAL_TIME = ZoneInfo("Africa/Lagos")  # fields 12 and 13
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message's type and its fields. Shows no field that could hold a secret."""
+    """A message's type and its fields. Its text masks fields that could hold a secret."""
 
     type: str
     fields: Mapping[int, str] = field(repr=False)
@@ -54,11 +54,11 @@ class Message:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """Return what an answer has in common with its question: class, STAN and RRN."""
+        """Return the values by which answers are matched to messages: class, STAN and RRN."""
         return self.type[1:2], self.fields.get(11, ""), self.fields.get(37, "")
 
     def answers(self, question: "Message") -> bool:
-        """Tell whether this is the answer to that: the names agree, and so do amount and terminal."""
+        """Return whether this answers a message: class, STAN and RRN match, and amount and terminal if given."""
         return (
             self.is_answer
             and self.names == question.names
@@ -68,7 +68,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptor:
-    """We, as the acquirer knows us."""
+    """The card acceptor: our own identifiers at the acquirer."""
 
     terminal_id: str  # field 41, at most 8 characters
     merchant_id: str  # field 42, at most 15 characters
@@ -79,7 +79,7 @@ class Acceptor:
 
 
 def authorisation(order: CardOrder, *, card: Card, acceptor: Acceptor) -> Message:
-    """Return the first message about an order: 0200 takes the amount, 0100 reserves it or checks the card."""
+    """Return the first message of an order: 0200 for an immediate capture, 0100 to authorise or check the card."""
     is_check = order.amount == 0
     secrets = {
         2: card.secret.reveal_number(),
@@ -93,7 +93,7 @@ def authorisation(order: CardOrder, *, card: Card, acceptor: Acceptor) -> Messag
             **secrets,
             3: PURCHASE,
             4: _amount(order.amount),
-            22: ENTERED_BY_HAND,
+            22: KEY_ENTERED,
             25: CHECKS_THE_CARD if is_check else E_COMMERCE,
             43: _name_and_place(order.descriptor, acceptor),
         },
@@ -103,7 +103,7 @@ def authorisation(order: CardOrder, *, card: Card, acceptor: Acceptor) -> Messag
 def completion(
     order: CardOrder, operation: OperationOrder, *, acceptor: Acceptor, is_repeat: bool
 ) -> Message:
-    """Return a capture: 0220, an advice, for the issuer has agreed before and is only told."""
+    """Return a capture: 0220, an advice, because the issuer has already approved it."""
     return Message(
         "0221" if is_repeat else "0220",
         {
@@ -126,7 +126,7 @@ def refund(order: CardOrder, operation: OperationOrder, *, acceptor: Acceptor, i
 def cancellation(
     order: CardOrder, operation: OperationOrder, *, acceptor: Acceptor, is_repeat: bool
 ) -> Message:
-    """Return a void: the reversal of an authorisation that was answered."""
+    """Return a void: the reversal of an approved authorisation."""
     return Message(
         "0401" if is_repeat else "0400",
         {
@@ -139,7 +139,7 @@ def cancellation(
 
 
 def reversal(order: CardOrder, *, acceptor: Acceptor, is_repeat: bool) -> Message:
-    """Return the reversal of an authorisation whose answer is unknown. It bears the original's numbers."""
+    """Return the reversal of an authorisation with an unknown outcome. It repeats the original's STAN and RRN."""
     return Message(
         "0401" if is_repeat else "0400",
         {
@@ -158,13 +158,13 @@ def network_request(purpose: str, *, stan: str, now: datetime) -> Message:
 
 
 def answer_to(question: Message, response_code: str, **more: str) -> Message:
-    """Return the answer to a message, with what it repeats of it and what `more` adds as `f38="…"`."""
+    """Return the answer to a message. It repeats the message's fields, and `more` adds others as `f38="…"`."""
     repeated = {
         number: question.fields[number]
         for number in (3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70)
         if number in question.fields
     }
-    function = "3" if question.type[2] == "2" else "1"  # an advice is answered by 30, all else by 10
+    function = "3" if question.type[2] == "2" else "1"  # an advice is answered by 30, others by 10
     added = {int(name[1:]): value for name, value in more.items()}
     return Message(f"{question.type[:2]}{function}0", {**repeated, 39: response_code, **added})
 
@@ -219,7 +219,7 @@ def _shared_fields(acceptor: Acceptor, *, stan: str, rrn: str, currency: str, at
 
 
 def _transmission(at: datetime) -> str:
-    """Return field 7: month, day and time in UTC. A repeat says when the original was sent."""
+    """Return field 7: month, day and time in UTC. A repeat has the original's time."""
     return f"{at.astimezone(UTC):%m%d%H%M%S}"
 
 
@@ -228,7 +228,7 @@ def _amount(minor_units: int) -> str:
 
 
 def _name_and_place(name: str, acceptor: Acceptor) -> str:
-    """Return field 43: 25 characters of name, 13 of city, two of country; whatever is not ASCII is a `?`."""
+    """Return field 43: 25 characters of name, 13 of city and two of country. Non-ASCII characters become `?`."""
     plain = name.encode("ascii", "replace").decode()
     printable = "".join(letter if letter.isprintable() else "?" for letter in plain)
     city, country = acceptor.place[:-2].strip(), acceptor.place[-2:]

@@ -1,7 +1,6 @@
-"""ISO 8583 messages as bytes: packed, unpacked, and framed by two bytes of length.
+"""Encode and decode ISO 8583 messages, framed by a length prefix.
 
-Data are ASCII, bitmaps are binary. A frame is the message's length, two bytes, the high one first, and
-the message.
+Data is ASCII and bitmaps are binary. A frame is a two-byte big-endian length followed by the message.
 
 >>> frame(Message("0800", {7: "1121090000", 11: "000001", 70: "301"}))[:22].hex(" ", 2)
 '0027 3038 3030 8220 0000 0000 0000 0400 0000 0000 0000'
@@ -13,36 +12,36 @@ from iso8583.specs import default as FIELDS  # noqa: N812  (a table)
 from payments.rails.iso8583.messages import SECRET_FIELDS, Message
 
 LENGTH_BYTES = 2
-LONGEST = 4096  # bytes; a message of ours has some 300, and nobody has cause to send one that is longer
+LONGEST = 4096  # bytes; our messages have about 300
 
 
 class Unpackable(Exception):
-    """A field's value does not fit its format. Says which field, never the value."""
+    """A field's value doesn't match its format. Names the field, never the value."""
 
 
 class Garbage(Exception):
-    """These bytes are no message. Says where they stop being one, never what they are."""
+    """The bytes are not a valid message. Names the position, never the contents."""
 
 
 def frame(message: Message) -> bytes:
-    """Return a message as it is sent.
+    """Encode a message as a frame.
 
-    :raises Unpackable: a value does not fit its field
+    :raises Unpackable: a value doesn't match its field's format
     """
     try:
         packed, _ = iso8583.encode(
             {"t": message.type, **{str(number): value for number, value in message.fields.items()}}, FIELDS
         )
     except iso8583.EncodeError as problem:
-        # "from None": the cause carries the whole message, the card's number included.
+        # "from None", because the cause contains the whole message with the card number.
         raise Unpackable(f"field {problem.field} of a {message.type}") from None
     return len(packed).to_bytes(LENGTH_BYTES) + bytes(packed)
 
 
 def unpack(received: bytes) -> Message:
-    """Return the message that these bytes are.
+    """Decode a message.
 
-    :raises Garbage: they are none
+    :raises Garbage: the bytes are not a valid message
     """
     try:
         decoded, _ = iso8583.decode(received, FIELDS)
@@ -53,7 +52,7 @@ def unpack(received: bytes) -> Message:
 
 
 def without_secrets(message: Message) -> Message:
-    """Return the message without what we have no use for and must not keep."""
+    """Return the message without its secret fields."""
     return Message(
         message.type,
         {number: value for number, value in message.fields.items() if number not in SECRET_FIELDS},

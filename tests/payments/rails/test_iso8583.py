@@ -359,7 +359,7 @@ class TestLateAnswer:
         with impatient():
             first = pay(api, amount=10_051)
         second = pay(api)
-        until(lambda: "answer that nobody waits for" in caplog.text)
+        until(lambda: "unexpected answer from the acquirer" in caplog.text)
 
         assert (first["status"], second["status"]) == ("pending", "success")
 
