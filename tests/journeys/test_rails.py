@@ -93,7 +93,7 @@ def again(rails, payment):
 def ask_about_everything(rails):
     """What the schedule does after ten seconds."""
     deadline = time.monotonic() + 20
-    while "Would ask about 0" not in rails.service.command("requery_pending", "--dry-run").stdout:
+    while "Would query 0" not in rails.service.command("requery_pending", "--dry-run").stdout:
         assert time.monotonic() < deadline
         assert rails.service.command("requery_pending").returncode == 0
 

@@ -96,7 +96,7 @@ class TestRequery:
         said = run("requery_pending")
 
         payment.refresh_from_db()
-        assert said == "Asked about 0 unknown outcomes; 0 are known now."
+        assert said == "Queried 0 unknown outcomes; 0 answered."
         assert payment.awaiting == "payer"
 
     def test_that_began_before_the_payer_passed_does_not_send_him_back(self, ada, clock, settings):
@@ -153,7 +153,7 @@ class TestRequery:
         said = run("requery_pending")
 
         payment.refresh_from_db()
-        assert said == "Asked about 1 unknown outcomes; 0 are known now."
+        assert said == "Queried 1 unknown outcome; 0 answered."
         assert (payment.status, payment.queries_made) == ("pending", 1)
 
 
@@ -272,7 +272,7 @@ class TestCommands:
         said = run("requery_pending", "--dry-run")
 
         payment.refresh_from_db()
-        assert said == "Would ask about 1 unknown outcomes."
+        assert said == "Would query 1 unknown outcome."
         assert (payment.status, payment.queries_made) == ("pending", 0)
 
     def test_requery_pending_asks_about_all_or_about_what_is_due(self, ada, clock):
@@ -280,8 +280,8 @@ class TestCommands:
 
         due, everything = run("requery_pending", "--due"), run("requery_pending")
 
-        assert due == "Asked about 0 unknown outcomes; 0 are known now."
-        assert everything == "Asked about 1 unknown outcomes; 1 are known now."
+        assert due == "Queried 0 unknown outcomes; 0 answered."
+        assert everything == "Queried 1 unknown outcome; 1 answered."
 
     def test_expire_due_counts_on_a_dry_run_and_ends_nothing(self, ada, clock):
         payment = authorised_payment(business=ada.business, now=clock.now)

@@ -10,9 +10,9 @@ from payments.simulators.bank import BankSimulator
 
 class Command(BaseCommand):
     help = (
-        "Run a bank that takes transfers as signed JSON and decides by the sandbox's table of outcomes. It listens "
-        "on this machine only. BANK_CLIENT_ID and BANK_SECRET_KEY are who may call it; where they are empty, "
-        "`sluice` and `bank-simulator-key`. Example: manage.py bank_simulator --port 8585"
+        "Run a simulated bank that accepts transfers as signed JSON and answers by the sandbox's outcome table. It "
+        "listens on localhost only. Callers sign with BANK_CLIENT_ID and BANK_SECRET_KEY, by default `sluice` and "
+        "`bank-simulator-key`. Example: manage.py bank_simulator --port 8585"
     )
     requires_system_checks: list[str] = []
 
@@ -22,13 +22,13 @@ class Command(BaseCommand):
             "--notify",
             default="",
             metavar="URL",
-            help="base address of the service that is notified of returned payouts, "
-            "signed with the first of BANK_NOTIFICATION_KEYS",
+            help="base URL of the service to notify of returned payouts; "
+            "notifications are signed with the first of BANK_NOTIFICATION_KEYS",
         )
 
     def handle(self, *, port: int, notify: str, **options: Any) -> None:
         if not settings.SANDBOX:
-            raise CommandError("ENVIRONMENT is production; simulators do not run there.", returncode=2)
+            raise CommandError("Simulators don't run in production (ENVIRONMENT).", returncode=2)
         if notify and not settings.BANK_NOTIFICATION_KEYS:
             raise CommandError(
                 "BANK_NOTIFICATION_KEYS is empty; notifications can't be signed.", returncode=2
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             )
         except OSError as problem:
             raise CommandError(f"The port cannot be used: {problem.strerror}.") from None
-        self.stdout.write(f"The bank listens on {simulator.url} (Ctrl-C stops it).")
+        self.stdout.write(f"The bank listens on {simulator.url}. Press Ctrl-C to stop it.")
         self.stdout.flush()
         with until_told_to_stop():
             simulator.serve_forever()

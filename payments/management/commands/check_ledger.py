@@ -10,16 +10,16 @@ from payments.invariants.ledger import INVARIANTS
 
 class Command(DocumentCommand):
     help = (
-        "Check every money invariant and name the rows that break one; exit 1 if there are any. Reads only, and "
-        "may run while money moves. docs/invariants.md says what is checked. Example: manage.py check_ledger --json"
+        "Check every money invariant and list the rows that break one. Exits with 1 if there are any. Reads only, "
+        "so it can run on a live system. docs/invariants.md lists the checks. Example: manage.py check_ledger --json"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "--explain", action="store_true", help="print what is checked, as Markdown; check nothing"
+            "--explain", action="store_true", help="print the invariants as Markdown without checking them"
         )
-        parser.add_argument("--timings", action="store_true", help="say how long each invariant took")
+        parser.add_argument("--timings", action="store_true", help="show the duration of each check")
 
     def handle(self, *, json: bool, explain: bool, timings: bool, **options: Any) -> None:
         if explain:
@@ -27,8 +27,8 @@ class Command(DocumentCommand):
             return
         if is_planned_blindly():
             self.stderr.write(
-                "PostgreSQL has no statistics of these tables, as after a restore, so this may take very long: "
-                "stop it, run ANALYZE, and start it again."
+                "PostgreSQL has no statistics for these tables, for example after a restore, so this may take very "
+                "long. Stop it, run ANALYZE, and start it again."
             )
         self.with_timings = timings
         checked = list(check(INVARIANTS))
@@ -70,7 +70,7 @@ def explained(invariant: Invariant) -> str:
 
 
 def _flush_left(statement: str) -> str:
-    """Take the first line's indentation from all lines; a statement within one may be indented less."""
+    """Remove the first line's indentation from all lines. Nested statements may be indented less."""
     lines = [line.rstrip() for line in statement.splitlines() if line.strip()]
     indentation = len(lines[0]) - len(lines[0].lstrip())
     return "\n".join(

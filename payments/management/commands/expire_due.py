@@ -12,12 +12,12 @@ from payments.services import expiry
 
 class Command(BaseCommand):
     help = (
-        "End what has run out of time: 3-D Secure challenges, authorisations and virtual accounts' sessions. The schedule does this every "
-        "second; run it by hand where no worker runs. Example: manage.py expire_due --dry-run"
+        "Expire overdue 3-D Secure challenges, authorisations and virtual account sessions. The scheduler does this "
+        "every second. Run it manually if no worker runs. Example: manage.py expire_due --dry-run"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="count, change nothing")
+        parser.add_argument("--dry-run", action="store_true", help="count without changing anything")
 
     def handle(self, *, dry_run: bool, **options: Any) -> None:
         now = database_now()
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         each = chain(expiry.expire(due), _one_by_one(expiry.expire_sessions()))
         ended = show_progress(each, total=len(due) + sessions, stream=self.stderr)
         self.stdout.write(f"Expired {sum(ended)} transactions.")
-        if unreleased:  # by an earlier release, which expired authorisations without a void
+        if unreleased:  # expired by an earlier version, which opened no void
             released = show_progress(expiry.release(unreleased), total=len(unreleased), stream=self.stderr)
             self.stdout.write(f"Opened the voids of {_authorisations(sum(released))}.")
 

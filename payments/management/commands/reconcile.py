@@ -26,11 +26,11 @@ SAID = {
 
 class Command(DocumentCommand):
     help = (
-        "Compare a statement of the acquirer or the bank with our entries, by reference, amount and day. The "
+        "Compare a statement of the acquirer or the bank with the ledger, by reference, amount and day. The "
         "file is CSV with the columns reference, amount (minor units), currency, day (YYYY-MM-DD) and "
-        "direction (in or out). Nothing is changed; with --apply what was found is recorded, and no money "
-        "moves by that either. Exits with 1 if anything differs, and with 2 if a line is wrong: it is named, "
-        "the others are compared, and nothing is recorded. "
+        "direction (in or out). Nothing is changed. --apply records the result and moves no money. Exits with 1 "
+        "if anything differs, and with 2 if a line is invalid: invalid lines are listed, the others are compared, "
+        "and nothing is recorded. "
         "Example: manage.py reconcile --file acquirer-2026-01-31.csv --source acquirer"
     )
 
@@ -40,10 +40,10 @@ class Command(DocumentCommand):
             "--source",
             choices=Reconciliation.Source.values,
             default=Reconciliation.Source.BOTH.value,
-            help="whose statement it is: what of ours must be on it (default: both)",
+            help="who issued the statement; decides which ledger lines must be on it (default: both)",
         )
-        parser.add_argument("--apply", action="store_true", help="record what was found")
-        parser.add_argument("--by", default="reconcile", metavar="WHO", help="who looked, for the record")
+        parser.add_argument("--apply", action="store_true", help="record the result")
+        parser.add_argument("--by", default="reconcile", metavar="WHO", help="the name to record")
         super().add_arguments(parser)
 
     def handle(self, *, file: Path, source: str, apply: bool, by: str, json: bool, **options: Any) -> None:
@@ -66,7 +66,7 @@ class Command(DocumentCommand):
             lines = "1 line was" if statement.wrong_lines == 1 else f"{statement.wrong_lines:,} lines were"
             errors = "\n".join(statement.errors)
             raise CommandError(
-                f"{lines} wrong and not compared; the others were compared:\n{errors}", returncode=2
+                f"{lines} invalid and not compared. The others were compared:\n{errors}", returncode=2
             )
         if not report.is_clean:
             sys.exit(1)
@@ -93,7 +93,7 @@ class Command(DocumentCommand):
 
 
 def _side(name: str, value: Any, finding: Document) -> str:
-    """Return one side of a difference: an amount as money, anything else as it is."""
+    """Return one side of a difference, with an amount formatted as money."""
     return money(value, finding["currency"]) if name == "amount" else str(value)
 
 
@@ -103,7 +103,7 @@ def _read(file: Path) -> bytes:
             raise CommandError(f"{file} is larger than {LARGEST_FILE // 2**20} MiB.", returncode=2)
         return file.read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "this is no file name"
+        reason = getattr(error, "strerror", None) or "invalid file name"
         raise CommandError(f"{file} cannot be read: {reason}.", returncode=2) from None
 
 
@@ -119,16 +119,16 @@ def _document(report: Report, recorded: Reconciliation | None) -> Document:
 
 
 def _shown(found: Finding) -> Document:
-    told = found.row or found.entry
-    assert told is not None  # noqa: S101  (a finding has one side at least)
+    side = found.row or found.entry
+    assert side is not None  # noqa: S101  (a finding has at least one side)
     return {
         "line": found.row.line if found.row else None,
         "reference": reconciliation.reference_of(found),
         "kind": found.entry.kind if found.entry else None,
         "id": str(found.entry.id) if found.entry else None,
-        "amount": told.amount,
-        "currency": told.currency,
-        "day": told.day.isoformat(),
-        "direction": told.direction,
+        "amount": side.amount,
+        "currency": side.currency,
+        "day": side.day.isoformat(),
+        "direction": side.direction,
         "differences": found.differences,
     }

@@ -8,8 +8,8 @@ from payments.services.reporting import daily_totals
 
 class Command(BaseCommand):
     help = (
-        "Count the days that are over, for the dashboard's charts and figures, which are right without it and slow at "
-        "a million transactions. The schedule does this every five minutes. Example: manage.py roll_up_days"
+        "Compute the daily totals of past days, which speed up the dashboard's charts and figures. The scheduler "
+        "does this every five minutes. Example: manage.py roll_up_days"
     )
 
     def handle(self, **options: Any) -> None:

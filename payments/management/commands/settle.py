@@ -14,16 +14,16 @@ from payments.services.settlement import batches
 
 def day(text: str) -> date:
     read = business_days.read_day(text)
-    if read is None or read == date.max:  # the end of the last day is the beginning of the next
+    if read is None or read == date.max:  # a day ends when the next one begins
         raise ArgumentTypeError(f"{text!r} is not a day, such as 2026-01-31")
     return read
 
 
 class Command(DocumentCommand):
     help = (
-        "Put every successful payment up to the end of a business day (Africa/Lagos) that is in no batch yet "
-        "into settlement batches, for our own people to approve and release. Run it once a day; run again, it "
-        "goes on with what is left. Example: manage.py settle --date 2026-01-31 --dry-run"
+        "Put every successful payment up to the end of a business day (Africa/Lagos) that has no batch yet "
+        "into settlement batches, for staff to approve and release. Run it once a day. If it is interrupted, run it "
+        "again to continue. Example: manage.py settle --date 2026-01-31 --dry-run"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,7 +31,7 @@ class Command(DocumentCommand):
             "--date", type=day, metavar="D", help="the last business day to settle (default: yesterday)"
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would be settled, change nothing"
+            "--dry-run", action="store_true", help="show what would be settled without changing anything"
         )
         super().add_arguments(parser)
 
