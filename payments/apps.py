@@ -1,4 +1,4 @@
-"""Money in and out: card payments, card checks and payouts, their outcomes, and the rails they run on."""
+"""The payments app and its database triggers."""
 
 from django.apps import AppConfig
 

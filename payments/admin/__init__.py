@@ -1,4 +1,4 @@
-"""Payments as our own staff see them."""
+"""Admin pages of payments."""
 
 from payments.admin import (
     batches,

@@ -1,4 +1,4 @@
-"""Settlement batches: looked at, downloaded, and approved, released or rejected by whoever may."""
+"""Admin pages of settlement batches: view, download, approve, release and reject."""
 
 from uuid import UUID
 
@@ -29,7 +29,7 @@ DECISIONS = (*SUBMITTED, "rejected")
 
 
 class DecisionForm(forms.Form):
-    """What somebody decides about a batch: the state it gets."""
+    """A decision about a batch: its next state, and the reason."""
 
     decision = forms.ChoiceField(choices=[(state, state) for state in DECISIONS])
     reason = forms.CharField(max_length=255)
@@ -92,7 +92,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
         if form.is_valid():
             self._decide(request, batch, **form.cleaned_data)
         else:
-            messages.error(request, "Nothing was decided: a decision and its reason are needed.")
+            messages.error(request, "Nothing was decided. Choose a decision and enter a reason.")
         return redirect("admin:payments_settlementbatch_change", batch_id)
 
     def _decide(self, request: HttpRequest, batch: SettlementBatch, *, decision: str, reason: str) -> None:

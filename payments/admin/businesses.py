@@ -1,4 +1,4 @@
-"""A business's page: its people and keys, and beside them what it pays and which rails carry it."""
+"""The admin page of a business: members and keys, with its fees and its connectors."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from payments.models import RailChoice, Tariff
 
 
 class TariffInline(ReadOnlyInline):
-    """The prices that a business has agreed. The latest row of a flow and currency applies."""
+    """The fees agreed with a business. The latest row of a flow and currency applies."""
 
     model = Tariff
     fields = (
@@ -22,7 +22,7 @@ class TariffInline(ReadOnlyInline):
 
 
 class RailChoiceInline(ReadOnlyInline):
-    """Its own connectors, where they are not those of the settings."""
+    """Connectors of a business that override those in the settings."""
 
     model = RailChoice
     fields = ("card_acquirer", "payout_bank")

@@ -1,4 +1,4 @@
-"""Prices: looked up, and agreed anew."""
+"""Admin pages of fees: list them, and agree new ones."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from payments.services import fee_rules
 
 @admin.register(Tariff)
 class TariffAdmin(ReadOnlyAdmin):
-    """Prices are changed by adding a row: it counts from now on, and the ones before stay to be read."""
+    """A new row changes a fee from now on. Earlier rows are kept."""
 
     list_display = (
         "business",

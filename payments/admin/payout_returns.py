@@ -1,4 +1,4 @@
-"""Payouts that a bank returned: as it notified us, or as staff with the permission to add returns enter them."""
+"""Payouts that a bank returned, received as notifications or entered by staff."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class PayoutReturnForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in self.fields:  # a bank's return may lack them, ours may not
+        for name in self.fields:  # optional in the bank's notifications, required here
             self.fields[name].required = True
 
     def clean_transaction(self) -> Transaction:
@@ -39,7 +39,7 @@ class PayoutReturnForm(forms.ModelForm):
 
 @admin.register(PayoutReturn)
 class PayoutReturnAdmin(SubmittedRowAdmin):
-    """Adding a return credits what is left of the payout to the wallet; the payout's status stays `success`."""
+    """Adding a return credits the rest of the payout to the wallet. The payout's status stays `success`."""
 
     list_display = ("at", "payout_reference", "transaction", "amount", "applied", "why", "reason", "actor")
     amounts = ("amount",)

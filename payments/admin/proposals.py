@@ -1,4 +1,4 @@
-"""Proposals of staff: listed, and confirmed or declined by a second person."""
+"""Admin pages of staff proposals, which a second person confirms or declines."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ from payments.services.staff import proposals
 from payments.services.staff.staff_actions import PERMISSIONS
 
 Action = Proposal.Action
-# The page of what a proposal is about.
+# The admin page of a proposal's target.
 PAGES = {
     Action.APPROVE_BATCH: "payments_settlementbatch",
     Action.RELEASE_BATCH: "payments_settlementbatch",

@@ -1,4 +1,4 @@
-"""Which connectors businesses use, where these are not the ones of the settings."""
+"""Connectors of businesses that override those in the settings."""
 
 from django.contrib import admin
 from django.forms import ModelForm
@@ -13,7 +13,7 @@ from payments.services import rail_choices
 
 @admin.register(RailChoice)
 class RailChoiceAdmin(HouseAdmin):
-    """A business's own connectors. Nothing is deleted here: empty fields mean those of the settings."""
+    """A business's own connectors. An empty field means the connector in the settings; rows are never deleted."""
 
     list_display = ("business", "card_acquirer", "payout_bank")
     list_select_related = ("business",)

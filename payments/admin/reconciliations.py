@@ -1,4 +1,4 @@
-"""Statements that were compared with our entries."""
+"""Admin pages of reconciliations: statements compared with the ledger."""
 
 from django.contrib import admin
 

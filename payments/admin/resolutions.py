@@ -1,4 +1,4 @@
-"""Unknown outcomes that no rail answers: resolved on the page of the transaction or operation."""
+"""Resolve transactions and operations whose rail never answered, on their own admin pages."""
 
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ class ResolutionForm(forms.Form):
 
 
 class UnansweredFilter(admin.SimpleListFilter):
-    """Rows that no rail has answered, by how long ago they were created."""
+    """Rows without an answer from the rail, by their age."""
 
     title = "answer of its rail"
     parameter_name = "unanswered"
@@ -60,7 +60,7 @@ class UnansweredFilter(admin.SimpleListFilter):
 
 
 class ResolvableAdmin(ReadOnlyAdmin):
-    """Rows whose unknown outcome staff may resolve. Lists of unanswered rows say how often the rail was asked."""
+    """Rows whose unknown outcome staff may resolve. Lists of unanswered rows show the number of queries."""
 
     change_form_template = "admin/payments/resolvable.html"
     unanswered_columns: tuple[str, ...] = ()

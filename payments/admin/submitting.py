@@ -1,4 +1,4 @@
-"""Submit the forms of the administration that move money: perform the action, or propose it (four eyes)."""
+"""Submit admin forms that move money: perform the action, or propose it under the four-eyes rule."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -50,14 +50,14 @@ def _report(request: HttpRequest, proposal: Proposal) -> None:
 
 
 class SubmittedRowAdmin(ReadOnlyAdmin):
-    """Rows that staff add by an action that moves money."""
+    """Admin of rows whose addition moves money."""
 
     def action_of(self, obj: Any, form: Any) -> StaffAction:
-        """Return the action that the form asks for."""
+        """Return the action to perform."""
         raise NotImplementedError
 
     def added_row(self, obj: Any) -> Model:
-        """Return the row that the action has written."""
+        """Return the row that the action created."""
         raise NotImplementedError
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
@@ -78,7 +78,7 @@ class SubmittedRowAdmin(ReadOnlyAdmin):
             obj.pk = self.added_row(obj).pk
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Log what was added. The audit trail has the proposal."""
+        """Log an added row. A proposal is in the audit trail instead."""
         return super().log_addition(request, obj, message) if obj.proposal is None else None
 
     def response_add(

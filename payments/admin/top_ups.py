@@ -1,4 +1,4 @@
-"""Entries of the ledger: looked up; adding one is a top-up."""
+"""Admin pages of ledger entries. Adding an entry is a top-up."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from payments.services.staff.staff_actions import StaffAction
 
 @admin.register(Entry)
 class EntryAdmin(SubmittedRowAdmin, ledger.EntryAdmin):
-    """Adding an entry fills a wallet."""
+    """Adding an entry tops up a wallet."""
 
     def action_of(self, obj: Entry, form: Any) -> StaffAction:
         return staff_actions.top_up(

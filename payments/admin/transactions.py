@@ -1,4 +1,4 @@
-"""Transactions as our own staff see them: everything to look at, nothing to change."""
+"""Read-only admin pages of transactions and card operations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,7 +42,7 @@ class OperationInline(ReadOnlyInline):
 
 
 class WaitsFilter(admin.SimpleListFilter):
-    """Pending transactions by whom they wait for; the ones that our operators are asked about have an index."""
+    """Filter pending transactions by what they await. Those that await staff have an index."""
 
     title = "what it waits for"
     parameter_name = "waits"
@@ -64,7 +64,7 @@ class WaitsFilter(admin.SimpleListFilter):
 
 
 def by_refund(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
-    """Whose refund has the term for its reference."""
+    """Yield the transactions that have a refund with this reference."""
     for operations in in_each_business("reference")(CardOperation, term):
         yield model._default_manager.filter(pk__in=operations.values("transaction"))
 

@@ -1,4 +1,4 @@
-"""Unapplied money: credited to its owner, or returned to its sender, by whoever may and with a reason."""
+"""Admin pages of unapplied money, which staff credit to the business or return to the sender."""
 
 from uuid import UUID
 
@@ -24,13 +24,13 @@ MAY_DECIDE = "virtual_accounts.change_unappliedmoney"
 
 
 class CreditForm(forms.Form):
-    """Into its owner's wallet, and why."""
+    """Credit money to the wallet of the business, with a reason."""
 
     reason = forms.CharField(max_length=255)
 
 
 class ReturnForm(CreditForm):
-    """Return money by a payout, with a reason. An account can be entered only if the bank named none."""
+    """Return money by a payout, with a reason. The account is entered only if the bank sent none."""
 
     account_number = forms.RegexField(r"^[0-9]{10}$", required=False, label="Sender's account number")
     bank_code = forms.ChoiceField(
@@ -101,7 +101,7 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         money = get_object_or_404(UnappliedMoney, pk=money_id)
         if not form.is_valid():
-            messages.error(request, f"Nothing was decided: look at {' and '.join(form.errors)}.")
+            messages.error(request, f"Nothing was decided. Check {' and '.join(form.errors)}.")
         else:
             self._submit(request, money, form)
         return redirect("admin:virtual_accounts_unappliedmoney_change", money_id)

@@ -1,10 +1,10 @@
-"""Currencies and fees: nothing is booked, settled, paid out or charged in another currency than its own."""
+"""Invariants of currencies and fees."""
 
 from kit import banks
 from ledger.invariants import Invariant
 from payments.fees import HOME_CURRENCY
 
-# What an entry is about: its kinds, and the rows whose id is its cause.
+# The rows that can cause a ledger entry, by id.
 _CAUSES = """
     SELECT id AS cause, business_id, currency, 'transaction' AS subject FROM payments_transaction
     UNION ALL
@@ -21,7 +21,7 @@ _CAUSES = """
 
 
 def _currency_of_bank() -> str:
-    """Return the SQL of the currency that a payout's bank takes. Only banks outside the home currency are named."""
+    """Return the SQL of the currency of a payout's bank. Only banks outside the home currency are listed."""
     others = {
         f"WHEN '{code}' THEN '{bank.currency}'"
         for bank in banks.all_banks()
@@ -35,8 +35,8 @@ def _currency_of_bank() -> str:
     )
 
 
-# A fee as `fees.fee` computes it, from the rule that the transaction keeps. The share is computed in two parts:
-# the product of a large amount and 10,000 basis points would not fit into 64 bits.
+# The fee as computed by `fees.fee`, from the rule stored with the transaction. The percentage is computed in two
+# parts, because a large amount times 10,000 basis points would overflow 64 bits.
 _FEES = """
     SELECT 'transaction ' || id || ': ' || fee || ', by its rule ' || due
     FROM (
@@ -105,7 +105,7 @@ INVARIANTS = (
     Invariant(
         name="payouts_are_in_their_banks_currency",
         rule="A payout is in the currency of its bank, unless it is older than this rule or has failed.",
-        # Payouts of the first release are not judged: it did not know the currencies of banks.
+        # The first release had no currencies of banks, so its payouts are exempt.
         sql=f"""
             SELECT 'transaction ' || id || ': ' || currency
             FROM payments_transaction

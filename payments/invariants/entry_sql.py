@@ -1,6 +1,6 @@
-"""What entries of the ledger have moved, as SQL for the invariants to join with."""
+"""SQL of the amounts that ledger entries posted to an account, for invariants to join with."""
 
-# One row for each entry of a kind that touched an account, by the entry's cause.
+# One row for each posting to an account by an entry of one kind, with the entry's cause.
 _MOVED = """
     SELECT entry.cause, entry.currency, entry.business_id, posting.amount
     FROM ledger_entry entry

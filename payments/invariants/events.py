@@ -1,10 +1,10 @@
-"""Opt-in events match the refunds, payout returns, unapplied transfers and settlements that they announce."""
+"""Invariants of opt-in events: they match refunds, payout returns, unapplied transfers and settlements."""
 
 from ledger.invariants import Invariant
 
 _OPT_IN = "('refund.success', 'refund.failed', 'payout.reversed', 'unapplied', 'released')"
 
-# Every outcome with an opt-in event: its id, business and moment, the category and the event.
+# Every outcome with an opt-in event: its id, business and time, the category and the event.
 _OUTCOMES = """
                 SELECT id, business_id, finished_at AS at, 'refund' AS category, 'refund.' || status AS event
                 FROM payments_cardoperation WHERE kind = 'refund' AND status <> 'pending'
@@ -24,7 +24,7 @@ _OUTCOMES = """
 
 
 def _unpublished(is_later: str) -> str:
-    """Return the query for outcomes without a delivery; `is_later` compares their moment with the configuration's."""
+    """Return the query for outcomes without a delivery that came later than the webhook configuration."""
     return f"""
             SELECT outcome.category || ' ' || outcome.id
             FROM webhooks_endpoint endpoint JOIN ({_OUTCOMES}
@@ -50,7 +50,7 @@ INVARIANTS = (
     Invariant(
         name="subscribed_outcomes_are_published",
         rule="Every refund, payout return, unapplied transfer and release has a delivery, if it was subscribed to.",
-        # Only what happened two seconds or more after the last configuration: the one before it is not kept.
+        # Only outcomes at least two seconds after the latest configuration, because earlier ones aren't stored.
         sql=_unpublished("""outcome.at - interval '2 seconds' > (
                     SELECT max(at) FROM merchants_auditentry audit
                     WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)"""),

@@ -1,6 +1,6 @@
-"""What ties the ledger to payments: no money without its event, no event without its money.
+"""Invariants between the ledger and payments: every posting has its cause, and every cause its posting.
 
-See `ledger.invariants` for the manner. `check_ledger` checks all of them.
+See `ledger.invariants` for the format. `check_ledger` checks all of them.
 """
 
 from ledger import invariants as ledger
@@ -386,7 +386,7 @@ INVARIANTS = (
     Invariant(
         name="outcomes_are_told",
         rule="What finished while an endpoint was subscribed to it has its delivery.",
-        # Only what finished two seconds or more after the last configuration: who knows what stood before it?
+        # Only transactions at least two seconds after the latest configuration, because earlier ones aren't stored.
         sql="""
             SELECT 'transaction ' || payment.id
             FROM webhooks_endpoint endpoint JOIN payments_transaction payment

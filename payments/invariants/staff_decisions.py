@@ -1,4 +1,4 @@
-"""Decisions of staff: confirmed by another person, performed as confirmed, and audited."""
+"""Invariants of staff decisions: confirmed by a second person, performed as confirmed, and audited."""
 
 from ledger.invariants import Invariant
 

@@ -1,11 +1,11 @@
-"""What ties bank transfers to payments, to unapplied money and to the ledger: nothing that arrives vanishes."""
+"""Invariants between bank transfers, payments, unapplied money and the ledger."""
 
 from kit import banks
 from ledger.invariants import Invariant
 from payments.invariants.entry_sql import moved
 
-# As `destinations.sender_of` has it: the bank named an account of the sender that payouts can reach. A bank that is
-# listed later makes known senders of those that it named before; what was returned to another account then shows up.
+# The same condition as in `return_destinations.sender_of`: the bank sent an account of the sender that payouts can
+# reach. Adding a bank to the list also applies to earlier transfers, so returns to other accounts are then reported.
 _LISTED_BANKS = ", ".join(sorted(f"'{bank.code}'" for bank in banks.all_banks()))
 _SENDER_IS_KNOWN = (
     "length(transfer.sender_account_number) = 10 AND ltrim(transfer.sender_account_number, '0123456789') = ''"

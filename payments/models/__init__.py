@@ -1,4 +1,4 @@
-"""Transactions, what was asked of the acquirer about them, and the log of their moves."""
+"""Models of transactions, their operations and transitions, settlement and staff decisions."""
 
 from payments.models.batches import (
     BatchTransition,

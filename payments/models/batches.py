@@ -1,4 +1,4 @@
-"""Settlement batches: what a business earned in a currency on a business day, on its way to the wallet.
+"""Settlement batches: a business's earnings in one currency on one business day, until their release to the wallet.
 
 Amounts are minor units.
 """
@@ -23,15 +23,15 @@ SettleStatus = Transaction.SettleStatus
 
 class SettlementBatchQuerySet(models.QuerySet["SettlementBatch"]):
     def of(self, business: Business) -> SettlementBatchQuerySet:
-        """A business's own: another's look as if they did not exist."""
+        """Return the batches of a business."""
         return self.filter(business=business)
 
 
 class SettlementBatch(models.Model):
     """Payments of one business, currency and business day, with the refunds that are netted with them.
 
-    At release `net` goes to the wallet. Where the payments cover less than the refunds, `net` is 0 and the
-    rest is carried forward, into a later batch.
+    At release, `net` is credited to the wallet. If the payments don't cover the refunds, `net` is 0 and the
+    rest is carried forward into a later batch.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
@@ -40,7 +40,7 @@ class SettlementBatch(models.Model):
     day = models.DateField(help_text="Business day, Africa/Lagos.")
     number = models.PositiveSmallIntegerField(
         default=1
-    )  # late or rejected payments make a second one of a day
+    )  # late or rejected payments get another batch of the same day
     state = models.CharField(max_length=9, choices=SettleStatus.choices, default=SettleStatus.INITIATED)
     payments_count = models.PositiveIntegerField(default=0)
     gross = models.BigIntegerField(default=0)
@@ -93,8 +93,8 @@ class SettlementBatch(models.Model):
 
     @property
     def released_at(self) -> datetime | None:
-        """Return when its net went to the wallet. Lists prefetch `transitions`."""
-        released = [move.at for move in self.transitions.all() if move.after == SettleStatus.RELEASED]
+        """Return when `net` was credited to the wallet. Lists prefetch `transitions`."""
+        released = [one.at for one in self.transitions.all() if one.after == SettleStatus.RELEASED]
         return released[0] if released else None
 
     def set_totals(
@@ -107,10 +107,10 @@ class SettlementBatch(models.Model):
         self.save(update_fields=TOTALS)
 
     def move(self, to: SettleStatus, *, actor: str, reason: str = "", now: datetime) -> None:
-        """Move to another state, if that is a move and nobody was faster. Its payments do not follow by this.
+        """Change the batch's state and log the transition. Its payments are not changed.
 
-        :raises InvalidState: it is no move
-        :raises AlreadyMoved: somebody else was first
+        :raises InvalidState: the state machine doesn't allow the transition
+        :raises AlreadyMoved: the batch was changed concurrently
         """
         before = SettleStatus(self.state)
         if to not in BATCH_MOVES[before]:
@@ -127,7 +127,7 @@ TOTALS = ("payments_count", "gross", "fees", "refunds", "brought_forward", "net"
 
 
 class SettlementItem(models.Model):
-    """A payment in a batch, or a refund that is netted in it. Not live: its batch was rejected."""
+    """A payment in a batch, or a refund netted in it. `is_live` is false once the batch is rejected."""
 
     batch = models.ForeignKey(SettlementBatch, on_delete=models.PROTECT, related_name="items")
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -167,7 +167,7 @@ class SettlementItem(models.Model):
 
 
 class BatchTransition(models.Model):
-    """One move of a batch. Append-only."""
+    """A state transition of a batch. Append-only."""
 
     batch = models.ForeignKey(SettlementBatch, on_delete=models.PROTECT, related_name="transitions")
     before = models.CharField(max_length=9, blank=True)

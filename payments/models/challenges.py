@@ -1,4 +1,4 @@
-"""The payer's 3-D Secure challenge."""
+"""3-D Secure challenges."""
 
 import secrets
 from typing import ClassVar
@@ -14,7 +14,7 @@ def new_challenge_token() -> str:
 
 
 class Challenge(models.Model):
-    """The payer's 3-D Secure page. Its transaction's lock is its lock."""
+    """The 3-D Secure challenge of a transaction. Lock the transaction before changing it."""
 
     WRONG_CODES_ALLOWED = 3
 

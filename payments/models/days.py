@@ -1,4 +1,4 @@
-"""Days that are over, counted once: what charts and figures of many days are made of."""
+"""Daily totals of past days, for charts and figures over many days."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from merchants.models import Business
 
 
 class RolledDay(models.Model):
-    """A day (UTC) that is counted, for all businesses. Those without transactions have no totals."""
+    """A day (UTC) whose totals are complete for all businesses. Businesses without transactions have no row."""
 
     day = models.DateField(primary_key=True)
 
@@ -17,15 +17,15 @@ class RolledDay(models.Model):
 
 
 class DayTotals(models.Model):
-    """What a business's transactions of a day come to. What it says stays true whatever happens later.
+    """Totals of a business's transactions that were created on one day. Never updated.
 
-    It counts what had finished, which is final, and names what had not; see decision 0036.
+    Contains counts of finished transactions, which are final, and the ids of unfinished ones; see decision 0036.
     """
 
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     day = models.ForeignKey(RolledDay, on_delete=models.PROTECT, related_name="+", db_column="day")
-    tallies = models.JSONField()  # of the finished ones; see `payments.services.reporting.daily_totals`
-    unfinished = models.JSONField()  # ids of the others, which are looked up each time
+    tallies = models.JSONField()  # of finished transactions; see `payments.services.reporting.daily_totals`
+    unfinished = models.JSONField()  # ids of the other transactions, which are queried each time
 
     class Meta:
         verbose_name_plural = "day totals"

@@ -1,4 +1,4 @@
-"""What businesses pay, as data: each row replaces the ones before it, from its moment on."""
+"""Fee rules of businesses. Each row replaces the earlier ones from its `valid_from` on."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from payments.fees import HOME_CURRENCY, FeeRule, Flow, WrongRule
 
 
 def is_list_of_steps(steps: object) -> None:
-    """Refuse anything but [[limit, price], …] in whole numbers."""
+    """Validate that a value is a list of [limit, price] pairs of integers."""
     is_one = isinstance(steps, list) and all(
         isinstance(step, list) and [type(number) for number in step] == [int, int] for step in steps
     )
@@ -21,10 +21,10 @@ def is_list_of_steps(steps: object) -> None:
 
 
 class Tariff(models.Model):
-    """The fee rule of one flow in one currency, agreed with one business or the default of all. Append-only.
+    """The fee rule of one flow in one currency, for one business or as the default of all. Append-only.
 
-    A business pays by the latest row of its own; where there is none, or it was withdrawn, by the latest
-    default; where there is none, by `fees.default_rule`. Transactions keep the rule they were created with.
+    A business pays by its own latest row. If it has none, or the row was withdrawn, the latest default applies, and
+    without a default `fees.default_rule`. Transactions store the rule they were created with.
     """
 
     business = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""What is asked of a rail after a payment: captures, voids and refunds."""
+"""Operations on an existing payment: captures, voids and refunds."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 class CardOperationQuerySet(models.QuerySet["CardOperation"]):
     def unanswered(self) -> CardOperationQuerySet:
-        """Those whose outcome the acquirer hasn't given. Has an index."""
+        """Return operations with an unknown outcome. Has an index."""
         return self.filter(status=CardOperation.Status.PENDING)
 
     def refused_voids(self) -> CardOperationQuerySet:
-        """Voids that the acquirer refused: the amount may still be reserved on the card. Has an index."""
+        """Return voids that the acquirer declined. The amount may still be reserved on the card. Has an index."""
         return self.filter(kind=CardOperation.Kind.VOID, status=CardOperation.Status.FAILED)
 
 
 class CardOperation(models.Model):
-    """A capture, void or refund of a card payment, asked of its acquirer; or a refund of a transfer payment.
+    """A capture, void or refund of a card payment, or a refund of a transfer payment.
 
-    A refund of a transfer payment is asked of a bank: `connector` names it, and the destination is where the money
-    goes. The others are asked of the connector of their transaction.
+    A refund of a transfer payment is sent to the bank in `connector` and pays the destination account. All others
+    are sent to the connector of their transaction.
     """
 
     class Kind(models.TextChoices):
@@ -41,9 +41,9 @@ class CardOperation(models.Model):
         REFUND = "refund"
 
     class Status(models.TextChoices):
-        PENDING = "pending"  # asked; the answer is not known
-        SUCCESS = "success"  # done; final
-        FAILED = "failed"  # refused by the acquirer; final
+        PENDING = "pending"  # the outcome is unknown
+        SUCCESS = "success"  # final
+        FAILED = "failed"  # declined by the acquirer; final
 
     id = models.UUIDField(primary_key=True, editable=False)
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="operations")
@@ -58,7 +58,7 @@ class CardOperation(models.Model):
     destination_name = FreeTextField(max_length=255, blank=True, default="", db_default="")
     destination_account_number = models.CharField(max_length=10, blank=True, default="", db_default="")
     destination_bank_code = models.CharField(max_length=10, blank=True, default="", db_default="")
-    # Ours, sent to the acquirer; it is repeated with these until it is answered.
+    # Our identifiers at the acquirer. Retries repeat them.
     system_trace_audit_number = models.CharField(max_length=6, blank=True)
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
@@ -67,7 +67,7 @@ class CardOperation(models.Model):
     gateway_code = models.CharField(max_length=3, blank=True)
     acquirer_transaction_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     next_query_at = models.DateTimeField(null=True)
-    query_leased_until = models.DateTimeField(null=True)  # one process asks the acquirer until then
+    query_leased_until = models.DateTimeField(null=True)  # until then, only one process queries the acquirer
     queries_made = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
@@ -128,13 +128,13 @@ class CardOperation(models.Model):
 
     @property
     def is_unsent(self) -> bool:
-        """Whether the acquirer hasn't been asked yet: `expiry` opens voids that `requery` sends."""
+        """Return whether this is a void that `expiry` opened and `requery` hasn't sent yet."""
         return self.kind == self.Kind.VOID and not self.transaction.is_pending and self.queries_made == 0
 
     def finish(self, answer: RailAnswer, *, now: datetime) -> None:
-        """Move from pending to success or failed, as the rail's outcome says.
+        """Change the status from pending to the rail's outcome.
 
-        :raises AlreadyMoved: another caller was first
+        :raises AlreadyMoved: the operation was already finished
         """
         if self.status != self.Status.PENDING:
             raise AlreadyMoved
@@ -158,7 +158,7 @@ class CardOperation(models.Model):
         )
 
     def ask_later(self, *, query_at: datetime) -> None:
-        """Record that the outcome is still unknown: the next question is due then. Ends the lease."""
+        """Schedule the next query of an unknown outcome, and release the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1
         self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])

@@ -1,4 +1,4 @@
-"""Payouts that a bank has returned, and returns that match no payout."""
+"""Payout returns: payouts that a bank returned, and returns that match no payout."""
 
 from typing import ClassVar
 
@@ -11,34 +11,34 @@ from payments.models.transactions import Transaction
 
 
 class PayoutReturn(models.Model):
-    """Money of a payout that came back, as the bank or our staff reported it. Append-only. Amounts are minor units.
+    """A full or partial return of a payout, reported by the bank or by staff. Append-only. Amounts are minor units.
 
-    `id` is the cause of its ledger entry. A payout may have several: `Transaction.amount_returned` is the sum
-    of those that were applied to it as reversals.
+    `id` is the cause of its ledger entry. A payout may have several returns. `Transaction.amount_returned` is the
+    sum of those applied to it as reversals.
     """
 
     class Applied(models.TextChoices):
         REVERSED = "reversed"  # a successful payout: the amount was credited to the wallet
-        FAILED = "failed"  # a pending payout: it failed, and the wallet got amount and fee back
+        FAILED = "failed"  # a pending payout: it failed, and the wallet was credited with amount and fee
         UNMATCHED = "unmatched"  # nothing was booked; see `why`
 
     class Why(models.TextChoices):
-        """Why a return was applied to no payout."""
+        """The reason why a return was not applied to a payout."""
 
         NONE = "", "applied"
         UNKNOWN_PAYOUT = "unknown_payout"  # no payout of ours has this reference
         REFUND = "refund"  # the reference is of the refund of a transfer payment
         AMBIGUOUS = "ambiguous"  # several businesses have a payout with this merchant's reference
         OTHER_CURRENCY = "other_currency"  # the payout was in another currency
-        TOO_MUCH = "too_much"  # more than what is left of the payout's amount
-        PARTIAL = "partial"  # part of a pending payout, which can fail only as a whole
-        ALREADY_FAILED = "already_failed"  # the wallet had got the money back before
+        TOO_MUCH = "too_much"  # more than the rest of the payout's amount
+        PARTIAL = "partial"  # part of a pending payout, which can only fail as a whole
+        ALREADY_FAILED = "already_failed"  # the wallet was already credited
 
     id = models.UUIDField(primary_key=True, editable=False)
     transaction = models.ForeignKey(
         Transaction, on_delete=models.PROTECT, null=True, blank=True, related_name="returns"
     )
-    bank_reference = models.CharField(max_length=100, null=True, unique=True)  # null: reported by our staff
+    bank_reference = models.CharField(max_length=100, null=True, unique=True)  # null: reported by staff
     payout_reference = models.CharField(max_length=100, blank=True)  # as the bank sent it
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
@@ -46,7 +46,7 @@ class PayoutReturn(models.Model):
     applied = models.CharField(max_length=9, choices=Applied.choices)
     why = models.CharField(max_length=14, choices=Why.choices, blank=True)
     actor = models.CharField(max_length=254)
-    extra_members = FreeTextJSONField(default=dict, blank=True)  # what else the bank sent, cut to size
+    extra_members = FreeTextJSONField(default=dict, blank=True)  # unknown members, truncated
     at = models.DateTimeField()
 
     class Meta:

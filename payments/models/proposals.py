@@ -14,7 +14,7 @@ from merchants.models import Business, User
 
 class ProposalQuerySet(models.QuerySet["Proposal"]):
     def open(self, *, at: datetime) -> ProposalQuerySet:
-        """Return what can still be confirmed."""
+        """Return the proposals that can still be confirmed."""
         return self.filter(state=Proposal.State.OPEN, expires_at__gt=at)
 
     def overdue(self, *, at: datetime) -> ProposalQuerySet:
@@ -22,12 +22,12 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
 
 
 class Proposal(models.Model):
-    """An action that one of our staff proposes and another confirms or declines. Amounts are minor units."""
+    """An action that a staff member proposes and another one confirms or declines. Amounts are minor units."""
 
     class Action(models.TextChoices):
-        """What is proposed; beside it, what `target` is the id of."""
+        """The proposed action. Comments say what `target` is the id of."""
 
-        TOP_UP = "top_up", "Top up a wallet"  # the form that asked for it
+        TOP_UP = "top_up", "Top up a wallet"  # the submitted form
         APPROVE_BATCH = "approve_batch", "Approve a settlement batch"  # the batch
         RELEASE_BATCH = "release_batch", "Release a settlement batch"  # the batch
         CREDIT_UNAPPLIED = "credit_unapplied", "Credit an unapplied transfer"  # the unapplied money

@@ -1,4 +1,4 @@
-"""Which connectors a business uses, where it is not the ones of the settings."""
+"""Connectors of businesses that override those in the settings."""
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, ValidationError
@@ -10,9 +10,9 @@ from payments import rails
 
 
 def is_usable_connector(dotted_name: str) -> None:
-    """Refuse a connector that does not exist, lacks settings, or has no business in production."""
+    """Validate that a connector exists, is configured, and isn't a sandbox connector in production."""
     if not settings.SANDBOX and "sandbox" in dotted_name:
-        raise ValidationError("The sandbox's connectors may not be used in production.")
+        raise ValidationError("Sandbox connectors can't be used in production.")
     try:
         connectors.make(dotted_name)
     except ImproperlyConfigured as problem:
@@ -20,9 +20,9 @@ def is_usable_connector(dotted_name: str) -> None:
 
 
 class RailChoice(models.Model):
-    """A business's own connectors, by dotted name. Empty: the one of CARD_ACQUIRER or PAYOUT_BANK.
+    """A business's own connectors, by dotted name. An empty one falls back to CARD_ACQUIRER or PAYOUT_BANK.
 
-    It counts for what is started from now on; a transaction stays with the connector that it was sent to.
+    A change applies to new transactions. Existing ones keep the connector that they were sent to.
     """
 
     business = models.OneToOneField(Business, on_delete=models.PROTECT, primary_key=True, related_name="+")

@@ -1,4 +1,4 @@
-"""Rails that do not answer at the moment."""
+"""Rails that are currently unavailable."""
 
 from typing import ClassVar
 
@@ -6,14 +6,11 @@ from django.db import models
 
 
 class RailSilence(models.Model):
-    """A rail whose last question, when it was asked again about unknown outcomes, went unanswered.
-
-    The row is deleted when the rail answers.
-    """
+    """A rail that didn't answer the last requery. The row is deleted when the rail answers."""
 
     lane = models.CharField(max_length=40, primary_key=True)  # "bank:http"
     since = models.DateTimeField()
-    probed_at = models.DateTimeField()  # a question that is not due yet was last asked then
+    probed_at = models.DateTimeField()  # when the rail was last queried ahead of schedule
 
     objects: ClassVar = models.Manager()
 

@@ -1,4 +1,4 @@
-"""What came of comparing a statement of an acquirer or bank with our entries. Recorded, never acted upon."""
+"""Results of comparing a statement of an acquirer or bank with the ledger. For information only."""
 
 from typing import ClassVar
 
@@ -9,10 +9,10 @@ from kit.db.card_number_fields import FreeTextField
 
 
 class Reconciliation(models.Model):
-    """One statement compared, by whom and when. Append-only."""
+    """The comparison of one statement. Append-only."""
 
     class Source(models.TextChoices):
-        """Whose statement it is; "both" where one file holds everything."""
+        """The issuer of a statement, or "both" if one file covers everything."""
 
         ACQUIRER = "acquirer"  # card payments and refunds
         BANK = "bank"  # transfers into virtual accounts, and payouts
@@ -36,13 +36,13 @@ class Reconciliation(models.Model):
 
 
 class ReconciliationLine(models.Model):
-    """A line of the statement, or an entry of ours that it lacks. Append-only. Amounts are minor units."""
+    """A line of the statement, or a ledger line missing from it. Append-only. Amounts are minor units."""
 
     class Result(models.TextChoices):
         MATCHED = "matched"  # the same on both sides
-        DIFFERENT = "different"  # the reference is known, something else is not the same
-        MISSING_HERE = "missing_here"  # on the statement, unknown to us
-        MISSING_THERE = "missing_there"  # ours, not on the statement
+        DIFFERENT = "different"  # the reference matches, but another field differs
+        MISSING_HERE = "missing_here"  # on the statement but not in the ledger
+        MISSING_THERE = "missing_there"  # in the ledger but not on the statement
 
     reconciliation = models.ForeignKey(Reconciliation, on_delete=models.PROTECT, related_name="lines")
     result = models.CharField(max_length=13, choices=Result.choices)
@@ -52,9 +52,9 @@ class ReconciliationLine(models.Model):
     currency = models.CharField(max_length=3)
     day = models.DateField()
     direction = models.CharField(max_length=3)
-    kind = models.CharField(max_length=16, blank=True)  # of our entry
-    entry_id = models.UUIDField(null=True)  # of our entry: a transaction, refund, transfer or payout return
-    differences = models.JSONField(default=dict)  # by field: what the statement says, what we say
+    kind = models.CharField(max_length=16, blank=True)  # of the ledger line
+    entry_id = models.UUIDField(null=True)  # the transaction, refund, transfer or payout return
+    differences = models.JSONField(default=dict)  # by field: the statement's value and ours
 
     class Meta:
         constraints: ClassVar = [

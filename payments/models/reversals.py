@@ -7,9 +7,9 @@ from payments.models.transactions import Transaction
 
 
 class Reversal(models.Model):
-    """A payout that came back in full, as hosts of the first release record it during an upgrade.
+    """A payout returned in full, as recorded by hosts that still run the first release during an upgrade.
 
-    Its rows were copied to `PayoutReturn`. The table can be dropped a release later.
+    The rows were copied to `PayoutReturn`. The table can be dropped in the next release.
     """
 
     transaction = models.OneToOneField(

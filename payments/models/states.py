@@ -1,4 +1,4 @@
-"""What is refused because of the state that something is in."""
+"""Errors for requests that conflict with the current state."""
 
 from rest_framework import status
 
@@ -6,7 +6,7 @@ from kit.api.errors import Problem
 
 
 class InvalidState(Problem):
-    """What was asked does not fit the state that the transaction is in."""
+    """The current state doesn't allow the request."""
 
     status_code = status.HTTP_409_CONFLICT
     default_code = "invalid_state"
@@ -14,6 +14,6 @@ class InvalidState(Problem):
 
 
 class AlreadyMoved(InvalidState):
-    """Somebody else has moved the transaction, or finished it: a finished one never moves again."""
+    """The transaction was changed concurrently, or is already finished."""
 
-    default_detail = "This transaction has moved on in the meantime."
+    default_detail = "This transaction has changed in the meantime."
