@@ -66,7 +66,7 @@ def _nothing_remembered() -> None:
     """Clear the counted calls, cached prices and trace numbers of the test before: its reservation was rolled back."""
     cache.clear()
     readiness.clear()
-    price_list.forget()
+    price_list.clear()
     trace_numbers.discard()
 
 

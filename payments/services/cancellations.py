@@ -1,6 +1,6 @@
-"""Cancel a payment that waits for its payer: at the 3-D Secure page, or for a transfer.
+"""Cancel a payment that awaits its payer's 3-D Secure challenge or transfer.
 
-Locks are taken in the order of decision 0014: session, transaction, ledger account.
+Lock order (decision 0014): session, transaction, ledger account.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ Awaiting = Transaction.Awaiting
 def cancel(
     *, transaction_id: UUID, clock: Callable[[], datetime] = database_now
 ) -> IdempotentResult[Transaction]:
-    """End a payment that waits for its payer: it fails with 20091. A payment that was cancelled is replayed.
+    """Cancel a payment that awaits its payer: it fails with 20091. A cancelled payment is replayed.
 
-    The clock is read under the locks, so of a cancellation and an arriving transfer, an answer of the payer or an
-    expiry one comes first and the others see what it did.
+    The clock is read under the locks. A concurrent transfer, payer's answer or expiry therefore comes either before
+    or after the cancellation.
 
-    :raises InvalidState: it does not wait for its payer, or its time is over
+    :raises InvalidState: it doesn't await its payer, or its deadline has passed
     """
     session_id = find(transaction_id).session_id
     session = sessions.lock(session_id) if session_id else None

@@ -1,4 +1,4 @@
-"""What events are about: `Delivery.subject` is the outcome, its subject what merchants and members look up."""
+"""Resolve the subjects of events. `Delivery.subject` is the id of the outcome; its subject is what merchants look up."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from webhooks.models import Category, Delivery, category_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What an event is about. `reference` and `request_type` are None where it has none."""
+    """The subject of an event. `reference` and `request_type` are None if it has none."""
 
     type: str  # transaction, refund, transfer or settlement
     id: UUID
     reference: str | None = None
     request_type: str | None = None
-    transaction_id: UUID | None = None  # the payment or payout, where it has one
+    transaction_id: UUID | None = None  # the payment or payout, if any
 
 
 def subjects_of(deliveries: Sequence[Delivery]) -> dict[UUID, Subject]:
@@ -31,7 +31,7 @@ def subjects_of(deliveries: Sequence[Delivery]) -> dict[UUID, Subject]:
 
 
 def outcomes_with_reference(business: Business, reference: str) -> list[UUID]:
-    """Return the outcomes about the payment, payout or refund with that reference, by indexes alone."""
+    """Return the outcomes of the payment, payout or refund with this reference. Uses indexes only."""
     transactions = list(
         Transaction.objects.of(business).filter(reference=reference).values_list("pk", flat=True)
     )
@@ -45,7 +45,7 @@ def outcomes_with_reference(business: Business, reference: str) -> list[UUID]:
 
 
 def outcomes_of_transaction(transaction_id: UUID) -> list[UUID]:
-    """Return the outcomes that have events about a transaction: itself, its refunds and its returns."""
+    """Return the outcomes with events about a transaction: the transaction, its refunds and its returns."""
     of_transaction = {"transaction": transaction_id}
     refunds = CardOperation.objects.filter(**of_transaction, kind=CardOperation.Kind.REFUND)
     returns = PayoutReturn.objects.filter(**of_transaction)

@@ -1,4 +1,4 @@
-"""What happens because time passes: challenges, authorisations and sessions of virtual accounts end."""
+"""Expire challenges, authorisations and virtual account sessions."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -31,36 +31,36 @@ OUTCOMES = {
 
 
 def overdue(*, now: datetime) -> list[UUID]:
-    """Return the transactions whose time is over, longest overdue first."""
+    """Return the overdue transactions, longest overdue first."""
     return list(Transaction.objects.overdue(at=now).order_by("expires_at").values_list("pk", flat=True))
 
 
 def expire(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = database_now) -> Iterator[bool]:
-    """End each of these transactions; yield for each whether this call ended it.
+    """Expire each of these transactions and yield whether this call expired it.
 
-    The time is read for each of them: a long run must not date the last ones to its beginning.
+    The clock is read for each, so that a long run doesn't backdate the last ones.
     """
     for transaction_id in transaction_ids:
         try:
             yield expire_one(transaction_id, now=clock())
         except Exception as error:
-            # Whatever is wrong with this one, the others must end too.
-            if _is_database_away(error):
+            # A failure of one transaction must not keep the others from expiring.
+            if _is_database_unavailable(error):
                 raise
             _log_failure(error, id=str(transaction_id))
             yield False
 
 
 def overdue_sessions(*, now: datetime) -> int:
-    """Return how many sessions of virtual accounts are over and have not been ended."""
+    """Return the number of overdue virtual account sessions."""
     count: int = Session.objects.overdue(at=now).count()
     return count
 
 
 def expire_sessions(*, clock: Callable[[], datetime] = database_now) -> Iterator[int]:
-    """End the sessions whose time is over, and their payments; yield how many, batch by batch.
+    """Expire overdue sessions and their payments, and yield the size of each batch.
 
-    A batch is one short transaction, so that those who open sessions meanwhile wait for little.
+    Each batch is one short transaction, so that opening a session meanwhile is hardly delayed.
     """
     failed: set[UUID] = set()
     size = SESSIONS_AT_ONCE
@@ -68,7 +68,7 @@ def expire_sessions(*, clock: Callable[[], datetime] = database_now) -> Iterator
         try:
             ended = _expire_batch(now=clock(), limit=size, without=failed)
         except SessionsNotExpired as refused:
-            size = 1  # whatever is wrong with one of them, the others must end too
+            size = 1  # isolate the session that fails, so that the others expire
             if len(refused.session_ids) == 1:
                 failed.update(refused.session_ids)
                 size = SESSIONS_AT_ONCE
@@ -79,7 +79,7 @@ def expire_sessions(*, clock: Callable[[], datetime] = database_now) -> Iterator
 
 
 class SessionsNotExpired(Exception):
-    """Something is wrong with one of these sessions."""
+    """A batch with these sessions failed."""
 
     def __init__(self, session_ids: list[UUID]) -> None:
         super().__init__()
@@ -87,11 +87,11 @@ class SessionsNotExpired(Exception):
 
 
 def expire_session_of(account_id: UUID, *, now: datetime) -> bool:
-    """End the session of a static account if its time is over, should the schedule be behind.
+    """Expire the overdue session of a static account, without waiting for the scheduler.
 
-    Over by the caller's clock and by the database's, which decides about transfers.
+    It must be overdue by both the caller's clock and the database's, which decides about transfers.
 
-    :raises OperationalError: somebody keeps its payment locked
+    :raises OperationalError: the payment is locked
     """
     try:
         return _expire_batch(now=min(now, database_now()), limit=1, without=set(), account_id=account_id) > 0
@@ -108,28 +108,28 @@ def _expire_batch(*, now: datetime, limit: int, without: set[UUID], account_id: 
         payments = lock_of_sessions(expired)
         transitions.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
     except Exception as error:
-        if _is_database_away(error):
+        if _is_database_unavailable(error):
             raise
         _log_failure(error, sessions=[str(session.pk) for session in expired[:1]])
         raise SessionsNotExpired([session.pk for session in expired]) from error
     return len(expired)
 
 
-def _is_database_away(error: Exception) -> bool:
-    """Return whether an error concerns all that is due; a row that somebody keeps locked is one row's matter."""
+def _is_database_unavailable(error: Exception) -> bool:
+    """Return whether an error affects all rows. A lock time-out affects only one."""
     return isinstance(error, OperationalError | InterfaceError) and not locks.is_about_a_lock(error)
 
 
 def _log_failure(error: Exception, **which: object) -> None:
-    """Log what happened. What a database error says stays out of the log: it may quote a row's values."""
-    told = None if isinstance(error, DatabaseError) else error
-    log.error("expiry failed", error=type(error).__name__, exc_info=told, **which)
+    """Log a failure. Omits the message of a database error, because it may contain a row's values."""
+    exc_info = None if isinstance(error, DatabaseError) else error
+    log.error("expiry failed", error=type(error).__name__, exc_info=exc_info, **which)
 
 
 def expire_one(transaction_id: UUID, *, now: datetime) -> bool:
-    """End a transaction whose time is over. False where another process has moved it, or is about to.
+    """Expire an overdue transaction. Returns False if another process has changed it or is about to.
 
-    An authorisation is also released at the acquirer: its void commits together with the failure.
+    An authorisation is also released at the acquirer: its void is created in the same database transaction.
 
     :raises RailUnavailable: it is an authorisation, and all trace numbers of this hour are taken
     """
@@ -144,18 +144,18 @@ def _expire_one(transaction_id: UUID, *, trace: dict[str, str] | None, now: date
     if transaction.expires_at is None or transaction.expires_at > now:
         return False
     if operations.is_capture_or_void_under_way(transaction):
-        return False  # the acquirer may have captured: its answer decides
+        return False  # the acquirer may have captured it, so wait for its answer
     outcome = OUTCOMES[Transaction.Awaiting(transaction.awaiting)]
     if outcome is AUTHORISATION_EXPIRED:
         if trace is None:
-            return False  # it was authorised this moment
+            return False  # it was authorised just now
         operations.open_release(transaction, trace=trace, now=now)
     transitions.finish(transaction, outcome, cause=Cause.EXPIRY, now=now)
     return True
 
 
 def unreleased() -> list[UUID]:
-    """Return the expired authorisations without a void: earlier releases did not open one."""
+    """Return the expired authorisations without a void. Earlier versions didn't create one."""
     voids = CardOperation.objects.filter(
         transaction=OuterRef("pk"), kind=CardOperation.Kind.VOID, created_at__gte=OuterRef("finished_at")
     )
@@ -166,7 +166,7 @@ def unreleased() -> list[UUID]:
 
 
 def release(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = database_now) -> Iterator[bool]:
-    """Open the void of each of these expired authorisations; yield whether it still lacked one."""
+    """Create the void of each of these expired authorisations, and yield whether it was missing."""
     for transaction_id in transaction_ids:
         yield _release_one(transaction_id, trace=trace_fields(), now=clock())
 
@@ -181,7 +181,7 @@ def _release_one(transaction_id: UUID, *, trace: dict[str, str], now: datetime) 
 
 
 class Deadline(Enum):
-    """What a transaction may wait for until a moment."""
+    """The kinds of deadlines of a transaction."""
 
     CHALLENGE = Transaction.Awaiting.PAYER
     AUTHORISATION = Transaction.Awaiting.CAPTURE
@@ -191,14 +191,14 @@ class Deadline(Enum):
 def move_deadline(
     transaction_id: UUID, *, clock: Callable[[], datetime] = database_now
 ) -> tuple[Deadline, datetime] | None:
-    """Move the deadline that a transaction waits for to this moment, as a sandbox may; return both.
+    """Move the deadline of a sandbox transaction to now, and return its kind with the time. None if it has passed.
 
-    The clock is read under the lock: a caller that has waited for it sees that the deadline is over, and gets None. The
-    row stays locked until the caller's transaction ends. What follows is `end_session_of` before that, or
-    `expire_one` after it: an authorisation needs trace numbers, which are never taken inside a transaction.
+    The clock is read under the lock, which is held until the caller's database transaction ends. Afterwards, call
+    `end_session_of` inside that transaction, or `expire_one` after it: an authorisation needs trace numbers, which are
+    never taken inside a transaction.
     """
     session_id = find(transaction_id).session_id
-    if session_id is not None:  # its payment is not locked: arriving transfers lock the session first
+    if session_id is not None:  # don't lock its payment: incoming transfers lock the session first
         session = sessions.lock(session_id)
         is_open = session.status == Session.Status.PENDING
         return _move(session, Deadline.SESSION, clock=clock) if is_open else None
@@ -219,9 +219,9 @@ def _move(
 
 
 def end_session_of(transaction_id: UUID, *, now: datetime) -> None:
-    """End the session whose deadline was moved, and its payment, in the same transaction.
+    """Expire the session whose deadline was moved, and its payment, in the same database transaction.
 
-    The row's lock must be held still: expiry skips sessions that another process has locked.
+    The caller must still hold the row's lock, because expiry skips sessions locked by other processes.
     """
     account_id = Session.objects.values_list("account", flat=True).get(payment=transaction_id)
     _expire_batch(now=now, limit=SESSIONS_AT_ONCE, without=set(), account_id=account_id)

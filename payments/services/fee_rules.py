@@ -1,7 +1,7 @@
-"""Which fee rule a business pays by, and how another one is agreed.
+"""Find the fee rule of a business, and agree new ones.
 
-The rules in force are few, and are read as one list that a process remembers for some seconds: creating a
-transaction costs no statement more. A rule agreed elsewhere is seen within REMEMBERED_FOR.
+The rules in force are few, so each process caches all of them and creating a transaction needs no extra query.
+Another process sees a new rule within REMEMBERED_FOR.
 """
 
 import time
@@ -26,7 +26,7 @@ Rules: TypeAlias = dict[Key, FeeRule | None]  # None where the flow isn't offere
 
 
 class NoPrice(ValidationError):
-    """No fee rule prices a flow in a currency. Nothing was stored."""
+    """The flow isn't offered in the currency. Nothing was stored."""
 
     def __init__(self, currency: str) -> None:
         super().__init__({"currency": error(f"This isn't offered in {currency}.", "no_price")})
@@ -40,9 +40,9 @@ class PriceList:
         self._known: tuple[Rules, dict[Key, Snapshot | None]] = ({}, {})
 
     def snapshot(self, business: Business, flow: Flow, currency: str) -> Snapshot:
-        """Return the rule that a transaction of this business is created with.
+        """Return the rule for a new transaction of this business.
 
-        :raises NoPrice: there is none
+        :raises NoPrice: the flow isn't offered in the currency
         """
         snapshot = self._find(business, flow, currency)
         if snapshot is None:
@@ -50,12 +50,12 @@ class PriceList:
         return snapshot
 
     def snapshot_or_free(self, business: Business, flow: Flow, currency: str) -> Snapshot:
-        """Return the rule for money that has arrived, which is never refused: without a price it's free."""
+        """Return the rule for money that has arrived, which can't be rejected. Without a rule there is no fee."""
         snapshot = self._find(business, flow, currency)
         return FREE.snapshot if snapshot is None else snapshot
 
-    def forget(self) -> None:
-        """Read anew before the next answer."""
+    def clear(self) -> None:
+        """Clear the cache."""
         self._read_at = 0.0
 
     def _find(self, business: Business, flow: Flow, currency: str) -> Snapshot | None:
@@ -91,7 +91,7 @@ def rules_in_force() -> Rules:
 
 @database.atomic
 def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> None:
-    """Let a new tariff count from now on. Transactions that exist keep the rule they have."""
+    """Apply a new tariff from now on. Existing transactions keep their rule."""
     flow, currency = Flow(tariff.flow), tariff.currency
     before = rule_now(tariff.business, flow, currency)
     tariff.valid_from, tariff.agreed_by = now, actor.name
@@ -107,8 +107,8 @@ def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> N
         after=after | ({"reason": reason} if reason else {}),
         now=now,
     )
-    price_list.forget()
-    database.on_commit(price_list.forget)
+    price_list.clear()
+    database.on_commit(price_list.clear)
 
 
 def rule_now(business: Business | None, flow: Flow, currency: str) -> FeeRule | None:

@@ -1,7 +1,7 @@
-"""Intents: the row with our own reference that stands before a rail is called.
+"""Intents: the row with our own reference that is committed before a rail is called.
 
-An intent is one INSERT. Of a hundred equal requests at once one gets to write it and calls the rail;
-the others find it there and answer with what it has become.
+An intent is one INSERT. Of several concurrent equal requests, one inserts it and calls the rail. The others return
+the stored transaction.
 """
 
 from datetime import datetime, timedelta
@@ -27,17 +27,17 @@ FIRST_QUERY_AFTER = timedelta(seconds=10)
 def open_intent(
     *, business: Business, reference: str, fingerprint: Fingerprint, now: datetime, **fields: Any
 ) -> IdempotentResult[Transaction]:
-    """Write a pending transaction, or return the one with the reference.
+    """Create a pending transaction, or return the existing one with the reference.
 
-    `comparison` decides whether its request was the same, outside the caller's transaction.
+    `request_comparison` decides later, outside the caller's database transaction, whether the requests are equal.
 
-    :raises NoPrice: no fee rule prices it in this currency
+    :raises NoPrice: the flow isn't offered in this currency
     """
     if "fee_rule" not in fields:
         try:
             fields["fee_rule"] = _fee_rule(business, fields)
         except NoPrice:
-            # An equal request may have been accepted while there was a price.
+            # An equal request may have been accepted while the flow was offered.
             existing = find_of(business, reference)
             if existing is None:
                 raise
@@ -51,7 +51,7 @@ def open_intent(
         fingerprint=fingerprint.request,
         card_number_hash=fingerprint.card_numbers_of(transaction_id),
         created_at=now,
-        # This request asks the rail until then. Should its process die, another one asks.
+        # Until then, this process calls the rail. If it dies, another one queries the outcome.
         next_query_at=query_at,
         query_leased_until=query_at,
         **fields,
@@ -68,7 +68,7 @@ def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:
 
 
 def order_fields(request: dict[str, Any]) -> dict[str, Any]:
-    """Return what is stored of every order, be it a payment or a payout."""
+    """Return the columns that payments and payouts have in common."""
     customer = request.get("customer", {})
     return {
         "reference": request["reference"],
@@ -84,7 +84,7 @@ def order_fields(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def card_fields(card: Card) -> dict[str, str]:
-    """Return what is stored of a card, and the ISO 8583 numbers of its transaction."""
+    """Return the card's columns and the ISO 8583 numbers of a transaction."""
     return {
         "method": Transaction.Method.CARD,
         **trace_fields(),
@@ -97,7 +97,7 @@ def card_fields(card: Card) -> dict[str, str]:
 
 
 def trace_fields() -> dict[str, str]:
-    """Take the ISO 8583 numbers of the next message to an acquirer, before a database transaction begins.
+    """Take the ISO 8583 numbers of the next message to an acquirer. Call it outside a database transaction.
 
     :raises RailUnavailable: all numbers of this hour are taken
     """
@@ -109,24 +109,24 @@ def trace_fields() -> dict[str, str]:
 
 
 def find(transaction_id: UUID) -> Transaction:
-    """Return the transaction as it is now."""
+    """Return the transaction from the database."""
     return _existing(_BY_ID.find(transaction_id))
 
 
 def lock(transaction_id: UUID) -> Transaction:
-    """Return the transaction as it is, locked until the database transaction ends."""
+    """Return the transaction, locked until the database transaction ends."""
     return _existing(_LOCKED_BY_ID.find(transaction_id))
 
 
 def lock_of_session(session: Session) -> Transaction:
-    """Return the payment that a session is for, locked until the database transaction ends."""
+    """Return the payment of a session, locked until the database transaction ends."""
     transaction = _existing(_LOCKED_BY_SESSION.find(session.pk))
     transaction.session = session
     return transaction
 
 
 def lock_of_sessions(sessions: list[Session]) -> list[Transaction]:
-    """Return the payments that these sessions are for, locked until the database transaction ends."""
+    """Return the payments of these sessions, locked until the database transaction ends."""
     of_sessions = Transaction.objects.filter(session__in=[session.pk for session in sessions])
     locked = of_sessions.select_for_update(of=("self",)).select_related("business").order_by("pk")
     payments = {payment.session_id: payment for payment in locked}
@@ -136,7 +136,7 @@ def lock_of_sessions(sessions: list[Session]) -> list[Transaction]:
 
 
 def find_of(business: Business, reference: str) -> Transaction | None:
-    """Return the business's transaction with that reference; another business's is none."""
+    """Return the business's transaction with this reference, or None."""
     found = _BY_REFERENCE.find(business.pk, reference)
     if found is not None:
         found.business = business

@@ -1,9 +1,8 @@
-"""What each money event books: which account gains, which loses.
+"""Ledger entries of each money event: the accounts credited and debited.
 
-A refund is taken out of what is pending settlement, whether its payment has been released by then or not:
-pending may fall below zero, and the next batch is netted by it. A payout's fee is taken with its amount
-when it is accepted, goes back with it when it fails, and is earned when it is sent. What a bank gives back
-after a payout's success is the amount: the fee was for the sending.
+A refund is debited to pending settlement, even if its payment has been released. The balance may become negative and
+is netted in the next batch. A payout's fee is debited with its amount when it is accepted, credited with it when it
+fails, and earned when it is sent. A return after success credits only the amount, because the transfer was made.
 """
 
 from datetime import datetime
@@ -28,7 +27,7 @@ def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
 
 
 def refunded(refund: CardOperation, *, now: datetime) -> Booking:
-    """Book a successful refund: the acquirer has to be paid for it, or the bank has sent it."""
+    """A successful refund, payable to the acquirer or sent by the bank."""
     paid_by = Kind.BANK_CLEARING if refund.is_transfer_refund else Kind.REFUNDS_PAYABLE
     return Booking(
         kind=Entry.Kind.REFUND,
@@ -41,7 +40,7 @@ def refunded(refund: CardOperation, *, now: datetime) -> Booking:
 
 
 def transfer_received(transaction: Transaction, *, now: datetime) -> Booking:
-    """A bank transfer has paid a virtual-account payment, exactly."""
+    """A bank transfer of the exact amount of a virtual account payment."""
     return _of(
         transaction,
         Entry.Kind.VIRTUAL_ACCOUNT,
@@ -111,7 +110,7 @@ def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
 
 
 def unapplied_in(*, transfer: UUID, business_id: UUID, currency: str, amount: int, now: datetime) -> Booking:
-    """A bank transfer has arrived that belongs to no payment: kept for its owner."""
+    """A bank transfer that matches no payment, held for the business."""
     return Booking(
         kind=Entry.Kind.UNAPPLIED_IN,
         cause=transfer,
@@ -125,7 +124,7 @@ def unapplied_in(*, transfer: UUID, business_id: UUID, currency: str, amount: in
 def unapplied_out(
     *, transfer: UUID, business_id: UUID, currency: str, amount: int, to: Kind, now: datetime, reason: str
 ) -> Booking:
-    """Unapplied money leaves: to `BANK_CLEARING` when it is returned, to `WALLET` when it is given to its owner."""
+    """Unapplied money that is returned (to `BANK_CLEARING`) or credited to the business (to `WALLET`)."""
     return Booking(
         kind=Entry.Kind.UNAPPLIED_OUT,
         cause=transfer,

@@ -1,7 +1,7 @@
-"""What is asked of a rail after a payment: capture, void, refund.
+"""Operations on an existing payment: captures, voids and refunds.
 
-Each is a row of its own, written under the transaction's lock before the rail is asked. So of a capture, a void
-and an expiry at the same moment one goes first and the others see it.
+Each operation is a row, created under the transaction's lock before the rail is called. A concurrent capture, void
+and expiry are thus serialised.
 """
 
 from collections.abc import Callable
@@ -27,17 +27,17 @@ Kind = CardOperation.Kind
 
 
 class AmountTooLarge(Problem):
-    """More was asked for than there is."""
+    """The amount exceeds the available amount."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "amount_too_large"
-    default_detail = "The amount is larger than what is left."
+    default_detail = "The amount exceeds the available amount."
 
 
 def ask(operation: CardOperation, question: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
-    """Ask the rail for an operation, outside every database transaction, and apply its answer.
+    """Call the rail, outside any database transaction, and apply its answer to the operation.
 
-    A lost answer changes nothing: the operation stays pending and `requery` asks again.
+    Without an answer, the operation stays pending and `requery` queries it later.
     """
     answer = query_leases.answer_to(question, about=operation)
     if answer is None:
@@ -54,17 +54,17 @@ def apply_answer(*, operation_id: UUID, answer: RailAnswer, cause: Cause, now: d
     if operation.status != CardOperation.Status.PENDING:
         return operation  # answered in the meantime
     if not answer.is_definite:
-        return operation  # `requery` asks again
+        return operation  # `requery` queries it later
     operation.finish(answer, now=now)
     _apply(operation, answer.outcome, cause=cause, now=now)
     return operation
 
 
 def open_release(transaction: Transaction, *, trace: dict[str, str], now: datetime) -> CardOperation:
-    """Open the void of an authorisation that has expired. `requery` sends it until the acquirer answers.
+    """Create the void of an expired authorisation. `requery` sends it until the acquirer answers.
 
-    The caller holds the transaction's lock and ends it in the same database transaction. `trace` is what
-    `trace_fields` returned before that began.
+    The caller holds the transaction's lock. `trace` is the result of `trace_fields`, called before the database
+    transaction.
     """
     return CardOperation.objects.create(
         id=new_id(now),
@@ -80,20 +80,20 @@ def open_release(transaction: Transaction, *, trace: dict[str, str], now: dateti
 
 
 def require_capturable(transaction: Transaction, *, now: datetime) -> None:
-    """Refuse a capture or void of anything but an authorisation that stands and that nobody is working on.
+    """Check that a payment can be captured or voided.
 
-    :raises InvalidState: it is finished, not authorised, over, or being captured or voided
+    :raises InvalidState: it isn't authorised, has expired, or is being captured or voided
     """
     if transaction.awaiting != Transaction.Awaiting.CAPTURE:
         raise InvalidState("Only an authorised payment that was not captured or voided allows this.")
     if transaction.expires_at is None or transaction.expires_at <= now:
         raise InvalidState("The authorisation has expired.")
     if is_capture_or_void_under_way(transaction):
-        raise InvalidState("A capture or void of this payment is under way.")
+        raise InvalidState("A capture or void of this payment is in progress.")
 
 
 def standing(transaction: Transaction) -> CardOperation | None:
-    """Return the capture or void that has succeeded or is under way. There is at most one."""
+    """Return the capture or void that has succeeded or is pending. There is at most one."""
     found: CardOperation | None = transaction.operations.filter(
         kind__in=[Kind.CAPTURE, Kind.VOID],
         status__in=[CardOperation.Status.PENDING, CardOperation.Status.SUCCESS],
@@ -104,14 +104,14 @@ def standing(transaction: Transaction) -> CardOperation | None:
 
 
 def is_capture_or_void_under_way(transaction: Transaction) -> bool:
-    """Tell whether the acquirer was asked to end the authorisation and has not answered yet."""
+    """Return whether a capture or void is pending."""
     return transaction.operations.filter(
         kind__in=[Kind.CAPTURE, Kind.VOID], status=CardOperation.Status.PENDING
     ).exists()
 
 
 def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
-    """Do to the transaction what the rail did. A refused capture or void leaves it as it was."""
+    """Apply an operation's outcome to its transaction. A declined capture or void leaves it unchanged."""
     transaction = operation.transaction
     if operation.kind == Kind.REFUND:
         _finish_refund(operation, outcome, cause=cause, now=now)
@@ -122,7 +122,7 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
 
 
 def _finish_refund(refund: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
-    """Book a refund that is final, or release the amount that it reserved. Every refund ends here."""
+    """Book a successful refund, or release the reserved amount of a failed one."""
     refund.transaction.finish_refund(refund.amount, succeeded=outcome.is_success, cause=cause, now=now)
     opt_in_events.publish_refund(refund, now=now)
     if outcome.is_success:

@@ -1,7 +1,7 @@
 """Events that merchants opt in to: refunds, returned payouts, unapplied transfers and released settlements.
 
-Each function is called in the database transaction of the outcome, so that both commit or neither does. Where the
-merchant is not subscribed, it reads the endpoint and nothing else.
+Each function is called in the database transaction of the outcome, so that both commit together. If the merchant
+isn't subscribed, it only reads the endpoint.
 """
 
 from datetime import datetime

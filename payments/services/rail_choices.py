@@ -1,7 +1,7 @@
-"""Which connector carries a business's payments, and how another one is chosen.
+"""Find the connector of a business, and choose another one.
 
-The choices that differ from the settings are few; a process reads them as one list and remembers it for
-some seconds, so that creating a transaction costs no statement more.
+The choices that differ from the settings are few, so each process caches all of them for a few seconds and creating a
+transaction needs no extra query.
 """
 
 import time
@@ -28,7 +28,7 @@ REMEMBERED_FOR = 5.0  # seconds
 
 
 class Choices:
-    """The businesses' own choices, as this process has read them a moment ago."""
+    """The businesses' own choices, cached by this process for a few seconds."""
 
     def __init__(self) -> None:
         self._read_at = 0.0
@@ -39,8 +39,8 @@ class Choices:
             self._read()
         return self._by_business.get(business_id)
 
-    def forget(self) -> None:
-        """Read anew before the next answer."""
+    def clear(self) -> None:
+        """Clear the cache."""
         self._read_at = 0.0
 
     def _read(self) -> None:
@@ -53,9 +53,9 @@ choices = Choices()
 
 
 def acquirer_for(business: Business) -> CardAcquirer:
-    """Return the acquirer of a business's next card payment or check.
+    """Return the acquirer for a business's new card payments and card checks.
 
-    :raises RailUnavailable: none is configured, or it is out of reach
+    :raises RailUnavailable: none is configured, or it is unavailable
     """
     return rails.card_acquirer(_acquirer_name(business.pk))
 
@@ -69,21 +69,21 @@ def acquirer_of(transaction: Transaction) -> CardAcquirer:
 
 
 def acquirer_finder(transaction: Transaction) -> Callable[[], CardAcquirer]:
-    """Return a function that finds that acquirer without the database, in any thread. It may take seconds."""
+    """Return a thread-safe function that finds that acquirer without the database. It may take seconds."""
     name = _acquirer_name(transaction.business_id)
     return partial(rails.card_acquirer, name, known_as=transaction.connector)
 
 
 def bank_for(business: Business) -> PayoutBank:
-    """Return the bank of a business's next payout.
+    """Return the bank for a business's new payouts.
 
-    :raises RailUnavailable: none is configured, or it is out of reach
+    :raises RailUnavailable: none is configured, or it is unavailable
     """
     return rails.payout_bank(_bank_name(business.pk))
 
 
 def bank_of(transaction: Transaction | CardOperation) -> PayoutBank:
-    """Return the bank that a payout, or the refund of a transfer payment, was sent to.
+    """Return the bank that a payout or a refund of a transfer payment was sent to.
 
     :raises RailUnavailable: it is no longer configured, or unavailable
     """
@@ -91,14 +91,14 @@ def bank_of(transaction: Transaction | CardOperation) -> PayoutBank:
 
 
 def bank_finder(transaction: Transaction | CardOperation) -> Callable[[], PayoutBank]:
-    """Return a function that finds that bank without the database, in any thread."""
+    """Return a thread-safe function that finds that bank without the database."""
     return partial(rails.payout_bank, _bank_name(transaction.business_id), known_as=transaction.connector)
 
 
 def attempt(find: Callable[[], C]) -> C | RailUnavailable:
-    """Return a connector, or the error to raise once the request is known to need one.
+    """Return a connector, or the error to raise later if the request turns out to need one.
 
-    Some connectors wait a moment for their connection, so they are not looked up while rows are locked.
+    Some connectors wait for their connection, so call this before locking rows.
     """
     try:
         return find()
@@ -107,9 +107,9 @@ def attempt(find: Callable[[], C]) -> C | RailUnavailable:
 
 
 def require(found: C | RailUnavailable) -> C:
-    """Return the connector that was found.
+    """Return the connector from `attempt`.
 
-    :raises RailUnavailable: none was
+    :raises RailUnavailable: none was found
     """
     if isinstance(found, RailUnavailable):
         raise found
@@ -118,7 +118,7 @@ def require(found: C | RailUnavailable) -> C:
 
 @database.atomic
 def choose(choice: RailChoice, *, actor: Actor, now: datetime, reason: str = "") -> None:
-    """Let a business use other connectors for what it starts from now on."""
+    """Change a business's connectors for its new transactions."""
     before = RailChoice.objects.filter(pk=choice.pk).first()
     choice.full_clean(validate_unique=False)
     choice.save()
@@ -131,8 +131,8 @@ def choose(choice: RailChoice, *, actor: Actor, now: datetime, reason: str = "")
         after=_shown(choice) | ({"reason": reason} if reason else {}),
         now=now,
     )
-    choices.forget()
-    database.on_commit(choices.forget)
+    choices.clear()
+    database.on_commit(choices.clear)
 
 
 def _acquirer_name(business_id: UUID) -> str:

@@ -1,4 +1,4 @@
-"""Transactions and operations as the rails get them."""
+"""Build the orders that are sent to rails from transactions and operations."""
 
 from kit import banks
 from payments.models import CardOperation, Transaction
@@ -58,7 +58,7 @@ def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> P
 
 
 def refund_order(refund: CardOperation, *, may_be_repeated: bool = True) -> PayoutOrder:
-    """Return the transfer that carries the refund of a transfer payment."""
+    """Return the bank transfer of a transfer payment's refund."""
     bank = banks.find(refund.destination_bank_code)
     return PayoutOrder(
         id=refund.pk,

@@ -1,8 +1,8 @@
-"""Authorisations whose answer is unknown, at an acquirer that cannot be asked: undone, and then failed.
+"""Reverse authorisations with an unknown outcome at an acquirer that has no query.
 
-First the transaction says that it is being reversed; that is committed. From this moment no answer to the
-authorisation counts any more, however late it comes. Then the acquirer is asked to reverse it, again
-and again until it confirms. Only then does the payment fail: it is never failed and charged.
+First the transaction's state changes to "being reversed" and is committed. From then on, late answers to the
+authorisation are ignored. Then the reversal is sent until the acquirer confirms it. The payment fails only
+afterwards, so a failed payment is never charged.
 """
 
 from datetime import datetime
@@ -17,18 +17,18 @@ from payments.services.transitions import Cause
 
 
 def begin(transaction: Transaction, *, now: datetime) -> None:
-    """Record that an authorisation can only be undone from now on.
+    """Record that an authorisation is being reversed. Its answer is ignored from now on.
 
-    :raises AlreadyMoved: another process has ended it, or its answer came after all
+    :raises AlreadyMoved: another process has finished it, or its answer has arrived
     """
     transaction.await_reversal(query_at=now + FIRST_QUERY_AFTER, cause=Cause.REQUERY, now=now)
 
 
 @database.atomic
 def finish(transaction: Transaction, *, now: datetime) -> None:
-    """Fail a payment whose reversal the acquirer has confirmed.
+    """Fail a payment after the acquirer has confirmed its reversal.
 
-    :raises AlreadyMoved: another process was first
+    :raises AlreadyMoved: another process has already failed it
     """
     locked = lock(transaction.pk)
     if locked.awaiting != Transaction.Awaiting.REVERSAL:

@@ -1,4 +1,4 @@
-"""The end of an authorisation: capture or void. Both can be repeated safely."""
+"""Capture or void an authorisation. Both are idempotent."""
 
 from datetime import datetime
 from uuid import UUID
@@ -19,32 +19,32 @@ from payments.services.transitions import Cause
 
 
 class OperationRefused(InvalidState):
-    """The acquirer said no to a capture or void; the authorisation stands as before."""
+    """The acquirer declined a capture or void. The authorisation is unchanged."""
 
-    default_detail = "The acquirer refused this. The authorisation stands as it was."
+    default_detail = "The acquirer declined this. The authorisation is unchanged."
 
 
 def capture(*, transaction_id: UUID, amount: int | None, now: datetime) -> IdempotentResult[Transaction]:
-    """Take an authorised amount, or part of it; the rest is released. Amount in minor units, None for all.
+    """Capture an authorised payment in full or in part, and release the rest. `amount` is in minor units, None for all.
 
-    A capture that has succeeded with the same amount, or whose outcome is unknown, is replayed.
+    A capture of the same amount that has succeeded or has an unknown outcome is replayed.
 
-    :raises AmountTooLarge: more than was authorised
-    :raises InvalidState: not authorised, voided, or captured with another amount
-    :raises OperationRefused: the acquirer said no
-    :raises RailUnavailable: it is a new capture and the acquirer is unavailable; nothing was stored
+    :raises AmountTooLarge: the amount exceeds the authorised amount
+    :raises InvalidState: the payment isn't authorised, is voided, or was captured with a different amount
+    :raises OperationRefused: the acquirer declined the capture
+    :raises RailUnavailable: the capture is new and the acquirer is unavailable; nothing was stored
     """
     return _end_authorisation(transaction_id, Kind.CAPTURE, amount=amount, now=now)
 
 
 def void(*, transaction_id: UUID, now: datetime) -> IdempotentResult[Transaction]:
-    """Release an authorisation: the payment fails with 20090.
+    """Void an authorisation: the payment fails with 20090.
 
-    A void that has succeeded, or whose outcome is unknown, is replayed.
+    A void that has succeeded or has an unknown outcome is replayed.
 
-    :raises InvalidState: not authorised, captured or expired
-    :raises OperationRefused: the acquirer said no
-    :raises RailUnavailable: it is a new void and the acquirer is unavailable; nothing was stored
+    :raises InvalidState: the payment isn't authorised, is captured or has expired
+    :raises OperationRefused: the acquirer declined the void
+    :raises RailUnavailable: the void is new and the acquirer is unavailable; nothing was stored
     """
     return _end_authorisation(transaction_id, Kind.VOID, amount=None, now=now)
 
@@ -69,7 +69,7 @@ def _open(
     amount: int | None,
     now: datetime,
 ) -> tuple[CardAcquirer, CardOperation] | Transaction:
-    """Write the operation and return it with its acquirer. For a repeated request, return the payment as it is."""
+    """Create the operation and return it with its acquirer. For a repeated request, return the payment."""
     transaction = lock(transaction_id)
     earlier = operations.standing(transaction)
     if earlier is not None and _is_same(earlier, kind, amount=amount):
@@ -96,7 +96,7 @@ def _is_same(earlier: CardOperation, kind: Kind, *, amount: int | None) -> bool:
     transaction = earlier.transaction
     if earlier.kind != kind or earlier.amount != (transaction.amount if amount is None else amount):
         return False
-    # An authorisation that expired is voided too, but not at the merchant's request.
+    # An expired authorisation is also voided, but not by the merchant.
     return kind == Kind.CAPTURE or transaction.is_pending or transaction.response_code == VOIDED.code
 
 

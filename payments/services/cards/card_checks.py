@@ -1,4 +1,4 @@
-"""Card checks: is this card alive? No money moves and no event is sent."""
+"""Card checks: ask the issuer whether a card is valid. No money moves and no event is sent."""
 
 import secrets
 from datetime import datetime
@@ -16,9 +16,9 @@ from payments.services.transitions import ask_if_new
 def start(
     *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
-    """Ask the issuer about a card. Without a reference of the merchant's, one is made.
+    """Check a card with its issuer. Generates a reference if the merchant gave none.
 
-    :raises RailUnavailable: no acquirer is configured
+    :raises RailUnavailable: no acquirer is configured, or it is unavailable
     """
     acquirer = acquirer_for(business)
     card = request["source"]

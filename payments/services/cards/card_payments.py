@@ -17,16 +17,16 @@ from payments.services.transitions import ask_if_new
 def start(
     *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
-    """Start a card payment: intent, acquirer, answer. A lost answer leaves it pending.
+    """Start a card payment: store the intent, call the acquirer, apply its answer. Without an answer it stays pending.
 
-    :raises RailUnavailable: no acquirer is configured or in reach, or 3-D Secure is wanted that it has not
+    :raises RailUnavailable: no acquirer is available, or it lacks the requested 3-D Secure
     """
     acquirer = acquirer_for(business)
     card = request["source"]
     three_ds = request.get("three_ds", ThreeDSecure())
     if three_ds.enabled and not acquirer.has_three_d_secure:
-        # Authorised without it, the payment would lack the protection that the merchant has asked for.
-        raise RailUnavailable("3-D Secure has no configured connector here. Nothing was stored.")
+        # Without it, the payment would lack the protection that the merchant requested.
+        raise RailUnavailable("No connector with 3-D Secure is configured. Nothing was stored.")
     intent = open_intent(
         business=business,
         connector=acquirer.name,

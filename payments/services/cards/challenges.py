@@ -1,4 +1,4 @@
-"""The payer's 3-D Secure challenge: passed with the right code, failed by declining or by three wrong ones."""
+"""The payer's 3-D Secure challenge: passed with the correct code, failed by declining or by three wrong codes."""
 
 from datetime import datetime
 
@@ -16,22 +16,22 @@ from payments.services.transitions import Cause
 
 
 class WrongCode(Exception):
-    """The one-time code is not the issuer's; there are tries left."""
+    """The one-time code is wrong, and the payer has tries left."""
 
 
 class IssuerSilent(Exception):
-    """Nobody could say whether the code is right; it costs no try."""
+    """The code could not be checked. The try isn't counted."""
 
 
 class ChallengeOver(Exception):
-    """The payment does not wait for its payer (any more)."""
+    """The payment doesn't await its payer, or no longer does."""
 
 
 def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
-    """Take the payer's code; if it is right, go on with the authorisation.
+    """Check the payer's code. If it is correct, continue the authorisation. The third wrong code fails the payment.
 
-    :raises WrongCode: it is not, and the payer may try again; the third wrong one fails the payment
-    :raises ChallengeOver: answered before, or too late
+    :raises WrongCode: the code is wrong, and the payer may try again
+    :raises ChallengeOver: the challenge was already answered, or its deadline has passed
     :raises IssuerSilent: the code could not be checked
     """
     order = card_order(challenge.transaction)
@@ -49,9 +49,9 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
 
 @database.atomic
 def decline(*, challenge: Challenge, now: datetime) -> Transaction:
-    """The payer does not want this payment: it fails with 20151.
+    """Fail the payment with 20151, because the payer declined it.
 
-    :raises ChallengeOver: answered before, or too late
+    :raises ChallengeOver: the challenge was already answered, or its deadline has passed
     """
     transaction = _lock_open(challenge, now=now)
     transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
@@ -76,7 +76,7 @@ def _count_wrong_code(challenge: Challenge, *, now: datetime) -> Transaction:
         if not challenge.tries_left:
             transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
             return transaction
-    raise WrongCode  # after the commit: the try counts
+    raise WrongCode  # after the commit, so that the try is counted
 
 
 def _lock_open(challenge: Challenge, *, now: datetime) -> Transaction:

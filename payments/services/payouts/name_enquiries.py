@@ -1,4 +1,4 @@
-"""Name enquiries: ask a bank for the name of an account's holder, before money is sent there."""
+"""Name enquiries: ask a bank for the name of an account's holder before a payout."""
 
 from rest_framework import status
 
@@ -19,15 +19,15 @@ class UnknownBeneficiary(Problem):
 
 
 class Unanswered(OutOfReach):
-    """The bank was asked and did not answer in time. Nothing is known about the account."""
+    """The bank did not answer a name enquiry in time."""
 
     default_detail = "The bank did not answer the name enquiry in time. Try again."
 
 
 def account_name(*, business: Business, bank_code: str, account_number: str) -> str:
-    """Return the name of an account's holder. This calls the bank: never inside a database transaction.
+    """Return the name of an account's holder. Calls the bank, so call it outside a database transaction.
 
-    :raises UnknownBeneficiary: there is no such account, or no bank with that code
+    :raises UnknownBeneficiary: there is no such account, or no bank with this code
     :raises RailUnavailable: no bank is available, or it did not answer
     """
     bank = banks.find(bank_code)

@@ -1,7 +1,7 @@
-"""Returns of payouts: notified by the bank, or entered by our staff. Both credit the wallet in the same way.
+"""Payout returns, received from the bank or entered by staff. Both credit the wallet.
 
-The status of a successful payout stays `success`. Each return is a row and a ledger entry, and the payout's
-`amount_returned` never exceeds its amount. Locks are taken in this order: transaction, ledger account.
+A successful payout keeps its status. Each return is a row and a ledger entry, and the payout's `amount_returned` never
+exceeds its amount. Lock order: transaction, ledger account.
 """
 
 import re
@@ -29,7 +29,7 @@ from payments.services.transitions import Cause
 Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
 
 BANK = Actor(name="bank")
-# Our reference of a payout as rails send it: its id, with or without hyphens.
+# Our reference of a payout at the bank: its id, with or without hyphens.
 PAYOUT_ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -55,12 +55,12 @@ class ReturnReceipt:
 
 @database.atomic
 def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_now) -> ReturnReceipt:
-    """Record a return once per bank reference, and apply it to the payout that it belongs to.
+    """Record a return once per bank reference, and apply it to its payout.
 
-    A successful payout is reversed, a pending one fails. A return that can be applied to no payout is
-    recorded as unmatched, for operators.
+    A successful payout is reversed, and a pending one fails. A return that can't be applied is recorded as unmatched,
+    for operators.
 
-    :raises DuplicateReference: the bank reference belongs to a return of other content
+    :raises DuplicateReference: the bank reference was already used for a different return
     """
     payout, missing = _lock_payout(notice.payout_reference)
     now = clock()
@@ -92,11 +92,11 @@ def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_no
 def reverse(
     *, transaction_id: UUID, reason: str, actor: Actor, now: datetime, amount: int | None = None
 ) -> PayoutReturn | None:
-    """Credit what is left of a successful payout to the wallet; return None if nothing is left.
+    """Credit the rest of a successful payout to the wallet. Returns None if it was already returned in full.
 
-    The fee stays earned: it was for sending. `amount` is what was left when the reversal was proposed.
+    The fee isn't refunded. `amount` is the rest at the time of the proposal.
 
-    :raises InvalidState: it isn't a successful payout, or another amount is left than was proposed
+    :raises InvalidState: it isn't a successful payout, or the rest differs from the proposed amount
     """
     payout = lock(transaction_id)
     if not can_be_reversed(payout):
@@ -126,7 +126,7 @@ def can_be_reversed(transaction: Transaction) -> bool:
 
 
 def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -> None:
-    """Book a return of a successful payout. Every reversal goes through here."""
+    """Credit a return of a successful payout to the wallet, with its event and audit entry."""
     payout.add_return(payout_return.amount)
     opt_in_events.publish_reversal(payout, payout_return)
     ledger.book(ledger_entries.payout_reversed(payout, payout_return))
@@ -145,7 +145,7 @@ def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -
 
 
 def _lock_payout(reference: str) -> tuple[Transaction | None, PayoutReturn.Why]:
-    """Return the payout that a bank's reference names, locked until the transaction ends, or why there is none."""
+    """Lock and return the payout with a bank's reference, or return why there is none."""
     payout = _lock_by_id(reference)
     if payout is not None:
         return payout, Why.NONE
@@ -168,16 +168,16 @@ def _lock_by_id(reference: str) -> Transaction | None:
 
 
 def _is_refund(reference: str) -> bool:
-    """Return whether a bank's reference names the refund of a transfer payment. See decision 0047."""
+    """Return whether a bank's reference is the id of a transfer payment's refund. See decision 0047."""
     if not PAYOUT_ID.fullmatch(reference):
         return False
     return CardOperation.objects.filter(pk=UUID(reference)).exclude(connector="").exists()
 
 
 def _keys_by_merchant_reference(reference: str) -> list[UUID]:
-    """Return the payouts, at most two, that have a merchant's reference, whichever business's it is.
+    """Return at most two payouts with this merchant's reference, from any business.
 
-    Rails send it beside our own. It is unique within a business only, and looked up by business: that is the index.
+    Rails send it in addition to our own. It is only unique per business, and the index starts with the business.
     """
     businesses = list(Business.objects.values_list("pk", flat=True))
     payouts = Transaction.objects.filter(
@@ -189,7 +189,7 @@ def _keys_by_merchant_reference(reference: str) -> list[UUID]:
 def _decide(
     payout: Transaction | None, missing: PayoutReturn.Why, *, amount: int, currency: str
 ) -> tuple[PayoutReturn.Applied, PayoutReturn.Why]:
-    """Return what a return is applied to. The payout is locked; where there is none, `missing` says why."""
+    """Return how a return is applied to a locked payout. Without a payout, `missing` is the reason."""
     why = missing if payout is None else _why_not(payout, amount=amount, currency=currency)
     if payout is None or why != Why.NONE:
         return Applied.UNMATCHED, why
@@ -198,7 +198,7 @@ def _decide(
 
 
 def _why_not(payout: Transaction, *, amount: int, currency: str) -> PayoutReturn.Why:
-    """Return why a return cannot be applied to a payout, if it cannot."""
+    """Return why a return can't be applied to a payout, or `Why.NONE`."""
     if currency != payout.currency:
         return Why.OTHER_CURRENCY
     if payout.status == Transaction.Status.FAILED:
@@ -211,20 +211,20 @@ def _why_not(payout: Transaction, *, amount: int, currency: str) -> PayoutReturn
 
 
 def amount_left(payout: Transaction) -> int:
-    """Return how much of a payout has not come back."""
+    """Return the amount of a payout that has not been returned."""
     left = payout.amount - payout.amount_returned
-    # During an upgrade a host of the first release may have reversed the whole payout.
+    # During an upgrade, a host with the first release may have reversed the whole payout.
     is_reversed = left == payout.amount and Reversal.objects.filter(transaction=payout).exists()
     return 0 if is_reversed else left
 
 
 def _replay(notice: ReturnNotice) -> ReturnReceipt:
-    """Return what an earlier notification with the same bank reference has recorded."""
+    """Return the return that was recorded with the same bank reference."""
     first = PayoutReturn.objects.get(bank_reference=notice.bank_reference)
     recorded = (first.payout_reference, first.amount, first.currency)
     if recorded != (notice.payout_reference, notice.amount, notice.currency):
         raise DuplicateReference(
-            "This bank reference belongs to a return with another payout reference, amount or currency."
+            "This bank reference was already used for a return with a different payout reference, amount or currency."
         )
     return ReturnReceipt(first, is_new=False)
 

@@ -1,4 +1,4 @@
-"""Payouts: money from the merchant to a bank account."""
+"""Payouts from a merchant's wallet to a bank account."""
 
 from datetime import datetime
 from typing import Any
@@ -21,18 +21,19 @@ from payments.services.transitions import Cause, ask_if_new
 def start(
     *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
-    """Start a payout: intent and money set aside, bank, answer. A lost answer leaves it pending.
+    """Start a payout: store the intent, debit the wallet, call the bank, apply its answer.
 
-    Where the wallet must cover payouts and does not, it fails with 20051 and the bank is not asked.
+    Without an answer it stays pending. If the wallet must cover payouts and doesn't, it fails with 20051 without a
+    call to the bank.
 
-    :raises RailUnavailable: no bank is configured, or it is out of reach
+    :raises RailUnavailable: no bank is configured, or it is unavailable
     """
     bank = bank_for(business)
     intent = _accept(
         business=business, request=request, fingerprint=fingerprint, connector=bank.name, now=now
     )
     if intent.resource.awaiting != Transaction.Awaiting.RAIL:
-        return intent  # the wallet did not cover it, or an equal request is done
+        return intent  # the wallet didn't cover it, or it is a replay
     return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
 
 
@@ -58,7 +59,7 @@ def _accept(
 
 
 def _take_from_wallet(transaction: Transaction, *, now: datetime) -> None:
-    """Set amount and fee aside, or fail the payout where they must be there and are not."""
+    """Debit amount and fee from the wallet, or fail the payout if the balance is required and too low."""
     fee = transitions.fee_of(transaction, captured=0)
     booking = ledger_entries.payout_accepted(transaction, fee=fee, now=now)
     if not settings.PAYOUT_REQUIRES_BALANCE:

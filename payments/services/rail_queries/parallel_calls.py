@@ -1,7 +1,7 @@
-"""Calls to rails made at the same time: a bounded number per lane, each in a thread of its own.
+"""Concurrent calls to rails: a bounded number per lane, each in its own thread.
 
-The caller collects the replies for as long as it can wait. A reply that comes later is handled by its thread.
-The threads are daemons: a connector that never returns keeps its place in its lane, and holds up nothing else.
+The caller collects the replies until its deadline. Later replies are handled by their threads. The threads are
+daemons, so a connector that never returns only blocks its place in its lane.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from payments.services.rail_queries.query_leases import Lane
 
 log = structlog.get_logger("sluice.requery")
 
-PLACES = 4  # questions to one lane at once, in one process
+PLACES = 4  # concurrent calls per lane and process
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A call that needs no database, about one row: a transaction, an operation, a message."""
+    """A call about one row (a transaction, operation or message) that needs no database."""
 
     subject: Any
     lane: Lane
@@ -34,14 +34,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a call returned, or raised."""
+    """The result or the error of a call."""
 
     question: Question
     answer: Any = None
     error: BaseException | None = None
 
     def result(self) -> Any:
-        """Return the answer, or raise what the call raised."""
+        """Return the answer, or raise the call's error."""
         if self.error is not None:
             raise self.error
         return self.answer
@@ -55,14 +55,14 @@ class Places:
         self._taken: dict[Lane, int] = defaultdict(int)
 
     def take(self, lane: Lane) -> int:
-        """Take all free places of a lane; return how many."""
+        """Take all free places of a lane, and return their number."""
         with self._lock:
             free = max(PLACES - self._taken[lane], 0)
             self._taken[lane] += free
             return free
 
     def take_one_more(self, lane: Lane) -> None:
-        """Take a place for the second call about the same subject, free or not."""
+        """Take a place for a second call about the same subject, even if none is free."""
         with self._lock:
             self._taken[lane] += 1
 
@@ -75,7 +75,7 @@ places = Places()
 
 
 class Round:
-    """Questions asked at the same time, and their replies."""
+    """Concurrent calls and their replies."""
 
     def __init__(self, *, late: Callable[[Reply], None]) -> None:
         self._late = late
@@ -85,12 +85,12 @@ class Round:
         self.waiting_for = 0
 
     def start(self, question: Question) -> None:
-        """Make a call in a thread of its own. The caller has taken a place for it."""
+        """Make a call in a new thread. The caller has taken a place for it."""
         self.waiting_for += 1
         threading.Thread(target=self._ask, args=(question,), name="rail-call", daemon=True).start()
 
     def next(self, *, timeout: float | None) -> Reply | None:
-        """Return the next reply; None where none comes in time."""
+        """Return the next reply, or None on time-out."""
         try:
             reply = self._replies.get(timeout=timeout)
         except queue.Empty:
@@ -99,7 +99,7 @@ class Round:
         return reply
 
     def close(self) -> list[Reply]:
-        """Stop waiting: return the replies received so far. Later ones are handled by their threads."""
+        """Stop waiting and return the replies received so far. Later ones are handled by their threads."""
         with self._lock:
             self._is_closed = True
         here = []

@@ -24,9 +24,9 @@ STAFF = Actor(name="staff@example.com")
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    rail_choices.choices.forget()
+    rail_choices.choices.clear()
     yield
-    rail_choices.choices.forget()
+    rail_choices.choices.clear()
 
 
 def choose(business, clock, **names):
