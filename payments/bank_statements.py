@@ -1,4 +1,4 @@
-r"""Statements of an acquirer or a bank, as files: CSV in UTF-8 with a heading.
+r"""Statement files of an acquirer or a bank: CSV in UTF-8 with a header row.
 
 >>> heading = "reference,amount,currency,day,direction"
 >>> (row,) = read(f"{heading}\n603209000042,50000,NGN,2026-02-01,in\n".encode()).rows
@@ -19,11 +19,11 @@ from payments.business_days import read_day
 COLUMNS = ("reference", "amount", "currency", "day", "direction")
 IN, OUT = "in", "out"
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
-MOST_ERRORS = 20  # that are shown; a wrong file is often wrong in every line
+MOST_ERRORS = 20  # shown at most, because the same mistake is often on every line
 
 
 class WrongFile(ValueError):
-    """No line of the file can be compared. `errors` has the reasons, with line numbers and without contents."""
+    """No line of the file can be compared. `errors` holds the reasons with line numbers, but no file contents."""
 
     def __init__(self, *errors: str) -> None:
         super().__init__("\n".join(errors))
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementFile:
-    """The lines that can be compared, and what is wrong with the others, with line numbers and without contents."""
+    """The valid lines, and the errors of the others with line numbers, but no file contents."""
 
     rows: list[Row]
     wrong_lines: int
@@ -52,11 +52,11 @@ class StatementFile:
 
 
 def read(content: bytes) -> StatementFile:
-    """Return a statement's lines. A wrong line is reported; the others are compared all the same.
+    """Parse a statement. Invalid lines are reported, and the others are still compared.
 
-    :raises WrongFile: it has no heading, or no line that can be compared
+    :raises WrongFile: the header row is invalid, or no line can be compared
     """
-    # Bytes that are not UTF-8 become lone surrogates, so that only their line is wrong.
+    # Invalid UTF-8 becomes lone surrogates, so that it invalidates only its own line.
     text = content.decode("utf-8-sig", "surrogateescape")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -91,13 +91,13 @@ def _check_heading(heading: list[str]) -> None:
 
 
 def _lines(reader: Any, heading: list[str]) -> Iterator[Row | list[str]]:
-    """Yield each line that is not empty: as a row, or as what is wrong with it."""
+    """Yield each non-empty line as a row or as a list of its errors."""
     while True:
         first = reader.line_num + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            last = reader.line_num  # an open quotation mark takes in everything up to the end
+            last = reader.line_num  # an unclosed quotation mark swallows all lines to the end
             where = f"line {last}" if last <= first else f"lines {first} to {last}"
             yield [f"{where}: this is not CSV ({error})."]
             continue
@@ -122,7 +122,7 @@ def _row(line: int, cells: list[str], heading: list[str]) -> Row | list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How a column is read, and what an error says about it."""
+    """The parser of a column, and its description in errors."""
 
     read: Callable[[str], Any]
     says: str

@@ -1,4 +1,4 @@
-"""Business days: a payment belongs to the day on which it succeeded, on the clocks of Lagos.
+"""Business days: a payment belongs to the day on which it succeeded, in Lagos time.
 
 >>> from datetime import UTC
 >>> business_day(datetime(2026, 3, 1, 22, 59, tzinfo=UTC)).isoformat()
@@ -30,12 +30,12 @@ def day_after(day: date) -> date:
 
 
 def last_business_day(now: datetime) -> date:
-    """Return the last one that is over."""
+    """Return the last complete business day."""
     return business_day(now) - timedelta(days=1)
 
 
 def read_day(text: str) -> date | None:
-    """Return the day that a text names, or None.
+    """Parse an ISO date. Returns None if the text is invalid.
 
     >>> read_day("2026-01-31").isoformat(), read_day("2026-02-30"), read_day("20260131")
     ('2026-01-31', None, None)

@@ -1,4 +1,4 @@
-"""Card numbers: brands, check digits, and a wrapper that keeps them out of everything that is written.
+"""Card brands, expiry dates, and a wrapper that keeps card numbers out of logs, errors and pickles.
 
 >>> brand_of("5060990000000000"), brand_of("6500020000000000"), brand_of("4084080000005408")
 ('VERVE', 'VERVE', 'VISA')
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NoReturn
 
-# Prefix ranges of equal length, first match wins. Verve lies inside Discover's and Maestro's ranges and
-# so comes before them (facts: card brands).
+# Prefix ranges of equal length. The first match wins, so Verve precedes Discover and Maestro, whose ranges
+# include it (facts: card brands).
 BRANDS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("VERVE", (("506099", "506198"), ("507865", "507964"), ("650002", "650027"))),
     ("VISA", (("4", "4"),)),
@@ -24,7 +24,7 @@ BRANDS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 
 def brand_of(number: str) -> str:
-    """Return the brand of a card number, UNKNOWN where no range holds it."""
+    """Return the brand of a card number, or UNKNOWN."""
     for brand, ranges in BRANDS:
         if any(first <= number[: len(first)] <= last for first, last in ranges):
             return brand
@@ -32,9 +32,9 @@ def brand_of(number: str) -> str:
 
 
 class CardSecret:
-    """A card number and its CVV, for the one call that needs them.
+    """A card number and its CVV, held only for the call to the acquirer.
 
-    Nothing that prints, logs, compares, copies or pickles it gets to see them.
+    Its repr hides both, and it can't be copied or pickled.
     """
 
     __slots__ = ("_cvv", "_number")
@@ -63,7 +63,7 @@ class CardSecret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A card as a payer gave it: what may be stored, and the secret that may not."""
+    """A card as entered by the payer. Everything may be stored except the secret."""
 
     secret: CardSecret = field(repr=False)
     brand: str
@@ -76,7 +76,7 @@ class Card:
 
 
 def has_expired(*, month: str, year: str, now: datetime) -> bool:
-    """Tell whether a card's last day, the last of its month anywhere on Earth, has passed.
+    """Return whether a card's expiry month has ended in every time zone.
 
     >>> from datetime import UTC
     >>> has_expired(month="11", year="2026", now=datetime(2026, 11, 30, 23, tzinfo=UTC))
@@ -85,5 +85,5 @@ def has_expired(*, month: str, year: str, now: datetime) -> bool:
     True
     """
     following = (int(year) + 1, 1) if month == "12" else (int(year), int(month) + 1)
-    # The month ends twelve hours later in the westernmost time zone.
+    # In the westernmost time zone, the month ends twelve hours after UTC.
     return (now.year, now.month, now.day, now.hour) >= (*following, 1, 12)

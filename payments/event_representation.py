@@ -1,4 +1,4 @@
-"""Events as merchants see them over the API. Fields without a value are null."""
+"""Event representation of the API. Fields without a value are null."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ from webhooks.models import Attempt, Delivery, event_name
 
 State = Delivery.State
 
-# The states as the API names them. One is stored under a shorter name.
+# API names by stored state. Only `TEST_FAILED` differs.
 EVENT_STATES = {state.value: state.value for state in State} | {State.TEST_FAILED.value: "test_failed"}
 
 
@@ -32,7 +32,7 @@ def represent_event(event: Delivery, subject: Subject | None) -> dict[str, Any]:
 def represent_event_in_detail(
     event: Delivery, subject: Subject | None, *, attempts: Iterable[Attempt]
 ) -> dict[str, Any]:
-    """Return an event with its exact body, as long as that is kept, and its attempts."""
+    """Return an event with its attempts and its exact body, until that is purged."""
     return represent_event(event, subject) | {
         "body": event.body or None,
         "attempts": [_attempt(attempt) for attempt in attempts],
@@ -40,7 +40,7 @@ def represent_event_in_detail(
 
 
 def _next_attempt_at(event: Delivery) -> datetime | None:
-    """Return when the next attempt is planned; none while one is under way."""
+    """Return when the next attempt is due, or None during an attempt."""
     is_planned = event.state == State.WAITING and event.lease_token is None
     return event.next_attempt_at if is_planned else None
 

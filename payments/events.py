@@ -1,11 +1,11 @@
-"""Which event a finished transaction makes. A card check makes none.
+"""The event of a finished transaction. A card check has none.
 
 >>> event_of("payout", succeeded=False)
 'payout.failed'
 >>> event_of("card_check", succeeded=True) is None
 True
 
-A payment into a dynamic account that received another amount has an event of its own.
+A payment into a dynamic account that received a different amount has its own event.
 
 >>> event_of("payment", succeeded=False, is_dynamic_mismatch=True)
 'payment.mismatch'

@@ -1,6 +1,6 @@
-"""What a successful transaction costs the merchant: basis points + fixed + cap, in whole minor units.
+"""Merchant fees of successful transactions: basis points, a fixed part and a cap, in whole minor units.
 
-Rules are per currency: a fixed part or a cap in minor units means nothing in another one.
+Rules are per currency, because the fixed part and the cap are amounts.
 
 >>> fee(CARD, 1_000_00), fee(CARD, 250_000), fee(CARD, 100_000_000)
 (1500, 13750, 200000)
@@ -22,7 +22,7 @@ Snapshot: TypeAlias = dict[str, Any]
 
 
 class Flow(StrEnum):
-    """What a fee is agreed for."""
+    """The kind of transaction that a fee applies to."""
 
     CARD = "card"
     VIRTUAL_ACCOUNT = "virtual_account"
@@ -31,26 +31,26 @@ class Flow(StrEnum):
 
 
 class WrongRule(ValueError):
-    """A rule that no merchant can be charged by. The message says why."""
+    """A fee rule is invalid. The message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeeRule:
     """Basis points of the amount, plus a fixed part, up to a cap.
 
-    The fixed part of an amount is the price of the first of `steps` whose limit the amount does not exceed,
-    or `fixed` above them all; amounts below `fixed_waived_below` are spared it.
+    The fixed part is the price of the first of `steps` whose limit is at least the amount, or `fixed` if the
+    amount exceeds every limit. It is waived for amounts below `fixed_waived_below`.
     """
 
     basis_points: int = 0
     fixed: int = 0
     fixed_waived_below: int = 0
     cap: int | None = None
-    steps: tuple[tuple[int, int], ...] = ()  # (limit, price), both growing
+    steps: tuple[tuple[int, int], ...] = ()  # (limit, price), both ascending
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return what differs from a rule without any numbers, as plain JSON."""
+        """Return the fields that differ from a rule without a fee, as plain JSON."""
         return {
             name: [list(step) for step in value] if name == "steps" else value
             for name, value in ((name, getattr(self, name)) for name in self.__slots__)
@@ -63,9 +63,9 @@ class FeeRule:
         return cls(**{**snapshot, "steps": steps})
 
     def check(self) -> None:
-        """Make sure that the fee of a larger amount is never smaller, and none is negative.
+        """Check that fees are never negative and never decrease as the amount grows.
 
-        :raises WrongRule: it could be
+        :raises WrongRule: the rule doesn't ensure that
         """
         if not 0 <= self.basis_points <= WHOLE:
             raise WrongRule(f"Basis points must lie between 0 and {WHOLE}.")
@@ -74,9 +74,9 @@ class FeeRule:
         limits = [limit for limit, _ in self.steps]
         prices = [price for _, price in self.steps] + [self.fixed]
         if any(limit <= 0 for limit in limits) or limits != sorted(set(limits)):
-            raise WrongRule("The limits of the steps must be positive and grow.")
+            raise WrongRule("The limits of the steps must be positive and ascending.")
         if min(prices) < 0 or prices != sorted(prices):
-            raise WrongRule("The prices of the steps must grow, and the fixed part is the last of them.")
+            raise WrongRule("The prices of the steps and the fixed part after them must ascend.")
 
 
 WHOLE = 10_000  # basis points
@@ -85,7 +85,7 @@ CARD = FeeRule(basis_points=150, fixed=10_000, fixed_waived_below=250_000, cap=2
 VIRTUAL_ACCOUNT = FeeRule(basis_points=100, cap=30_000)
 PAYOUT = FeeRule(steps=((500_000, 1_000), (5_000_000, 2_500)), fixed=5_000)
 
-# What a business pays for which nothing else was agreed: in HOME_CURRENCY, and in all others.
+# Fees of a business without an agreement: in HOME_CURRENCY, and in other currencies.
 HOME_CURRENCY = "NGN"
 DEFAULTS = {
     Flow.CARD: CARD,
@@ -102,21 +102,21 @@ PERCENTAGES = {
 
 
 def default_rule(flow: Flow, currency: str) -> FeeRule | None:
-    """Return the default of a flow in a currency; None where ISO 4217 names no minor unit to charge in."""
+    """Return the default of a flow in a currency, or None if the currency has no minor unit in ISO 4217."""
     if currency == HOME_CURRENCY:
         return DEFAULTS[flow]
     return PERCENTAGES[flow] if has_minor_unit(currency) else None
 
 
 def fee(rule: FeeRule, amount: int) -> int:
-    """Apply a rule to an amount. The share is rounded half up, and nothing else is rounded."""
+    """Apply a rule to an amount. Only the percentage part is rounded, half up."""
     share = (amount * rule.basis_points + WHOLE // 2) // WHOLE
     total = share + _fixed_part(rule, amount)
     return total if rule.cap is None else min(total, rule.cap)
 
 
 def fee_out_of(rule: FeeRule, amount: int) -> int:
-    """Apply a rule to money that comes in: it is never charged more than itself."""
+    """Apply a rule to incoming money. The fee never exceeds the amount."""
     return min(fee(rule, amount), amount)
 
 
@@ -127,7 +127,7 @@ def _fixed_part(rule: FeeRule, amount: int) -> int:
 
 
 def flow_of(request_type: str, method: str) -> Flow:
-    """Return what a transaction's fee is agreed for.
+    """Return the flow whose fee applies to a transaction.
 
     >>> flow_of("payment", "card"), flow_of("payout", "bank")
     (<Flow.CARD: 'card'>, <Flow.PAYOUT: 'payout'>)

@@ -1,4 +1,4 @@
-"""The filters of the API's lists, read as strictly as a body."""
+"""Filters of the API's lists, validated as strictly as a request body."""
 
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -38,9 +38,9 @@ _SERIALIZER = FilterSerializer()
 
 
 def filtered(transactions: QuerySet[Transaction], query: QueryDict) -> QuerySet[Transaction]:
-    """Narrow a list down as the query says.
+    """Filter transactions by the query string.
 
-    :raises ValidationError: an unknown parameter, one given twice, or a value that is none
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
     if "payment_method" in query:  # a card check has a card but isn't a payment
         transactions = transactions.filter(request_type=Transaction.RequestType.PAYMENT)
@@ -65,7 +65,7 @@ _SETTLEMENT_SERIALIZER = SettlementFilterSerializer()
 
 
 def filtered_settlements(batches: QuerySet[SettlementBatch], query: QueryDict) -> QuerySet[SettlementBatch]:
-    """Filter settlement batches as the query says.
+    """Filter settlement batches by the query string.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
@@ -88,7 +88,7 @@ _UNAPPLIED_SERIALIZER = UnappliedFilterSerializer()
 
 
 def filtered_unapplied(transfers: QuerySet[UnappliedMoney], query: QueryDict) -> QuerySet[UnappliedMoney]:
-    """Filter unapplied transfers as the query says.
+    """Filter unapplied transfers by the query string.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
@@ -115,7 +115,7 @@ _STORED_EVENTS = {event.label: event.value for event in Event}
 
 
 def filtered_events(events: QuerySet[Delivery], business: Business, query: QueryDict) -> QuerySet[Delivery]:
-    """Filter a business's events as the query says. Each filter alone, and each with a period, has an index.
+    """Filter a business's events by the query string. Each filter, alone or with a period, has an index.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """

@@ -1,4 +1,4 @@
-"""What a request to POST /api/payments starts, chosen by request_type and payment_method."""
+"""Choose the serializer and service of a POST /api/payments by request_type and payment_method."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How one kind of request is read, and what it starts."""
+    """The serializer and the service of one kind of request."""
 
     serializer: RequestSerializer
     begin: StartFunction
@@ -40,11 +40,11 @@ class Flow:
     def start(
         self, data: Mapping[str, Any], *, business: Business, now: datetime
     ) -> IdempotentResult[Transaction]:
-        """Read the request, do what it asks, and return the transaction as it is then.
+        """Validate the request, run its service and return the transaction.
 
         :raises ValidationError: the request is invalid; nothing was stored
-        :raises DuplicateReference: its reference belongs to a different request
-        :raises RailUnavailable: it is a new request and no connector is available; nothing was stored
+        :raises DuplicateReference: the reference was already used for a different request
+        :raises RailUnavailable: the request is new and no connector is available; nothing was stored
         """
         request = read_request(self.serializer, data, currencies=business.currencies)
         _refuse_misplaced_number(data, request)
@@ -52,8 +52,8 @@ class Flow:
         try:
             result = self.begin(business=business, request=request, fingerprint=mark, now=now)
         except RailUnavailable:
-            # Services check their connector before they store anything: that costs no statement. Only where it
-            # is unavailable, a lookup tells a repeated request, which needs no connector, from a new one.
+            # Services check their connector before they store anything. Only if it is unavailable, look up the
+            # reference: a repeated request needs no connector.
             existing = find_of(business, request["reference"]) if "reference" in request else None
             if existing is None:
                 raise
@@ -66,9 +66,9 @@ class Flow:
 
 
 def _refuse_misplaced_number(data: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Refuse a request with its card number in a field other than `source.pan`.
+    """Reject a request that has the card number in a field other than `source.pan`.
 
-    :raises ValidationError: naming each such field
+    :raises ValidationError: some fields contain it; the error names each
     """
     card = request.get("source")
     if not isinstance(card, Card):
@@ -103,8 +103,8 @@ UNKNOWN_METHOD = Flow(UnknownMethodSerializer(), _no_flow)
 def choose(data: Mapping[str, Any]) -> Flow:
     """Return the flow of a request.
 
-    Where request_type, or the payment_method of a payment, is missing or unknown, the flow's serializer rejects
-    the request, naming everything that is wrong with the fields that all kinds have.
+    If request_type, or the payment_method of a payment, is missing or unknown, returns a flow whose serializer
+    rejects the request and reports every error in the common fields.
     """
     request_type, method = data.get("request_type"), data.get("payment_method")
     if request_type == "payment":

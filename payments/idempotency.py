@@ -1,4 +1,4 @@
-"""The merchant's reference is the idempotency key: the same request again gets the same resource."""
+"""Idempotency by the merchant's reference: a repeated request returns the same resource."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def fingerprint(request: dict[str, Any]) -> Fingerprint:
-    """Return the keyed hashes of a validated request. Card numbers are hashed separately, and the CVV is left out."""
+    """Return the keyed hashes of a validated request. Card numbers are hashed separately, and CVVs not at all."""
     return fingerprint_of(request, plain=_plain)
 
 

@@ -1,4 +1,4 @@
-"""Our own ids."""
+"""Time-ordered ids of rows."""
 
 from kit.time_ordered_ids import earliest_id, new_id
 

@@ -1,4 +1,4 @@
-"""What is counted of payments, payouts and card checks."""
+"""Metrics of payments, payouts and card checks."""
 
 from prometheus_client import Counter
 

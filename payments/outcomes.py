@@ -1,7 +1,7 @@
-"""What can come of a transaction: the codes and summaries that merchants see.
+"""Outcomes of a transaction: the response codes and summaries that merchants see.
 
-The table is the one of the interface document and of contract 7, word for word. Where it departs from
-what other processors use (20083 is suspected fraud here), it is the document's number that counts.
+The table copies the interface document and contract 7 word for word. Where its codes differ from other
+processors' (20083 is suspected fraud here), the document applies.
 
 >>> NOT_SUFFICIENT_FUNDS.code, NOT_SUFFICIENT_FUNDS.summary, NOT_SUFFICIENT_FUNDS.advice
 ('20051', 'Declined - Not sufficient funds', 'retry')
@@ -15,7 +15,7 @@ DO_NOT_RETRY = "do_not_retry"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One row of the table: a response code, its summary, and what the gateway says beside it."""
+    """One row of the table: a response code, its summary, and the gateway's code and recommendation."""
 
     code: str
     summary: str
@@ -41,17 +41,17 @@ STOLEN_CARD = Outcome("20043", "Declined - Stolen Card, Pick up", "43", DO_NOT_R
 NOT_SUFFICIENT_FUNDS = Outcome("20051", "Declined - Not sufficient funds", "51", RETRY)
 EXPIRED_CARD = Outcome("20054", "Declined - Expired card", "54", DO_NOT_RETRY)
 SUSPECTED_FRAUD = Outcome("20083", "Declined - Suspected fraud", "83", DO_NOT_RETRY)
-# The issuer was never asked; 63 is ISO 8583's security violation.
+# Not sent to the issuer; 63 is ISO 8583's security violation.
 AUTHENTICATION_FAILED = Outcome("20151", "Declined - 3DS authentication failed", "63", RETRY)
 
-# Its answer was lost, and the acquirer has undone whatever it did; 68 is ISO 8583's "received too late".
+# The answer was lost and the authorisation reversed; 68 is ISO 8583's "received too late".
 REVERSED = replace(UNSPECIFIED_FAILURE, gateway_code="68")
 
 AUTHORISATION_EXPIRED = Outcome("20068", "Authorisation expired without capture")
 VOIDED = Outcome("20090", "Payment voided")
 CANCELLED = Outcome("20091", "Payment cancelled")  # before it was paid
 
-# The merchant's own wallet, not the payer's account: no gateway was asked.
+# The merchant's own wallet, not the payer's account, so there is no gateway code.
 WALLET_TOO_LOW = Outcome(NOT_SUFFICIENT_FUNDS.code, "Payment failed")
 TRANSFER_EXPIRED = Outcome("20068", "Payment expired without receiving funds")
 ACCOUNT_DEACTIVATED = Outcome("20030", UNSPECIFIED_FAILURE.summary)
@@ -69,7 +69,7 @@ CARD_DECLINES = (
 
 
 def transfer_received(*, amount: int, currency: str, sender: str) -> Outcome:
-    """Return the outcome of money that arrived as expected. Amounts are minor units.
+    """Return the outcome of a transfer of the expected amount, in minor units.
 
     >>> transfer_received(amount=50_000, currency="NGN", sender="Ada Obi").summary
     'Payment of 50000 NGN received from Ada Obi'
@@ -78,7 +78,7 @@ def transfer_received(*, amount: int, currency: str, sender: str) -> Outcome:
 
 
 def amount_mismatch(*, expected: int, received: int, currency: str) -> Outcome:
-    """Return the outcome of another amount than the expected one. Amounts are minor units.
+    """Return the outcome of a transfer of an unexpected amount. Amounts are minor units.
 
     >>> amount_mismatch(expected=50_000, received=40_000, currency="NGN").summary
     'Amount mismatch: expected 50000 NGN but received 40000 NGN'
@@ -89,9 +89,9 @@ def amount_mismatch(*, expected: int, received: int, currency: str) -> Outcome:
 
 
 def payout_failure(gateway_code: str) -> Outcome:
-    """Return the one outcome of failed payouts, with the bank's own two digits beside it.
+    """Return the outcome of a failed payout with the bank's two-digit code.
 
-    Without digits, as when the bank returned the payout, there is no recommendation.
+    Without a code, for example when the bank returned the payout, there is no recommendation.
 
     >>> payout_failure("91").advice, payout_failure("07").advice, payout_failure("").advice
     ('retry', 'do_not_retry', '')
@@ -101,5 +101,5 @@ def payout_failure(gateway_code: str) -> Outcome:
 
 
 _PAYOUT_FAILED = Outcome("20030", WALLET_TOO_LOW.summary)
-# NIP codes that say something about the beneficiary's account, which a second try does not change.
+# NIP codes about the beneficiary's account, which a retry won't change.
 _PAYOUT_ADVICE = dict.fromkeys(("06", "07", "08", "16", "34", "57"), DO_NOT_RETRY)

@@ -1,6 +1,6 @@
-"""Transactions, refunds and unapplied transfers as merchants see them, in answers and in webhooks.
+"""Representation of transactions, refunds and unapplied transfers in API responses and webhooks.
 
-Fields that do not belong to the flow, or are not known yet, are left out.
+Fields that don't apply to the flow or have no value yet are omitted.
 """
 
 from operator import attrgetter
@@ -15,7 +15,7 @@ from payments.outcomes import COMPLETED
 from virtual_accounts.models import Session, UnappliedMoney
 from virtual_accounts.representation import represent_session
 
-RETURNED_BY_BANK = "Returned by the bank"  # where the bank gives no reason
+RETURNED_BY_BANK = "Returned by the bank"  # if the bank gives no reason
 
 
 def represent(transaction: Transaction) -> dict[str, Any]:
@@ -50,14 +50,12 @@ GATEWAY_FIELDS = (
     "acquirer_transaction_id",
     "authorization_code",
 )
-# Ours from the beginning, but of use to nobody before the acquirer has seen them.
+# Assigned at creation, but shown only once the acquirer has received them.
 RAIL_NUMBERS = ("retrieval_reference_number", "system_trace_audit_number")
 
 
 def _gateway_fields(transaction: Transaction) -> dict[str, str]:
-    """Return the gateway's fields. A failed payment shows no approval: an authorisation that was voided or has
-    expired was approved before.
-    """
+    """Return the gateway's fields. A failed payment hides the approval of its voided or expired authorisation."""
     shown = _known(transaction, GATEWAY_FIELDS)
     if transaction.status == Transaction.Status.FAILED:
         shown.pop("authorization_code", None)
@@ -67,7 +65,7 @@ def _gateway_fields(transaction: Transaction) -> dict[str, str]:
 
 
 def _authorised_amount(transaction: Transaction) -> dict[str, int]:
-    """Return what the issuer has authorised, for payments that are captured later and have not failed."""
+    """Return the authorised amount of a payment with a later capture that hasn't failed."""
     is_authorised = transaction.awaiting == Transaction.Awaiting.CAPTURE or (
         transaction.status == Transaction.Status.SUCCESS and transaction.is_card_payment
     )
@@ -101,7 +99,7 @@ def _payment(transaction: Transaction) -> dict[str, Any]:
 
 
 def _transfer_payment(transaction: Transaction, session: Session) -> dict[str, Any]:
-    """Nothing of it is captured: `total_amount_captured` belongs to cards."""
+    """Return the fields of a transfer payment. It has no captures, so `total_amount_captured` is omitted."""
     details = {"virtual_account_details": represent_session(session)}
     return {
         "payment_method": transaction.method,
@@ -139,7 +137,7 @@ def _payout(transaction: Transaction) -> dict[str, Any]:
 
 
 def _reversal(payout: Transaction) -> dict[str, Any]:
-    """Return the returned amount of a payout, with the moment and reason of the last return."""
+    """Return the returned amount of a payout, with the time and reason of the last return."""
     returns = [each for each in payout.returns.all() if each.applied == PayoutReturn.Applied.REVERSED]
     last = max(returns, key=attrgetter("pk"))
     return {
@@ -168,7 +166,7 @@ def _source(transaction: Transaction) -> dict[str, str]:
 
 
 def represent_refund(refund: CardOperation) -> dict[str, Any]:
-    """Return a refund; the payment it belongs to is named by reference."""
+    """Return a refund. It refers to its payment by the merchant's reference."""
     shown: dict[str, Any] = {
         "id": str(refund.pk),
         "reference": refund.reference,
@@ -196,8 +194,7 @@ def represent_refund(refund: CardOperation) -> dict[str, Any]:
 def represent_settlement(batch: SettlementBatch) -> dict[str, Any]:
     """Return a settlement batch without its items. Amounts are minor units.
 
-    `net` is `gross - fees - refunds - brought_forward + carried_forward`; the last two are left out where
-    they are zero.
+    `net` is `gross - fees - refunds - brought_forward + carried_forward`. The last two are omitted if zero.
     """
     shown: dict[str, Any] = {
         "id": str(batch.pk),
@@ -221,7 +218,7 @@ def represent_settlement(batch: SettlementBatch) -> dict[str, Any]:
 
 
 def represent_unapplied_transfer(money: UnappliedMoney) -> dict[str, Any]:
-    """Return an unapplied transfer, as `virtual_accounts.services.unapplied_money.find` reads it."""
+    """Return an unapplied transfer loaded by `virtual_accounts.services.unapplied_money.find`."""
     transfer = money.transfer
     shown: dict[str, Any] = {
         "id": str(money.pk),

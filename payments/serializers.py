@@ -1,4 +1,4 @@
-"""The forms of requests, one for each kind, without an `if` on the kind in them."""
+"""Request serializers, one for each kind of request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ from kit.masking import mask_card_numbers, passes_luhn
 from payments.cards import Card, CardSecret, brand_of
 from payments.rails.protocol import ThreeDSecure
 
-# Every field that some kind of request has; a kind refuses the others by name.
+# The fields of all kinds of requests. Each serializer rejects fields of other kinds with their own error.
 EVERY_FIELD = frozenset(
     {
         "request_type", "reference", "amount", "currency", "payment_method", "payment_method_id",
@@ -46,7 +46,7 @@ CHALLENGE_PREFERENCES = ("challenge_mandated", "challenge_preferred", "no_prefer
 
 
 class CardNumber(Text):
-    """A card number: spaces fall away, 12 to 19 digits remain and pass the Luhn check."""
+    """A card number: 12 to 19 digits with a valid Luhn check digit. Spaces are removed."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=40, **options)
@@ -60,7 +60,7 @@ class CardNumber(Text):
 
 
 class RedirectAddress(WebAddress):
-    """Where the payer goes back to: https in production, http too in the sandbox."""
+    """The URL that the payer is redirected to. The sandbox also allows http."""
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
@@ -70,12 +70,12 @@ class RedirectAddress(WebAddress):
 
 
 class SenderName(Name):
-    """Who sends a simulated transfer, cut to what is kept of a sender's name."""
+    """The sender of a simulated transfer, truncated to the column."""
 
     KEPT = 100
 
     def to_internal_value(self, data: Any) -> str:
-        # Masked before it is cut, because part of a card number isn't recognised.
+        # Mask before truncating, because part of a card number isn't recognised.
         return mask_card_numbers(" ".join(super().to_internal_value(data).split()))[: self.KEPT]
 
 
@@ -87,7 +87,7 @@ class AccountNumber(Text):
 
 
 class BankCode(Text):
-    """The code or NIP code of a listed bank; given back is the bank's `code`."""
+    """The code or NIP code of a listed bank. The value is the bank's `code`."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=10, **options)
@@ -100,7 +100,7 @@ class BankCode(Text):
 
 
 class SenderBankCode(Text):
-    """The bank of a transfer's sender as its bank names it: the code of a listed bank, or another one."""
+    """The bank code of a transfer's sender: the code of a listed bank, or any other code."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -123,7 +123,7 @@ class BillingAddressSerializer(RequestSerializer):
 
 
 class SourceSerializer(RequestSerializer):
-    """A card. The value is a `Card`: from here on its number is out of reach of anything that writes."""
+    """A card. The value is a `Card`, which protects the number from logs and storage."""
 
     type = Choice(["card"])
     pan = CardNumber()
@@ -149,7 +149,7 @@ class SourceSerializer(RequestSerializer):
 
 
 class CheckedSourceSerializer(SourceSerializer):
-    """A card to check: its type comes in any case, and it has no billing address."""
+    """A card to check. Its type is case-insensitive, and it has no billing address."""
 
     type = Choice(["card"], any_case=True)
     billing_address = None  # type: ignore[assignment]
@@ -187,7 +187,7 @@ class ThreeDSecureSerializer(RequestSerializer):
 
 
 class PaymentReference(Reference):
-    """A reference of a payment, payout or card check. Those that Sluice generates have prefixes of their own."""
+    """A reference of a payment, payout or card check. Prefixes of generated references are reserved."""
 
     RESERVED_PREFIXES = ("va_", "chk_", "pl_", "return_")
 
@@ -204,7 +204,7 @@ class PaymentReference(Reference):
 
 
 class OrderSerializer(RequestSerializer):
-    """What payments and payouts have in common."""
+    """The common fields of payments and payouts."""
 
     reference = PaymentReference()
     amount = Amount()
@@ -216,7 +216,7 @@ class OrderSerializer(RequestSerializer):
 
 
 class UnknownKindSerializer(OrderSerializer):
-    """A request whose request_type is missing or unknown: only what all kinds have in common is judged."""
+    """A request with a missing or unknown request_type. Only the common fields are validated."""
 
     request_type = Choice(REQUEST_TYPES)
     elsewhere = EVERY_FIELD
@@ -227,7 +227,7 @@ class UnknownKindSerializer(OrderSerializer):
 
 
 class UnknownMethodSerializer(UnknownKindSerializer):
-    """A payment whose payment_method is missing or unknown."""
+    """A payment with a missing or unknown payment_method."""
 
     payment_method = Choice(PAYMENT_METHODS)
     customer = PayerSerializer(required=False)
@@ -245,7 +245,7 @@ class CardPaymentSerializer(OrderSerializer):
 
     def get_fields(self) -> Any:
         fields = super().get_fields()
-        # Its name on the wire is no name in Python.
+        # "3ds" is not a valid Python name.
         fields["3ds"] = fields.pop("three_ds")
         fields["3ds"].source = "three_ds"
         return fields
@@ -266,7 +266,7 @@ class PayoutSerializer(OrderSerializer):
     elsewhere = EVERY_FIELD
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
-        """Refuse a currency that the beneficiary's bank doesn't take."""
+        """Reject a currency that the beneficiary's bank doesn't accept."""
         customer, currency = data.get("customer"), data.get("currency")
         code = customer.get("bank_code") if isinstance(customer, Mapping) else None
         bank = banks.find(code) if isinstance(code, str) else None
@@ -292,7 +292,7 @@ class CaptureSerializer(RequestSerializer):
 
 
 class VoidSerializer(RequestSerializer):
-    """A void says nothing."""
+    """A void has no fields."""
 
 
 class CancelSerializer(RequestSerializer):
@@ -300,7 +300,7 @@ class CancelSerializer(RequestSerializer):
 
 
 class DestinationSerializer(RequestSerializer):
-    """A bank account that money is returned to."""
+    """The bank account to return money to."""
 
     name = Name()
     account_number = AccountNumber()
@@ -347,7 +347,7 @@ class AdvanceSerializer(RequestSerializer):
 
 
 class DeactivateSerializer(RequestSerializer):
-    """A deactivation says nothing."""
+    """A deactivation has no fields."""
 
 
 class SimulateSerializer(RequestSerializer):

@@ -1,8 +1,8 @@
-"""Authentication of the hosting bank, which signs its notifications with a key of its own.
+"""Authenticate notifications of the hosting bank.
 
-The bank signs the timestamp, a full stop and the raw body: hex HMAC-SHA256 in `X-Bank-Signature`, the
-timestamp in `X-Bank-Timestamp`. There is no nonce: a repeated notification has the same bank reference and
-changes nothing.
+The bank signs the timestamp, a full stop and the raw body with its own key. `X-Bank-Signature` holds the hex
+HMAC-SHA256 and `X-Bank-Timestamp` the timestamp. There is no nonce: a repeated notification has the same bank
+reference and changes nothing.
 """
 
 import hmac
@@ -69,5 +69,5 @@ def _is_valid(signature: str, signed: bytes) -> bool:
     expected = [
         hmac.digest(key.encode(), signed, "sha256").hex().encode() for key in settings.BANK_NOTIFICATION_KEYS
     ]
-    # Every key is compared, so that the time taken does not reveal which one matched.
+    # Compare every key, so that the duration doesn't reveal which one matched.
     return sum(hmac.compare_digest(given, one) for one in expected) > 0

@@ -1,7 +1,7 @@
-"""What a bank's notification may hold: strict fields for what decides, lenient ones for everything else.
+"""Fields of a bank's notification: strict where the value matters, lenient elsewhere.
 
-Money that has arrived is not refused for the shape of a field that nothing depends on: such a field is cut to
-the size that is stored, and members without a column are kept as text in `extra_members`.
+Money that has arrived is never rejected because of an optional field. Such a field is truncated to its column,
+and unknown members are stored as text in `extra_members`.
 """
 
 import json
@@ -29,11 +29,11 @@ NAME_KEPT = 40  # characters
 VALUE_KEPT = 255
 LONGEST_NUMBER = 40  # digits; a longer number is read as text
 
-LARGEST_AMOUNT = 2**63 - 1  # minor units: what a row can hold
+LARGEST_AMOUNT = 2**63 - 1  # minor units; the limit of the column
 
 
 def one_line(value: Any, *, length: int = VALUE_KEPT) -> str:
-    r"""Return any JSON value as one line of printable text, without card numbers, cut to a length.
+    r"""Return any JSON value as one line of printable text, without card numbers, truncated to `length`.
 
     >>> one_line("  Ada\n Obi ", length=5), one_line(None), one_line({"a": 1})
     ('Ada O', '', '{"a": 1}')
@@ -41,12 +41,12 @@ def one_line(value: Any, *, length: int = VALUE_KEPT) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    # Masking takes time and shortens a number by half at most, with what separates its digits.
+    # Masking is slow, so truncate first. It shortens a number and its separators by at most half.
     return mask_card_numbers(printable_line(text)[: 4 * length])[:length]
 
 
 class LenientText(StrictField):
-    """Optional text of any type, on one line and cut to what is stored. Never an error."""
+    """Optional text from a value of any type, on one line and truncated. Accepts every value."""
 
     def __init__(self, *, length: int = VALUE_KEPT) -> None:
         super().__init__(required=False)
@@ -57,7 +57,7 @@ class LenientText(StrictField):
 
 
 class LenientBankCode(LenientText):
-    """The code of a listed bank where it is one, and whatever the bank sent otherwise."""
+    """The code of a listed bank, or else the value as sent."""
 
     def run_validation(self, data: Any = empty) -> str:
         text = super().run_validation(data)
@@ -78,7 +78,7 @@ class BankReference(Text):
 
 
 class NotificationSerializer(RequestSerializer):
-    """A notification of the bank. Members that are not fields are kept as text in `extra_members`."""
+    """A notification of the bank. Unknown members are stored as text in `extra_members`."""
 
     bank_reference = BankReference()
     amount = Amount(maximum=LARGEST_AMOUNT)
@@ -104,16 +104,16 @@ def _kept(members: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that records which of its members were sent twice. The last one counts."""
+    """A JSON object that records its duplicate members. The last value wins."""
 
     repeated: frozenset[str] = frozenset()
 
 
 class NotificationParser(BaseParser):
-    """Read a notification. What JSON forbids is refused only where no object can be read at all.
+    """Parse a notification leniently. Invalid JSON is rejected only if no object can be read from it.
 
-    Bytes that are not UTF-8, control characters, NaN, lone surrogates and depth change the text that they are in and
-    nothing else. A strict field that is sent twice is refused: choosing one of the two values would be a guess.
+    Invalid UTF-8, control characters, NaN, lone surrogates and deep nesting affect only the text that contains them.
+    A duplicate strict field is rejected, because choosing one of its values would be a guess.
     """
 
     media_type = "application/json"
@@ -130,7 +130,7 @@ class NotificationParser(BaseParser):
             document = _DECODER.decode(pruned(body.decode("utf-8-sig", errors="replace")))
         except json.JSONDecodeError as error:
             raise MalformedJSON(
-                f"The body is not JSON: see line {error.lineno}, column {error.colno}."
+                f"The body is not valid JSON: line {error.lineno}, column {error.colno}."
             ) from None
         if not isinstance(document, _Object):
             raise MalformedJSON
@@ -164,7 +164,7 @@ _DECODER = json.JSONDecoder(  # noqa: TID251  (the text is pruned)
 
 
 class AnyAccept(DefaultContentNegotiation):
-    """Answer in JSON whatever the `Accept` header says: the bank reads the status."""
+    """Answer in JSON and ignore the `Accept` header, because the bank reads only the status."""
 
     def select_renderer(
         self,

@@ -1,4 +1,4 @@
-"""Notifications of the hosting bank: transfers that arrived and payouts that it returned."""
+"""Notifications of the hosting bank: incoming transfers and returned payouts."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ TRANSFER, PAYOUT_RETURN = BankTransferSerializer(), PayoutReturnSerializer()
 
 
 class BankView(APIView):
-    """An endpoint for the bank. It isn't part of the merchants' API and isn't described with it."""
+    """An endpoint for the bank. It isn't part of the merchants' API or its description."""
 
     authentication_classes = (SignedByBank,)
     permission_classes = ()
@@ -58,7 +58,7 @@ class BankView(APIView):
 
 
 class BankTransfersView(BankView):
-    """Record a transfer that has arrived at one of our numbers."""
+    """Record a transfer to one of our account numbers."""
 
     parser_classes = (BankTransferParser,)
 

@@ -1,1 +1,1 @@
-"""Pages that payers see."""
+"""Hosted pages for payers."""

@@ -1,7 +1,7 @@
-"""The payer's 3-D Secure page. It works without JavaScript and without cookies.
+"""The payer's 3-D Secure page, which needs neither JavaScript nor cookies.
 
-The address itself is the payer's credential: 192 random bits, made for one payment. So there is no session
-that another site could abuse, and nothing for a CSRF token to protect.
+The URL is the payer's credential: it contains 192 random bits for one payment. There is no session, so no CSRF
+protection is needed.
 """
 
 import math
@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session: the token in the address counts)
+from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the URL's token authenticates)
 
 from kit.db import clock
 from payments import sandbox_outcomes
@@ -27,30 +27,32 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
 
 
 class ReturnToMerchant(HttpResponseRedirect):
-    """See Other: the merchant's page is fetched, the payer's answer is not sent there."""
+    """303 See Other, so that the browser doesn't post the payer's answer to the merchant."""
 
     status_code = 303
 
 
 PAID = Ending("success", "Payment approved", "You have paid. There is nothing more to do here.")
 RESERVED = Ending("success", "Payment approved", "The amount is reserved on your card.")
-UNDER_WAY = Ending("plain", "Thank you, we have your answer", "Your bank is still working on this payment.")
+UNDER_WAY = Ending(
+    "plain", "Thank you, we've received your answer", "Your bank is still processing this payment."
+)
 NOT_MADE = Ending("plain", "This payment was not made", "No money has left your card.")
 EXPIRED = Ending(
-    "warning", "This page has expired", "The time to confirm is over. No money has left your card."
+    "warning", "This page has expired", "The time to confirm has run out. No money has left your card."
 )
 
 ENDINGS = {
     Transaction.Awaiting.RAIL: UNDER_WAY,
     Transaction.Awaiting.REVERSAL: UNDER_WAY,
     Transaction.Awaiting.CAPTURE: RESERVED,
-    Transaction.Awaiting.PAYER: EXPIRED,  # late, and nobody has told the merchant yet
+    Transaction.Awaiting.PAYER: EXPIRED,  # overdue, but not expired yet
 }
 
 
 @method_decorator([csrf_exempt, never_cache], name="dispatch")
 class ChallengePage(View):
-    """Show who asks for how much; take the payer's code or refusal; send the payer back."""
+    """Show the merchant and the amount, accept the payer's code or refusal, and redirect back."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return _page(request, _find(token))
@@ -74,9 +76,9 @@ class ChallengePage(View):
 
 
 def return_address(payment: Transaction) -> str:
-    """Return the merchant's redirect_url with reference, id and status in the query. No proof of payment.
+    """Return the merchant's redirect_url with reference, id and status in the query. Not a proof of payment.
 
-    Parameters of these names that were there are replaced; the others stay byte for byte.
+    Replaces existing parameters with these names and leaves the others unchanged.
     """
     parts = urlsplit(payment.redirect_url)
     ours = {"reference": payment.reference, "id": payment.pk, "status": payment.status}
@@ -111,14 +113,14 @@ def _page(
             "sandbox_code": sandbox_outcomes.ONE_TIME_CODE if settings.SANDBOX else "",
         },
     )
-    # A form's answer may redirect only to where form-action allows, and so may the pages it leads to: shops
-    # send payers on to other hosts of theirs. Hence the scheme and not the origin.
+    # form-action also limits redirects after the form is submitted. Merchants may redirect on to other hosts, so
+    # allow the scheme and not only the origin.
     response.headers["X-Form-Action"] = f"{urlsplit(payment.redirect_url).scheme}:"
     return response
 
 
 def _minutes_left(payment: Transaction, *, now: datetime) -> int:
-    """Return for how long an answer is taken, in begun minutes; 0 when none is."""
+    """Return the minutes left to answer, rounded up, or 0 if it is too late."""
     if payment.awaiting != Transaction.Awaiting.PAYER or payment.expires_at is None:
         return 0
     return max(math.ceil((payment.expires_at - now).total_seconds() / 60), 0)

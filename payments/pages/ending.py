@@ -1,11 +1,11 @@
-"""What a payer reads once there is nothing left to do."""
+"""The notice that a payer sees when a payment has ended."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A notice in one of the tones plain, success, warning or danger, under a heading."""
+    """A notice with a heading. `tone` is plain, success, warning or danger."""
 
     tone: str
     heading: str

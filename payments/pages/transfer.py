@@ -1,6 +1,6 @@
-"""The payer's page of a payment into a virtual account: where to send how much until when, and what came of it.
+"""The payer's page of a payment into a virtual account: account, amount and deadline, then the result.
 
-It shows what the payer was told anyway; its address holds 74 random bits and is given to one payer.
+It shows only what the payer already has. Its URL contains 74 random bits and is given to one payer.
 """
 
 from datetime import datetime
@@ -20,8 +20,8 @@ from virtual_accounts.models import Session
 OVER = Ending(
     "warning",
     "The time to pay is over",
-    "Please do not send money to this account any more. If you already have, it may still be on its way: "
-    "this page will tell.",
+    "Please do not send money to this account any more. If you already have, it may still be on its way. "
+    "This page will show when it arrives.",
 )
 ENDINGS = {
     Session.Status.SUCCESS: Ending(
@@ -30,12 +30,12 @@ ENDINGS = {
     Session.Status.MISMATCH: Ending(
         "danger",
         "Another amount arrived",
-        "So this payment did not go through. Your money is not lost: ask the merchant to return it.",
+        "This payment did not go through. Your money is not lost. Ask the merchant to return it.",
     ),
     Session.Status.EXPIRED: Ending(
         "warning",
         "The time to pay is over",
-        "No money arrived in time. Please do not send any to this account now: start a new payment instead.",
+        "No money arrived in time. Please do not send any to this account now. Start a new payment instead.",
     ),
     Session.Status.FAILED: Ending(
         "danger",
@@ -48,11 +48,11 @@ ENDINGS = {
 @never_cache
 @require_safe
 def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
-    """Show the account to pay into while its time lasts, then how the payment ended."""
+    """Show the account to pay into until the deadline, then the result."""
     payment = get_object_or_404(Transaction.objects.select_related("business", "session"), pk=payment_id)
     session = payment.session
     if session is None:
-        raise Http404  # its payer is asked for no transfer
+        raise Http404  # not a transfer payment
     seconds_left = _seconds_left(session, now=clock.now())
     return render(
         request,
@@ -69,7 +69,7 @@ def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
 
 
 def _seconds_left(session: Session, *, now: datetime) -> int:
-    """Return for how long a transfer is accepted, in begun seconds; 0 when none is."""
+    """Return the seconds left to pay, rounded up, or 0 if it is too late."""
     if session.status != Session.Status.PENDING or session.expires_at <= now:
         return 0
     return int((session.expires_at - now).total_seconds()) + 1

@@ -217,7 +217,7 @@ class TestApprove:
 
         assert Transaction.objects.get().status == "pending"
         assert "status=pending" in answer["Location"]
-        assert "Your bank is still working on this payment" in payer.get(path).content.decode()
+        assert "Your bank is still processing this payment" in payer.get(path).content.decode()
 
     def test_reserves_what_is_captured_later(self, challenge, payer):
         path = challenge(capture=False)
