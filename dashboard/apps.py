@@ -1,4 +1,4 @@
-"""What merchant staff see in a browser."""
+"""The merchant dashboard."""
 
 from importlib import import_module
 

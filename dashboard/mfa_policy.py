@@ -1,4 +1,4 @@
-"""What a person has besides a password: an authenticator app, or a passkey."""
+"""Which users must have a second factor: an authenticator app or a passkey."""
 
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.mfa.models import Authenticator
@@ -15,13 +15,13 @@ def has_second_factor(user: User) -> bool:
 
 
 def must_set_up(request: HttpRequest, user: User, *, role: str | None = None) -> bool:
-    """Tell whether this person has to set up a second factor before anything else.
+    """Return whether the user must set up a second factor first.
 
-    Owners and our own staff must have one where SECOND_FACTOR_REQUIRED says so: in production.
+    Owners and our own staff must have one if SECOND_FACTOR_REQUIRED is set, as it is in production.
     """
     if not settings.SECOND_FACTOR_REQUIRED or not (user.is_staff or role == Member.Role.OWNER):
         return False
-    given = get_authentication_records(request, user)
-    if any(record["method"] == "mfa" for record in given):
-        return False  # came in with one: no need to ask the database
+    records = get_authentication_records(request, user)
+    if any(record["method"] == "mfa" for record in records):
+        return False  # used in this session: no query needed
     return not has_second_factor(user)

@@ -13,7 +13,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from config.operations.admin_summary import figures
-from dashboard.account.safe_redirect import is_own_path
+from dashboard.account.safe_redirect import is_safe_path
 from dashboard.mfa_policy import must_set_up
 from merchants.models import User
 
@@ -39,7 +39,7 @@ class Site(admin.AdminSite):
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         wanted = request.GET.get("next", "")
-        there = wanted if is_own_path(wanted) else reverse("admin:index")
+        there = wanted if is_safe_path(wanted) else reverse("admin:index")
         if isinstance(request.user, User):
             # Signed in, and sent here all the same: not one of our staff.
             return redirect(there if self.has_permission(request) else "overview")

@@ -1,4 +1,4 @@
-"""How allauth, which keeps sessions, second factors and passwords, behaves in this house."""
+"""Settings of allauth, which implements sessions, second factors and passwords."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,20 +17,20 @@ from django.utils import timezone
 
 from dashboard.account import attempts, audit, known_devices
 from dashboard.account.reauthentication import is_recent
-from dashboard.account.safe_redirect import is_own_path
+from dashboard.account.safe_redirect import is_safe_path
 from kit.db import encrypted_field
 from merchants import attempt_limits
 from merchants.attempt_limits import LimitReached
 from merchants.models import User
 from merchants.request_actors import client_address
 
-# What allauth says after an act, in our words; what is not here is not worth a sentence.
-SENTENCES = {
-    "account/messages/password_changed.txt": "Your password is changed.",
-    "mfa/messages/totp_activated.txt": "Your authenticator app is set up.",
-    "mfa/messages/totp_deactivated.txt": "Your authenticator app is no longer asked for.",
-    "mfa/messages/webauthn_added.txt": "The passkey is added.",
-    "mfa/messages/webauthn_removed.txt": "The passkey is removed.",
+# Texts for allauth's messages. Messages that aren't listed aren't shown.
+MESSAGES = {
+    "account/messages/password_changed.txt": "Password changed.",
+    "mfa/messages/totp_activated.txt": "Authenticator app set up.",
+    "mfa/messages/totp_deactivated.txt": "Authenticator app turned off.",
+    "mfa/messages/webauthn_added.txt": "Passkey added.",
+    "mfa/messages/webauthn_removed.txt": "Passkey removed.",
 }
 
 
@@ -38,25 +38,25 @@ class AccountAdapter(DefaultAccountAdapter):
     """Sessions and passwords."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "incorrect_password": "That is not your password.",
-        "enter_current_password": "That is not your password.",
-        "too_many_login_attempts": "Too many attempts have failed. Try again in a quarter of an hour.",
-        "rate_limited": "Too many attempts have failed. Try again in a quarter of an hour.",
-        "invalid_password_reset": "This link has been used, or it is too old.",
+        "incorrect_password": "Incorrect password.",
+        "enter_current_password": "Incorrect password.",
+        "too_many_login_attempts": "Too many failed attempts. Try again in 15 minutes.",
+        "rate_limited": "Too many failed attempts. Try again in 15 minutes.",
+        "invalid_password_reset": "This link has already been used or has expired.",
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        return False  # people are invited
+        return False  # users are invited
 
     def is_safe_url(self, url: str) -> bool:
-        return is_own_path(url or "")
+        return is_safe_path(url or "")
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         uid, _, token = key.partition("-")
-        # Not from the request: whoever asks for the mail chooses its Host header.
+        # Not from the request: its sender chooses the Host header.
         return settings.PUBLIC_URL + reverse(
             "account_reset_password_from_key", kwargs={"uidb36": uid, "key": token}
         )
@@ -73,7 +73,7 @@ class AccountAdapter(DefaultAccountAdapter):
         audit.record(request, "session.signed_in", user=user, now=timezone.now())
 
     def post_login(self, request: HttpRequest, user: User, **details: Any) -> HttpResponse:
-        """Make the browser a known device, now that sign-in is complete."""
+        """Remember the browser as a known device, now that sign-in is complete."""
         response: HttpResponse = super().post_login(request, user, **details)
         known_devices.remember(request, response, user)
         return response
@@ -91,16 +91,16 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:  # noqa: ARG002
-        messages.error(request, "This account is closed.")
+        messages.error(request, "This account is deactivated. Contact the operator of this service.")
         return redirect("sign-in")
 
     def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
-        """Return the ways to confirm who one is; a passkey is called one, as everywhere else here."""
-        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
-        for way in ways:
-            if way["url"] == reverse("mfa_reauthenticate_webauthn"):
-                way["description"] = "Use a passkey"
-        return ways
+        """Return the reauthentication methods, with a description of passkeys in our terms."""
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        for method in methods:
+            if method["url"] == reverse("mfa_reauthenticate_webauthn"):
+                method["description"] = "Use a passkey"
+        return methods
 
     def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:  # noqa: ARG002
         return not is_recent(context.request)
@@ -114,16 +114,16 @@ class AccountAdapter(DefaultAccountAdapter):
         extra_tags: str = "",  # noqa: ARG002
         message: str | None = None,
     ) -> None:
-        sentence = message or SENTENCES.get(message_template or "")
-        if sentence:
-            messages.add_message(request, level, sentence)
+        text = message or MESSAGES.get(message_template or "")
+        if text:
+            messages.add_message(request, level, text)
 
 
 class MFAAdapter(DefaultMFAAdapter):
     """Second factors."""
 
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "That code is not right, or it was used already. Try the next one.",
+        "incorrect_code": "Incorrect or already used code. Enter the next code.",
     }
 
     def get_totp_issuer(self) -> str:
@@ -139,6 +139,6 @@ class MFAAdapter(DefaultMFAAdapter):
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
-        # A sandbox is opened by whatever name its machine has; production has one.
+        # A sandbox is opened under any of its machine's names. Production has one name.
         host = context.request.get_host() if settings.SANDBOX else urlsplit(settings.PUBLIC_URL).netloc
         return {"id": host.partition(":")[0], "name": "Sluice"}

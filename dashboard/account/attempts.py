@@ -1,4 +1,4 @@
-"""Limits on guesses of passwords and codes, and on password reset mails.
+"""Limits on guesses of passwords and codes, and on password reset emails.
 
 A failure counts against the pair of account and network address. Wider limits per address and per account stop
 attacks from many addresses or on many accounts. A browser that has signed in to the account before has limits of its
@@ -27,7 +27,7 @@ PER_DEVICE = Limit("device", 10, QUARTER_HOUR)
 PER_DEVICE_AND_DAY = Limit("device-day", 50, DAY)
 # Guesses in a session: the user is known
 PER_SESSION = Limit("session", 10, QUARTER_HOUR)
-# Mails with a password reset link
+# Emails with a password reset link
 MAILS_PER_PAIR = Limit("mail-pair", 3, QUARTER_HOUR)
 MAILS_PER_ADDRESS = Limit("mail-address", 20, QUARTER_HOUR)
 MAILS_PER_ACCOUNT = Limit("mail-account", 10, HOUR)
@@ -59,9 +59,9 @@ def take_confirmation(request: HttpRequest, *, user: User, now: datetime) -> lis
 
 
 def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
-    """Count one mail with a password reset link.
+    """Count one email with a password reset link.
 
-    :raises LimitReached: no further mail is sent yet
+    :raises LimitReached: no further email is sent yet
     """
     device = _known_device(request, User.objects.with_email(email))
     if device:

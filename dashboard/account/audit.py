@@ -1,4 +1,4 @@
-"""What people do about their own account, told to the audit trail."""
+"""Audit entries of users' actions on their own account."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from merchants.audit import Actor
 from merchants.models import Business, User
 from merchants.request_actors import client_address
 
-UNKNOWN = "unknown"  # who failed, where what was typed is nobody's e-mail: it may well be a password
+UNKNOWN = "unknown"  # the actor if the entered email address has no account: it may be a mistyped password
 
 
 def record(request: HttpRequest, action: str, *, user: User | None, now: datetime, **details: Any) -> None:
@@ -33,12 +33,12 @@ def actor_of(request: HttpRequest, user: User | None) -> Actor:
 
 
 def _only_business(user: User | None) -> Business | None:
-    """Return the business of a person who has exactly one: of several, none is meant yet."""
+    """Return the user's business; None for a user with several, because none is chosen yet."""
     businesses = list(Business.objects.filter(members__user=user)[:2]) if user else []
     return businesses[0] if len(businesses) == 1 else None
 
 
-# allauth tells of these only by its signals.
+# allauth reports these only by signals.
 
 
 @receiver(factors.authenticator_added)
@@ -52,12 +52,12 @@ def _factor_removed(request: HttpRequest, user: User, authenticator: Authenticat
 
 
 @receiver(factors.authenticator_reset)
-def _codes_made_anew(request: HttpRequest, user: User, authenticator: Authenticator, **_: Any) -> None:
+def _codes_regenerated(request: HttpRequest, user: User, authenticator: Authenticator, **_: Any) -> None:
     record(request, "second_factor.renewed", user=user, target=authenticator.type, now=timezone.now())
 
 
 @receiver(factors.authentication_failed)
-def _code_refused(request: HttpRequest, user: User, authenticator: Authenticator, **_: Any) -> None:
+def _code_rejected(request: HttpRequest, user: User, authenticator: Authenticator, **_: Any) -> None:
     record(request, "second_factor.failed", user=user, target=authenticator.type, now=timezone.now())
 
 

@@ -52,11 +52,11 @@ def _accepts(factor: Authenticator, code: str) -> bool:
 
 
 class SecondStepCode(EntersCode, AuthenticateForm):
-    """The second step of signing in."""
+    """The second step of sign-in."""
 
 
 class ConfirmationCode(EntersCode, ReauthenticateForm):
-    """The confirmation in an open session."""
+    """Reauthentication in an open session."""
 
     _take = staticmethod(attempts.take_confirmation)
 

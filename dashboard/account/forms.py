@@ -1,4 +1,4 @@
-"""What people send."""
+"""The sign-in form."""
 
 from django import forms
 

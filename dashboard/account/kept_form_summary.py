@@ -1,7 +1,7 @@
-"""What a kept form asks for, in words: the labels and values that its page shows, not names and ids.
+"""Summaries of kept forms: the labels and values that their pages show, not field names and ids.
 
-A form of the administration is described by the administration itself, and only to staff who may submit it: others
-could otherwise look up names by posting ids.
+Forms of the administration are described by its model admins, and only to staff who may submit them. Otherwise, users
+could look up names by posting ids.
 """
 
 from collections.abc import Iterator
@@ -23,19 +23,19 @@ from kit.masking import mask_card_numbers
 LONGEST = 200  # characters of a value
 
 HIDDEN = {"once", "made", "step", "next", "cause", "select_across", "index", "_selected_action", "action"}
-UNREADABLE = {"bvn"}  # entered, kept, and not shown to a person who looks over the shoulder
+CONFIDENTIAL = {"bvn"}  # kept, but not shown
 LABELS = {"bank_code": "Bank", "url": "URL", "bvn": "BVN", "address_line1": "Address"}
-ON = "on"  # what a browser posts for a ticked box
+ON = "on"  # what browsers submit for a ticked checkbox
 
 Pair = tuple[str, str]  # label and value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a form does and what was entered in it."""
+    """The action of a form, and what was entered in it."""
 
-    act: str  # "refund a payment", "change the user"
-    target: str = ""  # the record that it is done to, such as "ada@example.com"
+    action: str  # "refund a payment", "change the user"
+    target: str = ""  # the record that it changes, such as "ada@example.com"
     entered: list[Pair]
 
 
@@ -44,7 +44,7 @@ def summary(request: HttpRequest, form: KeptForm) -> Summary:
     of_admin = _summary_by_admin(request, form)
     if of_admin is not None:
         return of_admin
-    return Summary(act=form.act, entered=list(_as_entered(form)))
+    return Summary(action=form.action, entered=list(_as_entered(form)))
 
 
 def _as_entered(form: KeptForm) -> Iterator[Pair]:
@@ -59,7 +59,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _shown(name: str, values: list[str]) -> str:
-    if name in UNREADABLE:
+    if name in CONFIDENTIAL:
         return "Entered"
     if values == [ON]:
         return "Yes"
@@ -89,7 +89,7 @@ def _summary_by_admin(request: HttpRequest, form: KeptForm) -> Summary | None:
 
 
 def _pages_of(route: str) -> Any:
-    """Return the model admin that an address belongs to; None if there is none."""
+    """Return the model admin of a route; None if there is none."""
     return next(
         (
             pages
@@ -110,19 +110,19 @@ def _summary_of_row(request: HttpRequest, form: KeptForm, pages: Any, row: Model
     posted = pages.get_form(request, row, change=row is not None)(data, instance=row)
     entered = list(_changes(posted, is_change=row is not None))
     if row is None:
-        return Summary(act=form.act, entered=entered)
-    return Summary(act=f"change the {pages.opts.verbose_name}", target=_cut(str(row)), entered=entered)
+        return Summary(action=form.action, entered=entered)
+    return Summary(action=f"change the {pages.opts.verbose_name}", target=_cut(str(row)), entered=entered)
 
 
 def _summary_of_action(request: HttpRequest, form: KeptForm, pages: Any, row: Model | None) -> Summary | None:
     if not pages.has_view_permission(request, row):
         return None
     entered = [*(_chosen_rows(request, form, pages) if row is None else ()), *_as_entered(form)]
-    return Summary(act=form.act, target=_cut(str(row)) if row else "", entered=entered)
+    return Summary(action=form.action, target=_cut(str(row)) if row else "", entered=entered)
 
 
 def _changes(posted: forms.ModelForm, *, is_change: bool) -> Iterator[Pair]:
-    """Yield the fields that the form changes: a box that was unticked is not posted, and changes something all the same."""
+    """Yield the fields that the form changes. An unticked checkbox isn't submitted, but may be a change."""
     for name in posted.changed_data:
         if name in HIDDEN:
             continue
@@ -130,14 +130,14 @@ def _changes(posted: forms.ModelForm, *, is_change: bool) -> Iterator[Pair]:
         widget_value = field.widget.value_from_datadict(posted.data, posted.files, name)
         value = _readable(field, widget_value)
         before = _readable(field, posted.get_initial_for_field(field, name))
-        is_told = is_change and before and before != value
+        shows_before = is_change and before and before != value
         label = str(field.label or name.replace("_", " "))
-        shown = value or "Nothing"
-        yield label[:1].upper() + label[1:], f"{shown} (was {before})" if is_told else shown
+        shown = value or "None"
+        yield label[:1].upper() + label[1:], f"{shown} (was {before})" if shows_before else shown
 
 
 def _readable(field: forms.Field, value: Any) -> str:
-    """Return a field's value as its page shows it: names for ids, Yes and No for boxes."""
+    """Return a field's value as its page shows it: names for ids, Yes and No for checkboxes."""
     if isinstance(field, forms.BooleanField):
         return "Yes" if value else "No"
     try:
@@ -153,7 +153,7 @@ def _readable(field: forms.Field, value: Any) -> str:
 
 
 def _chosen_rows(request: HttpRequest, form: KeptForm, pages: Any) -> Iterator[Pair]:
-    """Yield the action of a list, and how many rows it is for."""
+    """Yield the action of a list, and the number of selected rows."""
     posted = dict(form.fields or [])
     name = next(iter(posted.get("action", [])), "")
     if name in (actions := pages.get_actions(request)):
@@ -162,6 +162,6 @@ def _chosen_rows(request: HttpRequest, form: KeptForm, pages: Any) -> Iterator[P
 
 
 def _cut(text: str) -> str:
-    """Return a value as one short line. Blanks are collapsed: forms ignore them around a value."""
+    """Return a value as one short line. White space is collapsed, as forms ignore it around a value."""
     line = mask_card_numbers(" ".join(text.split()))
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

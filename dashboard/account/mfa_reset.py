@@ -1,4 +1,4 @@
-"""A person who has lost phone, passkeys and recovery codes: back to the password alone, by an operator."""
+"""MFA reset: an operator removes the second factors of a user who has lost them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,61 +12,61 @@ from merchants.audit import Actor
 from merchants.models import Business, User
 
 
-class NoSuchPerson(Exception):
-    """Nobody has this e-mail address."""
+class UnknownUser(Exception):
+    """No user has this email address."""
 
 
 class NothingToReset(Exception):
-    """The person has no second factor."""
+    """The user has no second factor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holdings:
-    """What a person would lose: second factors by kind, once for each of them, and open sessions."""
+class Access:
+    """What a reset removes: the types of the user's second factors, one entry for each, and open sessions."""
 
     user: User
     factors: list[str]
     sessions: list[UserSession]
 
 
-def holdings_of(email: str) -> Holdings:
-    """Return what a reset would take from a person.
+def access_of(email: str) -> Access:
+    """Return what a reset would remove.
 
-    :raises NoSuchPerson: nobody has this e-mail address
+    :raises UnknownUser: no user has this email address
     :raises NothingToReset: there is no second factor to remove
     """
     user = User.objects.with_email(email)
     if user is None:
-        raise NoSuchPerson
+        raise UnknownUser
     factors = list(Authenticator.objects.filter(user=user).order_by("pk").values_list("type", flat=True))
     if not factors:
         raise NothingToReset
     sessions = [each for each in UserSession.objects.filter(user=user) if each.exists()]
-    return Holdings(user=user, factors=factors, sessions=sessions)
+    return Access(user=user, factors=factors, sessions=sessions)
 
 
 @transaction.atomic
-def reset(*, email: str, reason: str, actor: Actor, now: datetime) -> Holdings:
-    """Remove every second factor of a person and end the sessions; each of the businesses is told.
+def reset(*, email: str, reason: str, actor: Actor, now: datetime) -> Access:
+    """Remove every second factor of a user, end their sessions, and record it in each of their businesses.
 
-    Whoever found the phone may be signed in with it: hence the sessions.
+    Sessions end because a lost device may still be signed in.
 
-    :raises NoSuchPerson: nobody has this e-mail address
+    :raises UnknownUser: no user has this email address
     :raises NothingToReset: there is no second factor to remove
     """
-    lost = holdings_of(email)
-    Authenticator.objects.filter(user=lost.user).delete()
-    for session in lost.sessions:
+    removed = access_of(email)
+    Authenticator.objects.filter(user=removed.user).delete()
+    for session in removed.sessions:
         session.end()
-    businesses: list[Business | None] = [*Business.objects.filter(members__user=lost.user).order_by("pk")]
+    businesses: list[Business | None] = [*Business.objects.filter(members__user=removed.user).order_by("pk")]
     for business in businesses or [None]:
         audit.record(
             action="second_factor.reset",
             actor=actor,
             business=business,
-            target=lost.user.email,
-            before={"factors": sorted(set(lost.factors)), "sessions": len(lost.sessions)},
+            target=removed.user.email,
+            before={"factors": sorted(set(removed.factors)), "sessions": len(removed.sessions)},
             after={"factors": [], "sessions": 0, "reason": reason},
             now=now,
         )
-    return lost
+    return removed

@@ -1,4 +1,4 @@
-"""allauth's forms for passkeys, kept from falling over what is no passkey at all."""
+"""allauth's forms for passkeys, with errors for malformed credentials and required user verification."""
 
 import binascii
 import struct
@@ -15,8 +15,8 @@ from fido2.webauthn import AuthenticationResponse, AuthenticatorData, Registrati
 
 from kit.bounded_json import BoundedJSONField
 
-# What its libraries raise at bytes that a stranger made up.
-UNREADABLE = (
+# What the libraries raise for malformed credentials.
+MALFORMED = (
     AttributeError,
     IndexError,
     KeyError,
@@ -32,10 +32,10 @@ UNREADABLE = (
 
 
 @contextmanager
-def refusing_nonsense() -> Iterator[None]:
+def rejecting_malformed() -> Iterator[None]:
     try:
         yield
-    except UNREADABLE:
+    except MALFORMED:
         raise get_adapter().validation_error("incorrect_code") from None
 
 
@@ -46,14 +46,14 @@ class _HoldsCredential(Form):
 
 
 class NotVerified(ValueError):
-    """The device did not ask its user for a PIN, a fingerprint or the like."""
+    """The device didn't verify its user, for example by PIN or fingerprint."""
 
 
 class MakesPasskey(_HoldsCredential, forms.AddWebAuthnForm):
-    """Add a passkey, but only one whose device verified its user, whatever the page sent."""
+    """Add a passkey, if its device verified its user."""
 
     def clean(self) -> dict[str, Any]:
-        with refusing_nonsense():
+        with rejecting_malformed():
             cleaned: dict[str, Any] = super().clean() or {}
             if "credential" in cleaned:
                 made = RegistrationResponse.from_dict(cleaned["credential"])
@@ -62,13 +62,13 @@ class MakesPasskey(_HoldsCredential, forms.AddWebAuthnForm):
 
 
 class UsesPasskey(_HoldsCredential):
-    """Authenticate by a passkey whose device verifies its user now, and did so when the passkey was added.
+    """Authenticate by a passkey whose device verifies its user now, and did when the passkey was added.
 
-    Without the second condition, the thief of a security key that has no PIN could set one and sign in.
+    Without the second condition, the thief of a security key without a PIN could set one and sign in.
     """
 
     def clean_credential(self) -> Authenticator:
-        with refusing_nonsense():
+        with rejecting_malformed():
             used = AuthenticationResponse.from_dict(self.cleaned_data["credential"])
             _require_verified(used.response.authenticator_data)
             passkey: Authenticator = super().clean_credential()  # type: ignore[misc]  # allauth's

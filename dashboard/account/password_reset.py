@@ -1,6 +1,6 @@
-"""Password reset links, requested on a page and mailed by a worker.
+"""Password reset links, requested on a page and emailed by a worker.
 
-The page stores the request for any address and sends no mail, so its response time doesn't reveal whether the address
+The page stores the request for any address and sends no email, so its response time doesn't reveal whether the address
 has an account. The worker creates the link, which isn't stored.
 """
 
@@ -26,7 +26,7 @@ from merchants.models import User
 log = structlog.get_logger("sluice.dashboard")
 
 LEASE = timedelta(minutes=1)  # after a failure, also the pause until the next attempt
-LIFETIME = timedelta(hours=1)  # a request that could not be mailed by then is dropped
+LIFETIME = timedelta(hours=1)  # an older request that could not be emailed is dropped
 AT_ONCE = 50
 
 
@@ -45,20 +45,20 @@ class ResetPasswordForm(forms.ResetPasswordForm):
 
 
 def mail_due(*, now: datetime) -> int:
-    """Mail the requested links. Return the number of completed requests."""
+    """Email the requested links. Return the number of completed requests."""
     PasswordResetRequest.objects.filter(requested_at__lte=now - LIFETIME).delete()
     due = PasswordResetRequest.objects.filter(Q(leased_until=None) | Q(leased_until__lte=now))
     done = 0
-    for asked in due.order_by("pk")[:AT_ONCE]:
+    for request in due.order_by("pk")[:AT_ONCE]:
         # First writer wins: another worker that has read the same row changes nothing.
-        if due.filter(pk=asked.pk).update(leased_until=now + LEASE) and _mail(asked.email):
-            asked.delete()
+        if due.filter(pk=request.pk).update(leased_until=now + LEASE) and _mail(request.email):
+            request.delete()
             done += 1
     return done
 
 
 def _mail(email: str) -> bool:
-    """Mail a link to each account with the address. Return False if the mail must be retried."""
+    """Email a link to each account with the address. Return False if it must be retried."""
     for user in forms.filter_users_by_email(email, is_active=True, prefer_verified=True, for_login=True):
         try:
             _mail_link(user)

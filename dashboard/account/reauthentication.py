@@ -22,7 +22,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from dashboard.access import SAFE_METHODS, find_seat
-from dashboard.account.safe_redirect import is_own_path
+from dashboard.account.safe_redirect import is_safe_path
 from kit.db import encrypted_field
 from kit.masking import mask_card_numbers
 from merchants.models import User
@@ -33,7 +33,7 @@ UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def is_recent(request: HttpRequest) -> bool:
-    """Return whether the user of this session gave a password or a second factor recently, signing in included."""
+    """Return whether the user entered a password or second factor in this session recently, sign-in included."""
     records = get_authentication_records(request, request.user)
     moments = [record["at"] for record in records]
     return bool(moments) and time.time() - max(moments) < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT
@@ -45,26 +45,26 @@ class KeptForm:
 
     path: str
     page: str  # address of the page with the form
-    act: str  # what the form does, such as "refund a payment"
+    action: str  # what the form does, such as "refund a payment"
     fields: list[tuple[str, list[str]]] | None  # None: not kept, the user fills in the form again
     business: str | None  # id of the business that was chosen; None for a user who belongs to none
     at: float
 
 
-def ask(request: HttpRequest, *, act: str) -> HttpResponse:
+def ask(request: HttpRequest, *, action: str) -> HttpResponse:
     """Keep the submitted form, and redirect to the confirmation page."""
-    ways = get_adapter().get_reauthentication_methods(request.user)
-    if not ways:
+    methods = get_adapter().get_reauthentication_methods(request.user)
+    if not methods:
         messages.warning(request, "Set a password first. You'll need it to confirm your identity.")
         return redirect("account_reset_password")
     then = request.get_full_path()
     if request.method not in SAFE_METHODS:
-        _keep(request, act)
+        _keep(request, action)
         then = reverse("kept-form")
-    return redirect(f"{ways[0]['url']}?{urlencode({'next': then})}")
+    return redirect(f"{methods[0]['url']}?{urlencode({'next': then})}")
 
 
-def _keep(request: HttpRequest, act: str) -> None:
+def _keep(request: HttpRequest, action: str) -> None:
     entered = [
         (name, request.POST.getlist(name))
         for name in request.POST
@@ -79,7 +79,7 @@ def _keep(request: HttpRequest, act: str) -> None:
     kept = {
         "path": request.get_full_path(),
         "page": _page_of(request),
-        "act": act,
+        "action": action,
         "fields": entered if may_be_kept else None,
         "business": _business_of(request),
         "at": time.time(),
@@ -101,7 +101,7 @@ def _page_of(request: HttpRequest) -> str:
     """Return the address of the page with the form, from the `Referer` header."""
     referer = urlsplit(request.headers.get("Referer", ""))
     path = f"{referer.path}?{referer.query}" if referer.query else referer.path
-    if referer.netloc == request.get_host() and is_own_path(path):
+    if referer.netloc == request.get_host() and is_safe_path(path):
         return path
     return reverse("overview")
 
@@ -119,7 +119,7 @@ def kept_form(request: HttpRequest) -> KeptForm | None:
         form = KeptForm(**json.loads(encrypted_field.decrypt_uncached(sealed)))  # noqa: TID251  (we wrote it)
     except (encrypted_field.UnreadableSecret, TypeError):  # TypeError: of another release
         return None
-    if time.time() - form.at > settings.ACCOUNT_REAUTHENTICATION_TIMEOUT or not is_own_path(form.path):
+    if time.time() - form.at > settings.ACCOUNT_REAUTHENTICATION_TIMEOUT or not is_safe_path(form.path):
         return None
     return form if form.business == _business_of(request) else None
 

@@ -1,4 +1,4 @@
-"""Sign-in with e-mail address and password, with limited attempts."""
+"""Sign-in with email address and password, with limited attempts."""
 
 from datetime import datetime
 
@@ -14,15 +14,15 @@ from merchants.models import User
 
 
 class SignInRefused(Exception):
-    """The e-mail address or the password is wrong, or the account is closed. The page doesn't say which."""
+    """The email address or password is incorrect, or the account is deactivated. The page doesn't say which."""
 
 
 def sign_in(
     request: HttpRequest, *, email: str, password: str, next_path: str, now: datetime
 ) -> HttpResponse:
-    """Check a password and open a session under a new key; or ask for the second factor where there is one.
+    """Check the password, and start a session with a new key or ask for the second factor.
 
-    :raises SignInRefused: e-mail and password do not go together
+    :raises SignInRefused: the email address or password is incorrect
     :raises LimitReached: nothing was checked
     """
     email = canonical(email)

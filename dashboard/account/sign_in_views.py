@@ -1,4 +1,4 @@
-"""Pages to sign in and to sign out."""
+"""Sign-in and sign-out pages."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.account import audit
 from dashboard.account.forms import SignInForm
-from dashboard.account.safe_redirect import own_path
+from dashboard.account.safe_redirect import safe_path
 from dashboard.account.sign_in import SignInRefused, sign_in
 from merchants.attempt_limits import LimitReached
 from merchants.models import User
@@ -25,23 +25,23 @@ from merchants.models import User
 
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
 class SignInPage(View):
-    """Ask for e-mail and password, and go on to where the person was heading."""
+    """Ask for email address and password, then redirect to the requested page."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         if isinstance(request.user, User):
-            return redirect(own_path(request.GET.get("next", "")))
+            return redirect(safe_path(request.GET.get("next", "")))
         return _sign_in_page(request)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         form = SignInForm(request.POST)
-        form.is_valid()  # what does not even look right fails, and counts, like any other wrong answer
+        form.is_valid()  # malformed input counts as a failed attempt like any other
         now = timezone.now()
         try:
             return sign_in(
                 request,
                 email=form.cleaned_data.get("email", ""),
                 password=form.cleaned_data.get("password", ""),
-                next_path=own_path(request.POST.get("next", "")),
+                next_path=safe_path(request.POST.get("next", "")),
                 now=now,
             )
         except SignInRefused:
@@ -53,10 +53,10 @@ class SignInPage(View):
 def _sign_in_page(
     request: HttpRequest, *, status: HTTPStatus = HTTPStatus.OK, **context: Any
 ) -> HttpResponse:
-    given = request.POST if request.method == "POST" else request.GET
+    query = request.POST if request.method == "POST" else request.GET
     context |= {
         "email": request.POST.get("email", ""),
-        "next": given.get("next", ""),
+        "next": query.get("next", ""),
         "is_sandbox": settings.SANDBOX,
     }
     return render(request, "dashboard/sign_in.html", context, status=status)

@@ -1,6 +1,6 @@
-"""Addresses of sign-in, of recent reauthentication and of the user's own account.
+"""URLs of sign-in, reauthentication and the user's own account.
 
-allauth looks for names that start with `account_` and `mfa_`.
+allauth reverses the names that start with `account_` and `mfa_`.
 """
 
 from django.urls import path

@@ -1,4 +1,4 @@
-"""What people do about their own account: password, second factors, sessions. allauth does the work."""
+"""The user's own account: password, second factors and sessions. allauth implements most of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,32 +44,32 @@ View = Callable[..., HttpResponseBase]
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
-def in_our_frame(view: View) -> View:
-    """Give one of allauth's pages our frame."""
+def account_page_view(view: View) -> View:
+    """Wrap one of allauth's pages for signed-in users."""
     return get_or_post(for_people(view))
 
 
-def at_the_door(view: View) -> View:
-    """Keep one of allauth's pages, open to people who are not signed in yet, out of every cache."""
+def sign_in_page_view(view: View) -> View:
+    """Wrap one of allauth's pages for users who aren't signed in: it must not be cached."""
     return get_or_post(never_cache(view))
 
 
-# On the way in
-second_step = at_the_door(ceremony(Purpose.SECOND_STEP, factors.authenticate))
-use_passkey = at_the_door(ceremony(Purpose.SIGN_IN, passkeys.login_webauthn))
-forgotten_password_sent = at_the_door(account.password_reset_done)
-new_password_set = at_the_door(account.password_reset_from_key_done)
+# Sign-in
+second_step = sign_in_page_view(ceremony(Purpose.SECOND_STEP, factors.authenticate))
+use_passkey = sign_in_page_view(ceremony(Purpose.SIGN_IN, passkeys.login_webauthn))
+forgotten_password_sent = sign_in_page_view(account.password_reset_done)
+new_password_set = sign_in_page_view(account.password_reset_from_key_done)
 
 
 def confirming(view: Any) -> View:
-    """Show one of allauth's confirmation pages in our frame, with the action to be confirmed."""
+    """Show one of allauth's reauthentication pages, with the action to be confirmed."""
 
     def shown(request: HttpRequest) -> HttpResponseBase:
         known = {"kept": kept_form(request), "minutes": settings.ACCOUNT_REAUTHENTICATION_TIMEOUT // 60}
         response: HttpResponseBase = view.as_view(extra_context=known)(request)
         return response
 
-    return in_our_frame(shown)
+    return account_page_view(shown)
 
 
 # Recent reauthentication
@@ -81,26 +81,26 @@ confirm_by_passkey = ceremony(Purpose.REAUTHENTICATION, confirming(passkeys.Reau
 @require_safe
 @for_people
 def kept_form_page(request: HttpRequest) -> HttpResponse:
-    """Show a form that was submitted before the confirmation, with a button that submits it."""
+    """Show a form that was submitted before reauthentication, with a button that submits it."""
     form = kept_form(request)
     if form is None:
-        messages.info(request, "You're confirmed. There is no form to submit.")
-        is_staff_only = request.seat is None and _person(request).is_staff  # type: ignore[attr-defined]
+        messages.info(request, "You've confirmed that it's you. There is no form to submit.")
+        is_staff_only = request.seat is None and _user(request).is_staff  # type: ignore[attr-defined]
         return redirect("admin:index" if is_staff_only else "overview")
     return render(request, "account/kept_form.html", {"kept": form, "summary": summary(request, form)})
 
 
-# One's own account
-turn_app_off = in_our_frame(totp.deactivate_totp)
+# The user's own account
+turn_app_off = account_page_view(totp.deactivate_totp)
 show_codes = require_safe(for_people(codes.view_recovery_codes))
-make_codes = in_our_frame(codes.generate_recovery_codes)
-add_passkey = in_our_frame(ceremony(Purpose.REGISTRATION, passkeys.add_webauthn))
-remove_passkey = in_our_frame(passkeys.remove_webauthn)
+make_codes = account_page_view(codes.generate_recovery_codes)
+add_passkey = account_page_view(ceremony(Purpose.REGISTRATION, passkeys.add_webauthn))
+remove_passkey = account_page_view(passkeys.remove_webauthn)
 
 
-@at_the_door
+@sign_in_page_view
 def forgotten_password(request: HttpRequest) -> HttpResponse:
-    """Request a mail with a password reset link. The number of mails is limited."""
+    """Request an email with a password reset link. The number of emails is limited."""
     if request.method == "POST":
         now = timezone.now()
         try:
@@ -114,16 +114,16 @@ def forgotten_password(request: HttpRequest) -> HttpResponse:
 
 
 def _entered_address(request: HttpRequest) -> str:
-    """Return the e-mail address of a form, or an empty text if it isn't one."""
+    """Return the email address of a form, or an empty text if it isn't valid."""
     try:
         return canonical(EmailField().clean(request.POST.get("email", "")))
     except ValidationError:
         return ""
 
 
-@at_the_door
+@sign_in_page_view
 def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
-    """Set a new password. The link was mailed to the user, so the browser becomes a known device."""
+    """Set a new password. The link was emailed to the user, so the browser becomes a known device."""
     response: HttpResponse = account.password_reset_from_key(request, uidb36=uidb36, key=key)
     user = getattr(request, "password_reset_of", None)
     if user is not None:
@@ -131,9 +131,9 @@ def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
     return response
 
 
-@in_our_frame
+@account_page_view
 def change_password(request: HttpRequest) -> HttpResponse:
-    if not _person(request).has_usable_password():
+    if not _user(request).has_usable_password():
         return redirect("account_reset_password")
     response: HttpResponse = account.password_change(request)
     return response
@@ -150,19 +150,19 @@ class SetUpView(totp.ActivateTOTPView):
         return response
 
 
-@in_our_frame
+@account_page_view
 def set_app_up(request: HttpRequest) -> HttpResponse:
     user = request.user
     role = request.seat.member.role if request.seat else None  # type: ignore[attr-defined]
-    is_obliged = isinstance(user, User) and must_set_up(request, user, role=role)
-    view = SetUpView.as_view(extra_context={"must_set_up": is_obliged})
+    is_required = isinstance(user, User) and must_set_up(request, user, role=role)
+    view = SetUpView.as_view(extra_context={"must_set_up": is_required})
     response: HttpResponse = view(request)
     return response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """Where somebody is signed in."""
+    """A session as the account page shows it."""
 
     pk: int
     browser: str
@@ -174,7 +174,7 @@ class Session:
 @require_safe
 @for_people
 def account_page(request: HttpRequest) -> HttpResponse:
-    user = _person(request)
+    user = _user(request)
     mine = list(Authenticator.objects.filter(user=user).order_by("pk"))
     by_type = {each.type: each for each in mine}
     recovery = by_type.get(Authenticator.Type.RECOVERY_CODES)
@@ -191,33 +191,33 @@ def account_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_people
 def change_name(request: HttpRequest) -> HttpResponse:
-    user = _person(request)
+    user = _user(request)
     user.name = one_line(request.POST.get("name", ""))[:200]
     user.save(update_fields=["name"])
-    messages.success(request, "Your name is saved.")
+    messages.success(request, "Name saved.")
     return redirect("mfa_index")
 
 
 @require_POST
 @for_people
 def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
-    """End one of the person's own sessions, wherever it is."""
-    session = UserSession.objects.filter(user=_person(request), pk=session_id).first()
+    """End one of the user's own sessions."""
+    session = UserSession.objects.filter(user=_user(request), pk=session_id).first()
     if session is None:
         raise Http404
     _end(request, [session])
-    messages.success(request, "That session has ended.")
+    messages.success(request, "Session ended.")
     return redirect("mfa_index")
 
 
 @require_POST
 @for_people
 def end_others(request: HttpRequest) -> HttpResponse:
-    user = _person(request)
+    user = _user(request)
     with transaction.atomic():
         end_other_sessions(request, user)
         audit.record(request, "session.others_ended", user=user, now=timezone.now())
-    messages.success(request, "All your other sessions have ended.")
+    messages.success(request, "All other sessions ended.")
     return redirect("mfa_index")
 
 
@@ -247,7 +247,7 @@ def _sessions(request: HttpRequest, user: User) -> list[Session]:
     ]
 
 
-def _person(request: HttpRequest) -> User:
+def _user(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
-        raise TypeError("Only for people who are signed in.")
+        raise TypeError("The user isn't signed in.")
     return request.user

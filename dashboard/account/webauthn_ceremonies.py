@@ -1,8 +1,8 @@
-"""WebAuthn ceremonies: each belongs to one purpose and one person, and its challenge is used once.
+"""WebAuthn ceremonies: each belongs to one purpose and one user, and its challenge is used once.
 
-allauth stores the state of a ceremony under one key of the session, whatever it was begun for, and until one succeeds.
-So a challenge of the second step, or of one's own account, could complete a sign-in without a password. Here a state is
-taken out of the session after each page, labelled, and put back only for a request to the same page.
+allauth stores the state of a ceremony in the session under one key for all purposes, until one succeeds. So a challenge
+of the second step, or of the account page, could complete a sign-in without a password. Here the state is removed from
+the session after each page, labelled, and restored only for a request to the same page.
 """
 
 import time
@@ -34,7 +34,7 @@ class Purpose(StrEnum):
 
 
 def ceremony(purpose: Purpose, view: View) -> View:
-    """Give a view of allauth the state of a ceremony that was begun on the same page by the same person."""
+    """Restore, for a view of allauth, the state of a ceremony that the same user began on the same page."""
 
     def shown(request: HttpRequest, *args: object, **named: object) -> HttpResponseBase:
         request.session.pop(STATE_SESSION_KEY, None)
@@ -48,14 +48,14 @@ def ceremony(purpose: Purpose, view: View) -> View:
 
 
 def _resume(request: HttpRequest, purpose: Purpose) -> None:
-    """Put the state back, unless it belongs to another page or person, is too old or was used."""
+    """Restore the state, unless it belongs to another page or user, has expired or was used."""
     begun = request.session.pop(BEGUN, None)
-    if begun is None or begun["for"] != [purpose, _person(request, purpose)]:
+    if begun is None or begun["for"] != [purpose, _user(request, purpose)]:
         return
     if time.time() - begun["at"] > LIFETIME.total_seconds():
         return
     try:
-        # A row, and not only the session: two requests of one session may be answered at the same time.
+        # A row, not only the session: two requests of one session may run at the same time.
         attempt_limits.take(ONE_USE.of(begun["state"]["challenge"]), now=timezone.now())
     except LimitReached:
         return
@@ -65,13 +65,13 @@ def _resume(request: HttpRequest, purpose: Purpose) -> None:
 def _label(request: HttpRequest, purpose: Purpose) -> None:
     state = request.session.pop(STATE_SESSION_KEY, None)
     if state is not None:
-        person = _person(request, purpose)
-        request.session[BEGUN] = {"for": [purpose, person], "state": state, "at": time.time()}
+        user = _user(request, purpose)
+        request.session[BEGUN] = {"for": [purpose, user], "state": state, "at": time.time()}
 
 
-def _person(request: HttpRequest, purpose: Purpose) -> str:
+def _user(request: HttpRequest, purpose: Purpose) -> str:
     if purpose == Purpose.SIGN_IN:
-        return ""  # the passkey says who it is
+        return ""  # the passkey identifies the user
     if purpose == Purpose.SECOND_STEP:
         login = unstash_login(request, peek=True)
         return str(login.user.pk) if login else ""

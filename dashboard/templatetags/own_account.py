@@ -1,4 +1,4 @@
-"""What the pages about a person's own account need."""
+"""Filters of the account pages."""
 
 import json
 from collections.abc import Iterable

@@ -165,7 +165,7 @@ class TestReauthentication:
             press(page, "Continue")
             page.goto(f"{here}/dashboard/account/passkeys/new/")
             page.get_by_label("Name").fill("Laptop")
-            press(page, "Make the passkey")
+            press(page, "Create passkey")
 
             self.change(service, page, here, person)
             if "passkey" not in page.url:

@@ -62,7 +62,7 @@ class TestStranger:
             seen.page.goto(f"{service.base_url}/dashboard/")
             sign_in(seen.page, f"{secrets.token_hex(6)}@example.com", "wrong")
 
-            expect(seen.page.get_by_role("alert")).to_contain_text("do not go together")
+            expect(seen.page.get_by_role("alert")).to_contain_text("Incorrect email or password")
             expect(seen.page.get_by_label("Password")).to_be_focused()
             expect(seen.page.get_by_label("Password")).to_have_value("")
             assert seen.complaints == []

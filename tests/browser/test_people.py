@@ -38,7 +38,7 @@ class TestAuthenticatorApp:
         press(page, "Set up", "link")
         secret = page.locator("[data-secret=totp]").inner_text()
         page.get_by_label("Code").fill(code_of(secret))
-        press(page, "Turn it on")
+        press(page, "Turn on")
         codes = page.locator("[data-secret=recovery-codes] code").all_inner_texts()
         assert len(codes) == 10
         assert fits(page)
@@ -46,7 +46,7 @@ class TestAuthenticatorApp:
         for answer in (code_of(secret, steps=1), codes[0]):
             with visit(browser) as elsewhere:
                 owner.sign_in(elsewhere.page)
-                expect(elsewhere.page.get_by_role("heading", level=1)).to_have_text("One more step")
+                expect(elsewhere.page.get_by_role("heading", level=1)).to_have_text("Enter your code")
                 elsewhere.page.get_by_label("Code").fill(answer)
                 press(elsewhere.page, "Continue")
                 expect(elsewhere.page).to_have_title("Overview · Ada Books")
@@ -63,7 +63,7 @@ class TestPasskey:
             owner.sign_in(page, here)
             page.goto(f"{here}/dashboard/account/passkeys/new/")
             page.get_by_label("Name").fill("Laptop")
-            press(page, "Make the passkey")
+            press(page, "Create passkey")
             expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
             page.goto(f"{here}/dashboard/account/")
             expect(page.get_by_text("Passkey Laptop")).to_be_visible()

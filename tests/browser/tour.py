@@ -95,7 +95,7 @@ def too_often(page: Page) -> None:
     for _ in range(4):
         page.goto(page.url.split("/sent/")[0].rstrip("/") + "/")
         page.get_by_label("Email").fill("ada@example.com")
-        press(page, "Send the link")
+        press(page, "Send link")
         if page.locator("form").count() == 0 and "Too many" in page.content():
             return
 
@@ -155,7 +155,7 @@ def for_the_forgetful(stage: Stage, page: Page) -> list[Stop]:
     go(
         stage,
         page,
-        Stop("", "/dashboard/login/forgotten/", pressing("Send the link", Email="careful@example.com")),
+        Stop("", "/dashboard/login/forgotten/", pressing("Send link", Email="careful@example.com")),
     )
     link = mailed_link(stage.service.folder / "service.log")
     return [
@@ -163,7 +163,7 @@ def for_the_forgetful(stage: Stage, page: Page) -> list[Stop]:
         Stop(
             "new-password-refused",
             link,
-            pressing("Set the password", New_password="short", The_same_again="other"),
+            pressing("Set password", New_password="short", The_same_again="other"),
         ),
         Stop("failure-429", "/dashboard/login/forgotten/", too_often),
     ]
@@ -258,7 +258,7 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop("account", account),
         Stop("account-password", f"{account}password/"),
         Stop("account-app", f"{account}app/"),
-        Stop("account-app-refused", f"{account}app/", pressing("Turn it on", Code="000000")),
+        Stop("account-app-refused", f"{account}app/", pressing("Turn on", Code="000000")),
         Stop("account-passkey", f"{account}passkeys/new/"),
         Stop("confirm", "/dashboard/confirm/"),
         Stop("kept-form", "/dashboard/confirm/form/", inviting_an_hour_later(stage)),

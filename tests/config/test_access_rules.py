@@ -415,7 +415,7 @@ class TestLimits:
 
 
 def _is_stopped(answer):
-    return answer.status_code == 429 or b"Too many attempts" in answer.getvalue()
+    return answer.status_code == 429 or b"Too many failed attempts" in answer.getvalue()
 
 
 def _sources():

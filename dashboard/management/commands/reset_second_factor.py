@@ -13,15 +13,17 @@ from merchants.commands import Document, DocumentCommand
 
 class Command(DocumentCommand):
     help = (
-        "Remove a person's authenticator app, passkeys and recovery codes, and end their sessions. The "
-        "password stays. Make sure who is asking first. "
+        "Remove a user's authenticator app, passkeys and recovery codes, and end their sessions. The "
+        "password doesn't change. Verify the user's identity first. "
         "Example: manage.py reset_second_factor --email ada@example.com --reason 'Lost phone, ticket 4711'"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--email", required=True, help="with which the person signs in")
-        parser.add_argument("--reason", required=True, help="why; it is kept in the audit trail")
-        parser.add_argument("--dry-run", action="store_true", help="say what would go, change nothing")
+        parser.add_argument("--email", required=True, help="email address of the user")
+        parser.add_argument("--reason", required=True, help="reason, recorded in the audit trail")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what would be removed, change nothing"
+        )
         super().add_arguments(parser)
 
     def handle(self, *, email: str, reason: str, dry_run: bool, json: bool, **options: Any) -> None:
@@ -29,29 +31,30 @@ class Command(DocumentCommand):
         if not 1 <= len(reason) <= 255:  # noqa: PLR2004  (as long as reasons are in the administration)
             raise CommandError("--reason must have 1 to 255 characters.", returncode=2)
         try:
-            lost = (
-                mfa_reset.holdings_of(email)
+            removed = (
+                mfa_reset.access_of(email)
                 if dry_run
                 else mfa_reset.reset(
                     email=email, reason=reason, actor=Actor(name="reset_second_factor"), now=timezone.now()
                 )
             )
-        except mfa_reset.NoSuchPerson:
-            raise CommandError(f"Nobody signs in as {email}.") from None
+        except mfa_reset.UnknownUser:
+            raise CommandError(f"No user has the email address {email}.") from None
         except mfa_reset.NothingToReset:
             raise CommandError(f"{email} has no second factor.") from None
         self.show(
             {
-                "email": lost.user.email,
+                "email": removed.user.email,
                 "dry_run": dry_run,
-                "removed": lost.factors,
-                "sessions_ended": len(lost.sessions),
+                "removed": removed.factors,
+                "sessions_ended": len(removed.sessions),
             },
             as_json=json,
         )
 
     def lines(self, document: Document) -> Iterable[str]:
-        removed, ended = ("Would remove", "Would end") if document["dry_run"] else ("Removed", "Ended")
+        verb, end_verb = ("Would remove", "Would end") if document["dry_run"] else ("Removed", "Ended")
         for factor in document["removed"]:
-            yield f"{removed} {FACTOR_NAMES[factor]} of {document['email']}."
-        yield f"{ended} {document['sessions_ended']} sessions."
+            yield f"{verb} {FACTOR_NAMES[factor]} of {document['email']}."
+        count = document["sessions_ended"]
+        yield f"{end_verb} {count} session{'' if count == 1 else 's'}."

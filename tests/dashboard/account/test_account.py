@@ -56,7 +56,7 @@ class TestConfirmation:
 
         page = browser.post("/dashboard/confirm/", {"password": "wrong"})
 
-        assert "That is not your password" in page.content.decode()
+        assert "Incorrect password" in page.content.decode()
         assert browser.post(self.NEW_KEY).status_code == 302
         assert "session.confirmation_failed" in actions()
 
@@ -104,7 +104,7 @@ class TestPassword:
     @pytest.mark.parametrize(
         ("form", "complaint"),
         [
-            ({"oldpassword": "wrong", "password1": NEW, "password2": NEW}, "That is not your password"),
+            ({"oldpassword": "wrong", "password1": NEW, "password2": NEW}, "Incorrect password"),
             ({"oldpassword": PASSWORD, "password1": "short", "password2": "short"}, "too short"),
             ({"oldpassword": PASSWORD, "password1": NEW, "password2": "different"}, "same password"),
         ],

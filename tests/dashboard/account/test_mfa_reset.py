@@ -98,7 +98,7 @@ class TestReset:
         printed = reset("--dry-run")
 
         assert "Would remove a passkey of ada@example.com." in printed
-        assert "Would end 1 sessions." in printed
+        assert "Would end 1 session." in printed
         assert Authenticator.objects.count() == len(EVERYTHING)
         assert signed_in_browser.get("/dashboard/").status_code == 200
         assert not told().exists()

@@ -188,7 +188,7 @@ class TestAdministration:
         asked = client.post(TOP_UP, top_up(ada.business))
 
         wrong = client.post("/dashboard/confirm/code/", {"code": "000000", "next": KEPT}, follow=True)
-        assert "That code is not right" in wrong.content.decode()
+        assert "Incorrect or already used code" in wrong.content.decode()
         assert client.get(KEPT)["Location"].startswith("/dashboard/confirm/")
         kept = client.post("/dashboard/confirm/code/", {"code": code_now(), "next": KEPT}, follow=True)
 

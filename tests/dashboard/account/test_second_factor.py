@@ -75,7 +75,7 @@ class TestApp:
 
         page = fresh.post(APP, {"code": "000000" if code_of(secret) != "000000" else "111111"})
 
-        assert "That code is not right" in page.content.decode()
+        assert "Incorrect or already used code" in page.content.decode()
         assert secret_on(page) == secret
         assert not Authenticator.objects.exists()
 
@@ -101,7 +101,7 @@ class TestRecoveryCodes:
         assert len(first) == 10
         assert codes_on(again) == []
         assert not any(code in again.content.decode() for code in first)
-        assert "10 of 10 are left" in again.content.decode()
+        assert "10 of 10 codes left" in again.content.decode()
 
     def test_can_be_downloaded_while_they_are_shown(self, fresh, secret):
         page = fresh.get(CODES)
@@ -165,7 +165,7 @@ class TestSignIn:
 
         page = visitor.post(SECOND_STEP, {"code": code})
 
-        assert "That code is not right, or it was used already" in page.content.decode()
+        assert "Incorrect or already used code" in page.content.decode()
         assert visitor.get("/dashboard/").status_code == 302
 
     def test_never_takes_a_used_code_again_while_it_is_valid(self, secret, visitor):
@@ -197,7 +197,7 @@ class TestSignIn:
 
         page = visitor.post(SECOND_STEP, {"code": code_of(secret, steps=1)})
 
-        assert "Too many attempts have failed" in page.content.decode()
+        assert "Too many failed attempts" in page.content.decode()
         assert ("second_factor.failed", "totp") in actions()
 
     def test_does_not_lock_the_right_person_out_of_the_second_step(self, secret, visitor):
@@ -219,7 +219,7 @@ class TestSignIn:
             sign_in(client)
             pages.append(client.post(SECOND_STEP, {"code": "000000"}).content.decode())
 
-        assert ["Too many attempts have failed" in page for page in pages] == [False] * 30 + [True]
+        assert ["Too many failed attempts" in page for page in pages] == [False] * 30 + [True]
 
     def test_counts_recovery_codes_with_the_codes_of_the_app(self, secret, visitor, fresh):
         code = codes_on(fresh.get(CODES))[0]
@@ -238,7 +238,7 @@ class TestSignIn:
             pages = [guesser.post(SECOND_STEP, {"code": "000000"}).content.decode() for _ in range(6)]
 
         assert right.status_code == 302
-        assert ["Too many attempts have failed" in page for page in pages] == [False] * 5 + [True]
+        assert ["Too many failed attempts" in page for page in pages] == [False] * 5 + [True]
 
     @pytest.mark.parametrize(
         "junk",
@@ -279,7 +279,7 @@ class TestObligation:
         answer = fresh.get("/dashboard/")
 
         assert answer["Location"] == APP
-        assert "Your role needs a second factor" in fresh.get(APP).content.decode()
+        assert "Your role requires a second factor" in fresh.get(APP).content.decode()
 
     def test_is_met_by_an_app_or_a_passkey(self, fresh, ada_member):
         passkey_of(ada_member.user)
