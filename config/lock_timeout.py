@@ -25,7 +25,7 @@ _impatient_until = 0.0
 def note(error: Exception) -> None:
     """Take note of a database error that a request ended with."""
     global _impatient_until  # noqa: PLW0603  (a fact about the process)
-    if locks.is_waiting_in_vain(error):
+    if locks.is_lock_timeout(error):
         _impatient_until = time.monotonic() + CALM_AFTER
 
 

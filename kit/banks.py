@@ -1,4 +1,4 @@
-"""The banks that payouts can reach, from `banks.csv`.
+"""The banks that can receive payouts, from `banks.csv`.
 
 >>> find("058").name, find("000013").code
 ('Guaranty Trust Bank', '058')
@@ -13,13 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")  # three digits: a bank, five or six: another institution
+CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")  # three digits for a bank, five or six for another institution
 FILE = Path(__file__).with_name("banks.csv")
 
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """A bank, by its CBN code and by its NIP code; requests may use either, answers give `code`."""
+    """A bank with its CBN and NIP codes. Requests may use either; responses contain `code`."""
 
     code: str
     nip_code: str

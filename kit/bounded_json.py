@@ -1,7 +1,7 @@
-"""JSON of others, bounded in depth before it is parsed. Its size is bounded where it is received.
+"""Parsing of untrusted JSON with a limit on its depth. Its size is limited where it is received.
 
-Parsing recurses, and fails with a RecursionError at a depth that depends on the caller. Indented JSON grows with its
-depth: 62 kB that are nested 900 levels deep become 100 MB of blanks.
+The parser recurses and raises RecursionError at a depth that depends on the caller. Indentation multiplies with
+depth: 62 kB nested 900 levels deep become 100 MB of spaces.
 """
 
 import json
@@ -15,7 +15,7 @@ from django.forms.fields import InvalidJSONInput
 
 MAX_DEPTH = 32
 
-# What opens or closes a level, or a string; in a string, an escaped character.
+# Brackets and quotes, and escaped characters within strings.
 _TOKENS = re.compile(r'\\.|[\[\]{}"]', re.DOTALL)
 
 
@@ -29,16 +29,16 @@ def loads(text: str) -> Any:
     >>> loads('[{"a": "[[["}]')
     [{'a': '[[['}]
 
-    :raises ValueError: it is not JSON
-    :raises TooDeep: it is nested too deeply
+    :raises ValueError: the text is not JSON
+    :raises TooDeep: the document is nested too deeply
     """
     if is_too_deep(text):
         raise TooDeep
-    return json.loads(text)  # noqa: TID251  (here is the bound)
+    return json.loads(text)  # noqa: TID251  (the depth was checked)
 
 
 def indented(text: str) -> str:
-    r"""Return JSON indented for reading; as it is where it is no JSON or nested too deeply.
+    r"""Return JSON indented for reading, or the text unchanged if it is not JSON or nested too deeply.
 
     >>> indented('{"a":1}')
     '{\n  "a": 1\n}'
@@ -52,7 +52,7 @@ def indented(text: str) -> str:
 
 
 def pruned(text: str) -> str:
-    """Return JSON in which lists and objects that are nested deeper than `MAX_DEPTH` are null.
+    """Return JSON with null in place of lists and objects nested deeper than `MAX_DEPTH`.
 
     >>> pruned('{"a": [1]}'), pruned("[" * 100 + "]" * 100) == "[" * 32 + "null" + "]" * 32
     ('{"a": [1]}', True)
@@ -71,14 +71,14 @@ def pruned(text: str) -> str:
 
 
 def is_too_deep(text: str) -> bool:
-    """Return whether JSON is nested deeper than `MAX_DEPTH`. Time grows with its length."""
+    """Return whether JSON is nested deeper than `MAX_DEPTH`. Takes linear time."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
     return any(depth > MAX_DEPTH for _, depth in _brackets(text))
 
 
 def _brackets(text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Yield what opens or closes a list or object, with the depth of that list or object, counted from 1."""
+    """Yield each bracket of a list or object with its depth, counted from 1."""
     depth, is_in_string = 0, False
     for token in _TOKENS.finditer(text):
         mark = token.group()
@@ -95,7 +95,7 @@ def _brackets(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 class BoundedJSONField(forms.JSONField):
-    """A form's field of JSON. Django's fails with an exception on deep nesting and on numbers of too many digits."""
+    """A JSON form field. Django's field raises an exception on deep nesting and on very long numbers."""
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str) and is_too_deep(value):
@@ -106,7 +106,7 @@ class BoundedJSONField(forms.JSONField):
             raise ValidationError(self.error_messages["invalid"], code="invalid") from None
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """Show what was sent as it is where it cannot be read."""
+        """Show the submitted text unchanged if it cannot be parsed."""
         if isinstance(data, str) and is_too_deep(data):
             return InvalidJSONInput(data)
         try:

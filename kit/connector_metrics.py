@@ -1,4 +1,4 @@
-"""What is counted of the calls to acquirers, banks and account providers."""
+"""Metrics of calls to acquirers, banks and account providers."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ RAIL_SECONDS = Histogram(
 
 
 class Timed:
-    """A connector whose calls are timed. Everything else of it is as it was."""
+    """A proxy of a connector that measures the duration of its calls."""
 
     def __init__(self, connector: object) -> None:
         self._connector = connector
@@ -24,7 +24,7 @@ class Timed:
         value = getattr(self._connector, name)
         if callable(value):
             value = _timed(value, connector=type(self._connector).__name__, call_name=name)
-            setattr(self, name, value)  # found at once from now on
+            setattr(self, name, value)  # cached for the next call
         return value
 
 

@@ -1,4 +1,4 @@
-"""Connectors to acquirers and banks, by dotted name: made once in each process, when somebody first asks."""
+"""Connectors to acquirers and banks, by dotted name. Each process creates one instance at first use."""
 
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ log = structlog.get_logger("sluice.connectors")
 
 
 class RailUnavailable(Problem):
-    """Nobody can carry out this kind of payment here, or nobody at this moment. Nothing was stored."""
+    """No connector can process this kind of payment, in general or at the moment. Nothing was stored."""
 
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
     default_code = "rail_unavailable"
@@ -23,37 +23,37 @@ class RailUnavailable(Problem):
     wait = 60  # seconds, for Retry-After
 
 
-class OutOfReach(RailUnavailable):
-    """There is a connector, and it cannot reach the acquirer or bank at the moment."""
+class ConnectorUnavailable(RailUnavailable):
+    """The acquirer or bank of this connector is unavailable at the moment."""
 
-    default_detail = "The acquirer or bank for this kind of payment is out of reach at the moment."
+    default_detail = "The acquirer or bank for this kind of payment is unavailable at the moment."
 
     wait = 5
 
 
 def connector(dotted_name: str) -> object:
-    """Return the one object of a connector's class.
+    """Return the instance of a connector's class.
 
-    :raises RailUnavailable: the name is empty, or its connector cannot be made
+    :raises RailUnavailable: the name is empty, or the connector cannot be created
     """
     if not dotted_name:
         raise RailUnavailable
     try:
         return make(dotted_name)
     except ImproperlyConfigured as problem:
-        log.error("connector unusable", connector=dotted_name, problem=str(problem))  # noqa: TRY400  (it says all)
+        log.error("connector unusable", connector=dotted_name, problem=str(problem))  # noqa: TRY400  (the message is enough)
         raise RailUnavailable from None
 
 
 def make(dotted_name: str) -> object:
-    """Return the one object of a connector's class.
+    """Return the instance of a connector's class.
 
-    :raises ImproperlyConfigured: there is none, or its settings are not complete. The message says which.
+    :raises ImproperlyConfigured: the class does not exist, or its settings are incomplete
     """
     try:
         return _made(dotted_name)
     except (ImportError, TypeError) as problem:
-        raise ImproperlyConfigured(f"{dotted_name!r} is no connector: {problem}") from None
+        raise ImproperlyConfigured(f"{dotted_name!r} is not a connector: {problem}") from None
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-r"""Names of people, businesses and keys: one line of text that is read as it is written.
+r"""Names of people, businesses and keys: one line without characters that change how it is displayed.
 
 >>> has_control_character("Ada Obi"), has_control_character("Ada\nObi"), has_control_character("Ada \u202eibO")
 (False, True, True)
@@ -10,8 +10,8 @@ import re
 
 from django.core.exceptions import ValidationError
 
-# Line ends and other control characters, and marks that turn the direction of writing. Joiners stay, which some
-# scripts need.
+# Line ends, other control characters and marks that change the writing direction. Joiners are allowed, because some
+# scripts need them.
 CONTROL_CHARACTERS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROL_CHARACTER = re.compile(f"[{CONTROL_CHARACTERS}]")
 
@@ -19,12 +19,12 @@ REFUSAL = "This field may not hold control characters."
 
 
 def has_control_character(text: str) -> bool:
-    """Return whether a name would not be read as it is written."""
+    """Return whether a name has a character that changes how it is displayed."""
     return _CONTROL_CHARACTER.search(text) is not None
 
 
 def one_line(text: str) -> str:
-    """Return a name with single blanks in place of control characters and other white space."""
+    """Return a name with control characters and white space replaced by single spaces."""
     return " ".join(_CONTROL_CHARACTER.sub(" ", text).split())
 
 
@@ -38,7 +38,7 @@ def printable_line(text: str) -> str:
 
 
 def identifier_text(value: object, *, length: int) -> str:
-    r"""Return another system's identifier as text that can be stored; empty where it is neither text nor a number.
+    r"""Return another system's identifier as text that can be stored, or "" if it is neither text nor a number.
 
     >>> identifier_text("a\x00b\ud800", length=64), identifier_text(42, length=1), identifier_text(["a"], length=64)
     ('a b', '4', '')
@@ -57,7 +57,7 @@ MAILED_LENGTH = 60
 
 
 def mailed(name: str) -> str:
-    """Return a name for a mail: one short line that mail programs don't turn into a link.
+    """Return a name for an e-mail: one short line that mail programs don't turn into a link.
 
     Users choose these names, and could otherwise put text and links of their own into our mails.
 
@@ -70,7 +70,7 @@ def mailed(name: str) -> str:
 
 
 def mailed_address(email: str) -> str:
-    """Return an e-mail address for the text of a mail. One with unusual characters is treated as a name.
+    """Return an address for the text of an e-mail. One with unusual characters is treated as a name.
 
     >>> mailed_address("ada@example.com"), mailed_address('"see evil.example/x"@example.com')
     ('ada@example.com', '"see evil example x" example com')
@@ -79,9 +79,9 @@ def mailed_address(email: str) -> str:
 
 
 def validate_name(text: str) -> None:
-    """Refuse control characters in the name that a form has.
+    """Validate that a name has no control characters.
 
-    :raises ValidationError: the name holds one
+    :raises ValidationError: the name has one
     """
     if has_control_character(text):
         raise ValidationError(REFUSAL)

@@ -1,13 +1,13 @@
-"""The one spelling in which e-mail addresses of people are stored, compared and counted."""
+"""Canonical form of e-mail addresses, used to store, compare and count them."""
 
 from contextlib import suppress
 
 
 def canonical(email: str) -> str:
-    r"""Return an address in lower case, with its domain as mail servers know it (IDNA).
+    r"""Return an address in lower case, with its domain in IDNA form.
 
-    Several spellings of a domain lead to one mailbox. If each were a different address, a person could have several
-    accounts, and limits of mails to an address could be avoided.
+    A domain can be spelled in several ways. If each counted as a different address, a person could have several
+    accounts and bypass the limits on e-mails to an address.
 
     >>> canonical(" Zoe@B\u00fccher.example "), canonical("zoe@\uff53ite\u3002example")
     ('zoe@xn--bcher-kva.example', 'zoe@site.example')

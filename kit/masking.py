@@ -1,4 +1,4 @@
-"""Card numbers in free text, made harmless.
+"""Masking of card numbers in free text.
 
 >>> mask_card_numbers("GET /api/payments/4084080000005408")
 'GET /api/payments/408408******5408'
@@ -9,9 +9,9 @@
 >>> mask_card_numbers("card 4084.0800.0000.5408, total 4,084,080,000,005,408.00")
 'card 408408******5408, total 4,084,080,000,005,408.00'
 
-Digits that are adjacent, or parted by single blanks or hyphens, are taken for a card number if they pass the Luhn check.
-Amounts, dates and times have digits parted by other signs, so with those a number must also be one that a card scheme
-issues, and be written in the groups in which cards show it. Digits of every script count.
+Digits that are adjacent, or separated by single spaces or hyphens, count as a card number if they pass the Luhn check.
+Amounts, dates and times use other separators. With those, the number must also be in a range that a card scheme
+issues, and be written in the groups that are printed on cards. Digits of every script count.
 """
 
 import re
@@ -19,16 +19,15 @@ from urllib.parse import unquote
 
 LENGTHS = range(12, 20)
 
-# Single ones of these are read over whatever the groups are.
+# Ignored singly between any groups.
 _PLAIN_SEPARATOR = re.compile(r"[ \u00a0-]")
-# These as well, up to three in a row, where the groups are a card's: blanks of all widths, hyphens and dashes, dots,
-# commas, slashes, underscores, signs that web addresses have for a blank, and characters of no width. No line breaks,
-# colons or brackets: those part values of a table, a time or a document.
+# Also ignored, up to three in a row, between the groups printed on cards: spaces of all widths, hyphens and dashes,
+# dots, commas, slashes, underscores, URL encodings of a space, and zero-width characters. Line breaks, colons and
+# brackets are not, because they separate values in a table, a time or a document.
 SEPARATOR = r"[ \t\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff\u00ad\-\u2010-\u2015\u2212.,/\\_+*\u00b7\u2022\u2219]"
-# A UUID of RFC 9562 has more digits than a card and is none, whatever they add up to.
+# A UUID (RFC 9562) is never a card number, even if its digits pass the Luhn check.
 _UUID = r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[1-8][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])"
-# Twelve digits or more: a card number may be some of them. Nothing that was matched is given back: time grows with the
-# length of the text and no faster.
+# Twelve digits or more, of which some may be a card number. The match never backtracks, so it takes linear time.
 _RUN = re.compile(rf"(?P<uuid>{_UUID})|(?<!\d)\d(?:{SEPARATOR}{{0,3}}+\d){{11,}}+")
 _GROUP = re.compile(r"(\d++)")
 
@@ -65,8 +64,8 @@ def passes_luhn(digits: str) -> bool:
 
 
 def mask_card_numbers(text: str) -> str:
-    """Replace every group of digits, or groups in a row, that could be a card number by its ends."""
-    if len(text) < LENGTHS[0]:  # most texts, and this is done to every one that is stored or read
+    """Mask every group of digits, or sequence of groups, that could be a card number."""
+    if len(text) < LENGTHS[0]:  # the fast path: most texts end here
         return text
     return _RUN.sub(_mask_run, text)
 
@@ -119,7 +118,7 @@ def _ascii(digits: str) -> str:
 
 
 def _card_length(groups: list[str], separators: list[str]) -> int:
-    """Return how many of the groups, from the first on, make up a card number; the most if several do."""
+    """Return how many of the groups, from the first, form a card number; the largest number if several do."""
     longest = 0
     number = ""
     is_plain = True
@@ -135,7 +134,7 @@ def _card_length(groups: list[str], separators: list[str]) -> int:
 
 
 def _is_printed(groups: list[str]) -> bool:
-    """Return whether the groups are those in which cards show their numbers, or single digits."""
+    """Return whether the groups are those printed on cards, or single digits."""
     *lengths, last = map(len, groups)
     in_fours = all(length == 4 for length in lengths) and last <= 4  # noqa: PLR2004
     single = last == 1 and all(length == 1 for length in lengths)

@@ -1,9 +1,9 @@
-"""Amounts for people, in as many decimals as their currency has. The only place that divides minor units."""
+"""Amounts formatted for people, with the decimals of their currency. The only place that divides minor units."""
 
 from iso4217 import Currency
 
 MINUS = "\u2212"
-USUAL_DECIMALS = 2  # decimals where ISO 4217 names none
+USUAL_DECIMALS = 2  # default if ISO 4217 does not define it
 
 
 def money(minor_units: int, currency: str) -> str:
@@ -19,7 +19,7 @@ def money(minor_units: int, currency: str) -> str:
 
 
 def written(minor_units: int, currency: str) -> str:
-    """Format minor units as a form field holds them: without currency and separators.
+    """Format minor units for a form field, without currency and separators.
 
     >>> written(250_050, "NGN"), written(-5, "NGN"), written(1_500, "JPY"), written(1_500, "KWD")
     ('2500.50', '-0.05', '1500', '1.500')

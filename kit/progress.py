@@ -1,4 +1,4 @@
-"""Progress of long work, for whoever watches a terminal."""
+"""Progress of long-running work on a terminal."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +21,9 @@ def show_progress(
     size: Callable[[T], int] = lambda _: 1,
     what: str = "",
 ) -> Iterator[T]:
-    """Pass the work's results on; once a second, say how far it is. `size` tells how much a result is.
+    """Yield the results of `work` and print the progress once a second.
 
-    `total` is None where counting it would be long work by itself; `what` says of what.
+    `size` returns how much a result counts, `total` is None if unknown, and `what` names the unit.
     """
     last, done = time.monotonic(), 0
     for result in work:

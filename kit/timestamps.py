@@ -1,10 +1,10 @@
-"""Moments as merchants read them, in answers and in webhooks."""
+"""Timestamps in API responses and webhooks."""
 
 from datetime import UTC, datetime, timedelta
 
 
 def timestamp(moment: datetime) -> str:
-    """Return a moment in RFC 3339, UTC, to the millisecond.
+    """Format a time as RFC 3339 in UTC, to the millisecond.
 
     >>> timestamp(datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC))
     '2026-01-01T00:00:05.000Z'
@@ -13,7 +13,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def whole_millisecond(moment: datetime) -> datetime:
-    """Return the first moment that is shown as this one: answers have milliseconds.
+    """Truncate a time to the millisecond, the precision of responses.
 
     >>> whole_millisecond(datetime(2026, 1, 1, 0, 0, 5, 1_700, tzinfo=UTC))
     datetime.datetime(2026, 1, 1, 0, 0, 5, 1000, tzinfo=datetime.timezone.utc)
@@ -22,12 +22,12 @@ def whole_millisecond(moment: datetime) -> datetime:
 
 
 def until_inclusive(moment: datetime) -> datetime:
-    """Return the first moment that is shown as later than this one: answers have milliseconds.
+    """Return the start of the next millisecond, the first time that is shown as later.
 
     >>> until_inclusive(datetime(2026, 1, 1, 0, 0, 5, 1_700, tzinfo=UTC))
     datetime.datetime(2026, 1, 1, 0, 0, 5, 2000, tzinfo=datetime.timezone.utc)
 
-    The last millisecond of the year 9999 has no successor: its last microsecond stands for it.
+    The last millisecond of the year 9999 has no successor, so its last microsecond is returned.
     """
     shown = whole_millisecond(moment)
     try:

@@ -2,8 +2,8 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import put_up_after_migrate
-from ledger.triggers import GUARDS
+from kit.db.triggers import create_after_migrate
+from ledger.triggers import TRIGGERS
 
 
 class LedgerConfig(AppConfig):
@@ -11,4 +11,4 @@ class LedgerConfig(AppConfig):
     verbose_name = "Ledger"
 
     def ready(self) -> None:
-        put_up_after_migrate(self, GUARDS)
+        create_after_migrate(self, TRIGGERS)

@@ -1,7 +1,7 @@
 """How an entry is written: its accounts locked in the order of their ids, its postings chained to them.
 
 On PostgreSQL this is one statement, or a part of the statement that moves a transaction
-(`kit.db.prepared_statements.move`). SQLite has one writer at a time: there it is a few plain statements.
+(`kit.db.prepared_statements.update_if_unchanged`). SQLite has one writer at a time: there it is a few plain statements.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def covering(*, wallet: int, pending: int) -> int:
 def book(booking: Booking) -> bool:
     """Write an entry in the caller's transaction; return False where the same cause was booked before.
 
-    To write it with the move of a row instead, in one statement, give the booking to `rows.move(then=…)`.
+    To write it together with a transition in one statement, pass it to `update_if_unchanged(then=…)`.
     """
     return booking.write()
 

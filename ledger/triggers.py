@@ -1,8 +1,8 @@
-"""What the database refuses of the ledger, whichever code or person writes."""
+"""Database triggers of the ledger."""
 
 from dataclasses import dataclass
 
-from kit.db.triggers import AppendOnly, Kept, refuse
+from kit.db.triggers import AppendOnly, PermanentRows, refusing_trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,13 @@ class Balanced:
         return _AT_THE_ENTRY if vendor == "sqlite" else _AT_THE_POSTINGS
 
 
-_AT_THE_ENTRY = refuse(
+_AT_THE_ENTRY = refusing_trigger(
     "sqlite",
     "ledger_entry_is_balanced",
     "BEFORE INSERT ON ledger_entry FOR EACH ROW "
     "WHEN (SELECT count(*) < 2 OR sum(amount) <> 0 FROM ledger_posting WHERE entry_id = NEW.id)",
     "the postings of an entry sum to zero",
-) | refuse(
+) | refusing_trigger(
     "sqlite",
     "ledger_entry_is_closed",
     "BEFORE INSERT ON ledger_posting FOR EACH ROW "
@@ -50,9 +50,9 @@ _AT_THE_POSTINGS = {
     ]
 }
 
-GUARDS = (
+TRIGGERS = (
     AppendOnly("ledger_entry"),
     AppendOnly("ledger_posting"),
-    Kept("ledger_account", ("id", "business_id", "currency", "kind")),
+    PermanentRows("ledger_account", ("id", "business_id", "currency", "kind")),
     Balanced(),
 )

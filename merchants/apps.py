@@ -2,9 +2,9 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, put_up_after_migrate
+from kit.db.triggers import AppendOnly, create_after_migrate
 
-GUARDS = (AppendOnly("merchants_auditentry"),)
+TRIGGERS = (AppendOnly("merchants_auditentry"),)
 
 
 class MerchantsConfig(AppConfig):
@@ -12,4 +12,4 @@ class MerchantsConfig(AppConfig):
     verbose_name = "Merchants"
 
     def ready(self) -> None:
-        put_up_after_migrate(self, GUARDS)
+        create_after_migrate(self, TRIGGERS)

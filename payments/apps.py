@@ -2,17 +2,17 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Final, Fixed, Kept, Moves, put_up_after_migrate
+from kit.db.triggers import AppendOnly, Final, Fixed, PermanentRows, Transitions, create_after_migrate
 from payments.settlement_transitions import BATCH_MOVES, PAYMENT_MOVES
 
-GUARDS = (
+TRIGGERS = (
     AppendOnly("payments_transition"),
     AppendOnly("payments_tariff"),
     AppendOnly("payments_batchtransition"),
     AppendOnly("payments_reconciliation"),
     AppendOnly("payments_reconciliationline"),
     AppendOnly("payments_reversal"),
-    Kept(
+    PermanentRows(
         "payments_proposal",
         (
             "action",
@@ -32,9 +32,9 @@ GUARDS = (
     AppendOnly("payments_payoutreturn"),
     Final("payments_transaction", "status", unless="pending"),
     Fixed("payments_transaction", ("account_number", "bank_code")),
-    Kept("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
-    Moves("payments_transaction", "settle_status", PAYMENT_MOVES),
-    Moves("payments_settlementbatch", "state", BATCH_MOVES),
+    PermanentRows("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
+    Transitions("payments_transaction", "settle_status", PAYMENT_MOVES),
+    Transitions("payments_settlementbatch", "state", BATCH_MOVES),
     Final("payments_cardoperation", "status", unless="pending"),
     Fixed("payments_cardoperation", ("destination_account_number", "destination_bank_code")),
 )
@@ -45,4 +45,4 @@ class PaymentsConfig(AppConfig):
     verbose_name = "Payments"
 
     def ready(self) -> None:
-        put_up_after_migrate(self, GUARDS)
+        create_after_migrate(self, TRIGGERS)

@@ -2,13 +2,15 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Final, Kept, put_up_after_migrate
+from kit.db.triggers import AppendOnly, Final, PermanentRows, create_after_migrate
 
-GUARDS = (
+TRIGGERS = (
     AppendOnly("virtual_accounts_transfer"),
     Final("virtual_accounts_session", "status", unless="pending"),
     Final("virtual_accounts_unappliedmoney", "state", unless="open"),
-    Kept("virtual_accounts_unclaimedtransfer", ("bank_reference", "account_number", "amount", "currency")),
+    PermanentRows(
+        "virtual_accounts_unclaimedtransfer", ("bank_reference", "account_number", "amount", "currency")
+    ),
 )
 
 
@@ -17,4 +19,4 @@ class VirtualAccountsConfig(AppConfig):
     verbose_name = "Virtual accounts"
 
     def ready(self) -> None:
-        put_up_after_migrate(self, GUARDS)
+        create_after_migrate(self, TRIGGERS)

@@ -94,4 +94,4 @@ def _rotated(keys: list[Fernet], token: str) -> str:
         return MultiFernet(keys).rotate(token.encode()).decode()
     except InvalidToken:
         # "from None": the cause would carry the token.
-        raise UnreadableSecret("None of FIELD_ENCRYPTION_KEYS opens this secret.") from None
+        raise UnreadableSecret("None of FIELD_ENCRYPTION_KEYS can decrypt this secret.") from None

@@ -8,6 +8,6 @@ from django.utils.http import parse_etags
 
 
 def matches(etag: str, if_none_match: str) -> bool:
-    """Return whether an If-None-Match header names an entity tag: alone, in a list, weakly, or with `*`."""
+    """Return whether an If-None-Match header matches an entity tag: alone, in a list, weakly, or with `*`."""
     given = parse_etags(if_none_match)
     return "*" in given or etag.removeprefix("W/") in {tag.removeprefix("W/") for tag in given}

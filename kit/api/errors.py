@@ -1,7 +1,7 @@
-"""The root of every error that the API answers with.
+"""Base class of all API errors.
 
-A subclass stands beside the code that raises it and says its status, its code and its sentence; the
-exception handler in `config.problems` writes it as RFC 9457 problem details.
+A subclass is defined next to the code that raises it, with its status, code and detail. The exception handler in
+`config.problems` renders it as RFC 9457 problem details.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from rest_framework.exceptions import APIException
 
 
 class Problem(APIException):
-    """A refusal with a code. `extra` members become members of the answer; never put a secret there."""
+    """An error with a code. `extra` adds members to the response; never put a secret there."""
 
     def __init__(self, detail: str | None = None, **extra: Any) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""Errors of a request's fields: unknown names with a suggestion, and every error of a request together."""
+"""Errors of request fields. Unknown names get a suggestion, and all errors of a request are reported together."""
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ Errors: TypeAlias = dict[str, Any]
 NOT_ALLOWED_HERE = "This field does not belong to this kind of request."
 UNKNOWN_FIELD = "There is no such field."
 
-# Suggestions for unknown fields: how alike two names must be, and how many names of a request are compared.
+# Suggestions for unknown fields: the required similarity of two names, and how many names are compared.
 SUGGESTION_CUTOFF = 0.75
 MOST_SUGGESTIONS = 20
 LONGEST_NAME = 100
@@ -24,7 +24,7 @@ def error(message: str, code: str) -> list[ErrorDetail]:
 
 
 class UnknownField(ErrorDetail):
-    """An unknown field, and the known name that is close to it, if there is one."""
+    """An unknown field, with a similar known name if there is one."""
 
     suggestion: str
 
@@ -36,7 +36,7 @@ class UnknownField(ErrorDetail):
 
 
 class InvalidFields(ValidationError):
-    """Every error of a request, by field. Unlike its base class it keeps each error object as it is."""
+    """All errors of a request, by field. Unlike its base class, it keeps the error objects unchanged."""
 
     def __init__(self, errors: Errors | list[Any]) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class InvalidFields(ValidationError):
 
 
 def closest(name: str, known: Collection[str]) -> str:
-    """Return the known name that is most like this one, or an empty string where none is close.
+    """Return the most similar known name, or an empty string if none is close.
 
     >>> closest("amuont", ["amount", "currency"]), closest("colour", ["amount", "currency"])
     ('amount', '')
@@ -57,7 +57,7 @@ def closest(name: str, known: Collection[str]) -> str:
 def unknown_fields(
     data: Mapping[str, Any], *, known: frozenset[str], elsewhere: frozenset[str] = frozenset()
 ) -> Errors:
-    """Return an error for each name that is not known; those of `elsewhere` belong to other kinds of request."""
+    """Return an error for each unknown name; those in `elsewhere` belong to other kinds of request."""
     if known.issuperset(data):
         return {}
     errors: Errors = {}

@@ -1,4 +1,4 @@
-"""The filters of a list, read as strictly as a body."""
+"""Filters of lists, validated as strictly as request bodies."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,10 +17,10 @@ M = TypeVar("M", bound=Model)
 
 
 class CreatedFrom(Moment):
-    """The first millisecond of a list, converted to the smallest id that can be made in it.
+    """The first millisecond of a list, converted to the smallest id of that millisecond.
 
-    Rows are created with an id that begins with `created_at`. The primary key's order is the list's order, so a
-    list filtered by time reads one range of the index that it is sorted by, however many rows there are.
+    Ids begin with `created_at`, so the list is in primary key order, and a filter by time reads one range of that
+    index.
     """
 
     def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
@@ -29,7 +29,7 @@ class CreatedFrom(Moment):
 
 
 class CreatedTo(Moment):
-    """The last millisecond of a list, converted to the largest id that can be made in it."""
+    """The last millisecond of a list, converted to the largest id of that millisecond."""
 
     def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
         moment: datetime = super().to_internal_value(data)
@@ -44,7 +44,7 @@ PAGING = frozenset({"limit", "cursor"})
 def narrowed(
     rows: QuerySet[M], query: QueryDict, *, serializer: RequestSerializer, lookups: Mapping[str, str]
 ) -> QuerySet[M]:
-    """Narrow a list down as the query says; `lookups` has the database's name of each parameter.
+    """Filter a list by the query parameters; `lookups` maps each parameter to an ORM lookup.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """

@@ -1,7 +1,7 @@
-"""The merchant's reference is the idempotency key: the same request again gets the same resource.
+"""Idempotency by the merchant's reference: repeating a request returns the same resource.
 
 A `Fingerprint` separates a request's card numbers from its other values, so that requests can be compared without
-them. An answer that depends on the card number would confirm guesses (PCI DSS 3.5.1.1, decision 0062).
+them. A response that depends on the card number would confirm guesses (PCI DSS 3.5.1.1, decision 0062).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kit.api.errors import Problem
 from kit.db.card_number_fields import KEPT_AS_SENT
 from kit.masking import split_card_numbers
 
-# Header of a replayed answer, as named in the contract.
+# Header of a replayed response, as named in the contract.
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 class Fingerprinted(Protocol):
-    """A resource that keeps the hash of the request that created it."""
+    """A resource that stores the hash of the request that created it."""
 
     @property
     def pk(self) -> Any: ...
@@ -115,8 +115,7 @@ def _separated(value: Any, numbers: list[str], plain: Callable[[Any], Any]) -> A
 def keyed_hash(request: dict[str, Any]) -> str:
     """Return a hash over plain values.
 
-    Keyed, so that a stored hash cannot be tried against all card numbers (PCI DSS 3.5.1.1), nor against
-    all eleven-digit ones.
+    The key prevents a search over all card numbers (PCI DSS 3.5.1.1) or all eleven-digit numbers.
     """
     text = json.dumps(request, sort_keys=True, ensure_ascii=False)
     return hmac.digest(settings.FINGERPRINT_KEY.encode(), text.encode(), "sha256").hex()

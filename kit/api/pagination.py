@@ -1,4 +1,4 @@
-"""Lists of the API: newest first, in cursor pages that stay stable while rows arrive."""
+"""Pagination of API lists: newest first, with cursors that stay stable while rows are added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMIT = re.compile(r"([1-9][0-9]?|100)\Z")
 
 
 class NewestFirst(CursorPagination):
-    """Keyset pages over the id, which begins with the time of creation."""
+    """Keyset pagination by id, which begins with the creation time."""
 
     page_size = 20
     max_page_size = 100
@@ -40,7 +40,7 @@ class NewestFirst(CursorPagination):
         raise _invalid("limit", "limit must be one whole number from 1 to 100.")
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """Return where the page begins. What is no cursor of ours must not look like the first page."""
+        """Return the start of the page. An invalid cursor must not return the first page."""
         cursor: Cursor | None = super().decode_cursor(request)
         is_foreign = cursor is not None and cursor.position is None
         if is_foreign or len(request.query_params.getlist("cursor")) > 1:
@@ -60,13 +60,13 @@ class NewestFirst(CursorPagination):
 
 
 class OldestFirst(NewestFirst):
-    """The same pages in the other order."""
+    """Keyset pagination in the opposite order."""
 
     ordering = "id"
 
 
 class NewestMomentFirst(NewestFirst):
-    """The same pages over (`created_at`, `id`), for rows whose ids do not sort by time."""
+    """Keyset pagination by (`created_at`, `id`), for rows whose ids do not sort by time."""
 
     ordering = "-created_at"
 
@@ -81,7 +81,7 @@ class NewestMomentFirst(NewestFirst):
 
 @dataclass(frozen=True, slots=True)
 class RowsByMoment:
-    """A queryset whose positions, as the paginator passes them, are a moment and an id."""
+    """A queryset adapter for positions that consist of a time and an id."""
 
     rows: QuerySet[Any]
 
@@ -97,7 +97,7 @@ class RowsByMoment:
         ((lookup, position),) = beyond.items()
         side = lookup.rpartition("__")[2]  # lt or gt
         moment, key = _read_position(position)
-        # The bound on the moment alone lets an index begin at the position.
+        # The condition on the time alone lets the index scan start at the position.
         near = self.rows.filter(**{f"created_at__{side}e": moment})
         return RowsByMoment(near.filter(Q(**{f"created_at__{side}": moment}) | Q(**{f"id__{side}": key})))
 
@@ -112,14 +112,14 @@ def _read_position(position: str) -> tuple[datetime, UUID]:
         raise ValueError(position)
     try:
         return at.astimezone(UTC), UUID(key)
-    except OverflowError:  # its day has no place in UTC, at either end of the calendar
+    except OverflowError:  # outside the calendar once converted to UTC
         raise ValueError(position) from None
 
 
 def page_of(
     view: APIView, rows: Any, show: Callable[[M], Any], *, paginator: NewestFirst | None = None
 ) -> dict[str, Any]:
-    """Return the page of a list that the request asks for.
+    """Return the requested page of a list.
 
     :raises ValidationError: `limit` or `cursor` is invalid
     """

@@ -1,7 +1,7 @@
-"""Field types that take JSON values for what they are, and never repeat a value in an error.
+"""Serializer fields that accept exactly one JSON type and never repeat a value in an error.
 
 DRF's own fields are made for forms: they accept "1_000", "yes", Unicode digits and 2**63. These do not.
-Serializers built on `RequestSerializer` are stateless once made; each is made once and serves every request.
+A serializer built on `RequestSerializer` is stateless, so one instance serves every request.
 """
 
 import ipaddress
@@ -28,16 +28,18 @@ from kit.display_names import REFUSAL, has_control_character
 from kit.masking import mask_card_numbers
 
 MAX_AMOUNT = 10**12  # minor units
-HOST = re.compile(r"([a-z0-9_][a-z0-9._-]*|[0-9a-f:.]+)\Z")  # a name, or an address as `urlsplit` gives it
+HOST = re.compile(
+    r"([a-z0-9_][a-z0-9._-]*|[0-9a-f:.]+)\Z"
+)  # a name, or an IP address as returned by `urlsplit`
 CURRENCIES = frozenset(currency.code for currency in ISO4217Currency)
 
 REQUIRED = "This field is required."
 
 
 class Strict:
-    """How a value is taken or missed: absent, null, or what `to_internal_value` makes of it.
+    """Validation of a value that may be absent or null.
 
-    DRF's own way asks a dozen questions more of each field, which forms need and JSON does not.
+    This replaces DRF's version, whose further checks are needed only for forms.
     """
 
     default_error_messages: ClassVar[Any] = {
@@ -66,7 +68,7 @@ class StrictField(Strict, serializers.Field):
 
 
 class Text(StrictField):
-    """A string of `min_length` to `max_length` characters. A pattern, where given, must match in whole."""
+    """A string of `min_length` to `max_length` characters. A pattern, if given, must match the whole string."""
 
     def __init__(
         self, *, min_length: int = 1, max_length: int = 255, pattern: str = "", says: str = "", **options: Any
@@ -103,7 +105,7 @@ class NotBlank(Text):
 
 
 class FreeText(Text):
-    """Text of the merchant that is stored. Its column masks card numbers (`kit.db.card_number_fields`)."""
+    """Text from the merchant that is stored. Its column masks card numbers (`kit.db.card_number_fields`)."""
 
 
 class Name(NotBlank):
@@ -117,7 +119,7 @@ class Name(NotBlank):
 
 
 class Reference(Text):
-    """A merchant's handle of a resource."""
+    """A merchant's reference of a resource."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -130,7 +132,7 @@ class Reference(Text):
 
 
 class UUID(Text):
-    """An identifier of ours, as text."""
+    """A UUID as text."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -141,7 +143,7 @@ class UUID(Text):
 
 
 class Country(Text):
-    """A country's alpha-3 code of ISO 3166-1."""
+    """An ISO 3166-1 alpha-3 country code."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -156,7 +158,7 @@ class Country(Text):
 
 
 class Choice(StrictField):
-    """One of a few strings; with `any_case`, in whatever case they come."""
+    """One of a few strings; with `any_case`, case-insensitive."""
 
     def __init__(self, choices: Collection[str], *, any_case: bool = False, **options: Any) -> None:
         super().__init__(**options)
@@ -173,7 +175,7 @@ class Choice(StrictField):
 
 
 class Flag(StrictField):
-    """true or false, and nothing that resembles them."""
+    """Strictly true or false."""
 
     def to_internal_value(self, data: Any) -> Any:
         if data is not True and data is not False:
@@ -208,7 +210,7 @@ class Amount(WholeNumber):
 
 
 class Currency(StrictField):
-    """An alphabetic ISO 4217 code in capitals. Whether the business may use it is asked elsewhere."""
+    """An alphabetic ISO 4217 code in upper case. Whether the business may use it is checked elsewhere."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -235,14 +237,14 @@ _is_email = EmailValidator()
 
 
 class IPAddress(Text):
-    """An IPv4 or IPv6 address, given back in its canonical spelling."""
+    """An IPv4 or IPv6 address, returned in its canonical form."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=45, **options)
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
-        if "%" in value:  # a zone means something on one machine only
+        if "%" in value:  # a zone has a meaning on one host only
             self.refuse("This field must be an IPv4 or IPv6 address.")
         try:
             return str(ipaddress.ip_address(value))
@@ -251,12 +253,12 @@ class IPAddress(Text):
 
 
 class WebAddress(Text):
-    """An absolute http or https address without credentials. `schemes` says which of the two."""
+    """An absolute http or https URL without credentials. `schemes` lists the allowed schemes."""
 
     def __init__(self, *, schemes: Collection[str] = ("http", "https"), **options: Any) -> None:
         super().__init__(
             max_length=2048,
-            pattern=r"[!-\[\]-~]+",  # printable ASCII without blank and backslash
+            pattern=r"[!-\[\]-~]+",  # printable ASCII without space and backslash
             says="This field must be an absolute address of at most 2048 ASCII characters, without blanks.",
             **options,
         )
@@ -277,7 +279,7 @@ class WebAddress(Text):
 
 
 class Moment(Text):
-    """A moment in RFC 3339, with its offset; given back in UTC."""
+    """An RFC 3339 time with an offset, converted to UTC."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -292,12 +294,12 @@ class Moment(Text):
         try:
             moment = parse_datetime(value.upper())
             return moment.astimezone(UTC) if moment else self.refuse(self._says)
-        except (ValueError, OverflowError):  # no such day; or none in UTC, at either end of the calendar
+        except (ValueError, OverflowError):  # an invalid date, or outside the calendar once converted to UTC
             self.refuse(self._says)
 
 
 class Metadata(StrictField):
-    """Up to 20 keys of the merchant's own, each with a string, returned as they were sent."""
+    """Up to 20 keys chosen by the merchant, with string values, returned unchanged."""
 
     MOST_KEYS, LONGEST_KEY, LONGEST_VALUE = 20, 40, 500
     WRONG_KEY = f"Each key must have 1 to {LONGEST_KEY} characters, none of them U+0000."
@@ -316,7 +318,7 @@ class Metadata(StrictField):
                 self._value.to_internal_value(value)
             except ValidationError as refused:
                 errors[mask_card_numbers(key)] = refused.detail
-        if wrong_keys:  # the keys' error names the field, a value's error its key
+        if wrong_keys:  # an error of keys names the field, an error of a value names its key
             raise InvalidFields([*error(self.WRONG_KEY, "invalid_key"), errors])
         if errors:
             raise InvalidFields(errors)
@@ -326,7 +328,7 @@ class Metadata(StrictField):
 
 
 class PastDate(Text):
-    """A day before today, YYYY-MM-DD."""
+    """A date before today, YYYY-MM-DD."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -347,7 +349,7 @@ class PastDate(Text):
 
 
 class Ignored(StrictField):
-    """A field that may be there, with whatever value, and is not looked at."""
+    """A field that is accepted with any value and ignored."""
 
     def __init__(self) -> None:
         super().__init__(required=False)
@@ -357,9 +359,9 @@ class Ignored(StrictField):
 
 
 class RequestSerializer(Strict, serializers.Serializer):
-    """An object of a request. Every error is found in one pass; unknown fields are errors.
+    """An object of a request. All errors are found in one pass; unknown fields are errors.
 
-    `elsewhere` names the fields that exist in other kinds of request: they get an error that says so.
+    `elsewhere` names the fields of other kinds of request, for a more specific error.
     """
 
     default_error_messages = {"invalid": "This field must be an object."}
@@ -376,7 +378,7 @@ class RequestSerializer(Strict, serializers.Serializer):
         return values
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:  # noqa: ARG002
-        """Return the errors of rules between fields, judged by which fields are there."""
+        """Return the errors of rules that depend on which fields are present."""
         return {}
 
     def _read_fields(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
@@ -393,7 +395,7 @@ class RequestSerializer(Strict, serializers.Serializer):
 
     @cached_property
     def _plan(self) -> list[tuple[str, str, serializers.Field]]:
-        """Return names, sources and fields once: asking `fields` each time takes longer than reading them."""
+        """Return names, sources and fields. Cached, because `fields` is slow."""
         return [(name, str(field.source), field) for name, field in self.fields.items()]
 
     @cached_property
@@ -401,12 +403,12 @@ class RequestSerializer(Strict, serializers.Serializer):
         return frozenset(self.fields)
 
     def _unexpected(self, data: Mapping[str, Any]) -> Errors:
-        """Return the errors of fields that this kind of request does not have."""
+        """Return the errors of unknown fields."""
         return unknown_fields(data, known=self._known, elsewhere=self.elsewhere)
 
 
 def required_together(data: Mapping[str, Any], *names: str, when: Collection[str]) -> Errors:
-    """Return an error for each absent name, where any field of `when` is there."""
+    """Return an error for each absent name if any field of `when` is present."""
     if not any(name in data for name in when):
         return {}
     return {
@@ -426,7 +428,7 @@ def read_request(
 ) -> dict[str, Any]:
     """Return the values of a request. All errors are reported together, including a currency that isn't enabled.
 
-    :raises ValidationError: anything is wrong with it
+    :raises ValidationError: the request is invalid
     """
     errors: Errors = {}
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Request bodies, read strictly: what is ambiguous in JSON is refused where money moves."""
+"""Strict parsing of request bodies. Ambiguous JSON is refused."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from kit.bounded_json import is_too_deep
 
 
 class MalformedJSON(Problem):
-    """The body is not one JSON object, or says something twice."""
+    """The body is not one JSON object, or has a duplicate key."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "malformed_json"
@@ -21,13 +21,13 @@ class MalformedJSON(Problem):
 
 
 def load_object(body: bytes) -> dict[str, Any]:
-    """Read one JSON object. Numbers with a fraction or exponent come as Decimal, exactly as written.
+    """Parse one JSON object. Numbers with a fraction or exponent become exact Decimals.
 
     >>> load_object(b'{"amount": 1000.0}')
     {'amount': Decimal('1000.0')}
 
     :raises MalformedJSON: not UTF-8, not JSON, not an object, a duplicate key, NaN or Infinity, half a
-        surrogate pair, or nested too deeply. The sentence never repeats what was sent.
+        surrogate pair, or nested too deeply. The message never repeats the input.
     """
     try:
         text = body.decode()
@@ -72,7 +72,7 @@ def _refuse_half_characters(document: Any) -> None:
 
 
 class StrictJSONParser(BaseParser):
-    """The API's one parser; any other media type is answered 415."""
+    """The API's only parser. Other media types get a 415 response."""
 
     media_type = "application/json"
 

@@ -1,4 +1,4 @@
-"""Old rows deleted in pieces: short statements, short locks, and something to show meanwhile."""
+"""Deletion of old rows in batches, with short statements and short locks."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,15 +6,15 @@ from typing import Any
 
 from django.db import models
 
-PIECE = 5_000  # rows looked at by one statement
+PIECE = 5_000  # rows read by one statement
 
 
 def purge_in_order(rows: models.QuerySet[Any], *, dated: str, before: datetime) -> Iterator[int]:
-    """Delete those of `rows` whose `dated` is before a moment; yield how many, piece by piece.
+    """Delete those of `rows` whose `dated` is earlier than `before`; yield the number of each batch.
 
-    The table is walked in the order of its keys, which is about the order of its moments, and the walk ends
-    at the first piece that reaches the moment: it needs no index by time, and reads hardly more than it
-    deletes. What came late to its table is found the next time, or the one after.
+    The table is read in primary key order, which is roughly time order, up to the first batch that reaches
+    `before`. This needs no index by time and reads little more than it deletes. Rows inserted late are deleted by a
+    later run.
     """
     walked, reached = rows.model._default_manager.order_by("pk").values_list("pk", dated), None
     while piece := list((walked if reached is None else walked.filter(pk__gt=reached))[:PIECE]):

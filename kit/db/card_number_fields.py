@@ -1,11 +1,11 @@
-"""Where card numbers may be stored: one policy for the API, the dashboard, the administration and commands.
+"""Policy for stored card numbers, shared by the API, the dashboard, the admin and commands.
 
 | Card number in | Result |
 |---|---|
 | `source.pan` of a request | the number is sent to the acquirer, never stored |
 | another field of that request (the same number) | refused: `card_number_misplaced` |
 | free text: names, addresses, narrations, reasons, notes | masked by its column (`FreeTextField`, `FreeTextJSONField`) |
-| what a receiver answered to a webhook | masked by its column (`FreeBytesField`) |
+| the response to a webhook | masked by its column (`FreeBytesField`) |
 | the target of a request in the request log | masked by its column, percent-encoded too (`TargetField`) |
 | a webhook URL, the e-mail address of a user, an invitation or a password reset | refused (`CheckedURLField`, `CheckedEmailField`) |
 | columns of libraries: the names of browsers, passkeys and groups of staff | masked before they are saved (`dashboard.account.library_columns`) |
@@ -47,7 +47,7 @@ def holds_number(text: str, number: str) -> bool:
     False
     """
     plain = unquote(text)
-    if plain.isascii():  # nearly all are: every text of a request is looked at, most are too short
+    if plain.isascii():  # the fast path: most texts of a request are too short
         return len(plain) >= len(number) and number in _SEPARATORS.sub("", plain)
     digits = _SEPARATORS.sub("", unicodedata.normalize("NFKC", plain))
     return number in "".join(str(unicodedata.digit(each, each)) for each in digits)
@@ -112,14 +112,14 @@ def masked_start(value: bytes) -> bytes:
 
 
 class _MaskedAttribute(DeferredAttribute):
-    """The attribute of a model whose value is masked when it is assigned."""
+    """A model attribute that masks its value on assignment."""
 
     def __set__(self, instance: models.Model, value: Any) -> None:
         instance.__dict__[self.field.attname] = self.field.masked(value)  # type: ignore[attr-defined]
 
 
 class _WrittenAsDjangoField(models.Field):
-    """A field with the column of a Django field. Migrations name that one, so they don't depend on this module."""
+    """A field that migrations record as the Django field with the same column, so they don't import this module."""
 
     django_field: str
 
@@ -129,7 +129,7 @@ class _WrittenAsDjangoField(models.Field):
 
 
 class FreeTextField(_WrittenAsDjangoField, models.CharField):
-    """Text that people write. Card numbers in it are masked on assignment and in every statement."""
+    """Text written by people. Card numbers in it are masked on assignment and in every statement."""
 
     django_field = "CharField"
     descriptor_class = _MaskedAttribute
@@ -162,7 +162,7 @@ class FreeBytesField(_WrittenAsDjangoField, models.BinaryField):
 
 
 class FreeTextJSONField(_WrittenAsDjangoField, models.JSONField):
-    """A document with text that people write, masked like `FreeTextField`."""
+    """A document with text written by people, masked like `FreeTextField`."""
 
     django_field = "JSONField"
     descriptor_class = _MaskedAttribute
@@ -173,7 +173,7 @@ class FreeTextJSONField(_WrittenAsDjangoField, models.JSONField):
 
 
 class _CheckedField(_WrittenAsDjangoField, models.CharField):
-    """An address that must work as it is typed, so it can't be masked. One with a card number isn't stored."""
+    """An address that must be stored unchanged, so it can't be masked. One with a card number is refused."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001
         value = super().pre_save(model_instance, add)

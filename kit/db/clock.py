@@ -1,7 +1,7 @@
-"""The database's clock: one for all processes, whichever machine they run on.
+"""The database's clock, shared by the processes of all hosts.
 
-Moments that decide about money (expiry, re-query, reversal) are set and compared by this clock. Two hosts whose
-own clocks differ then agree on what is due.
+Times that decide about money (expiry, re-query, reversal) are set and compared by this clock, so hosts with
+different clocks agree on what is due.
 """
 
 import time
@@ -27,9 +27,9 @@ def database_now() -> datetime:
 
 
 def now() -> datetime:
-    """Return the database's time without a statement of its own, for the start of requests and tasks.
+    """Return the database's time, usually without a query, for the start of requests and tasks.
 
-    A process measures how far the database's clock is from its own steady clock once in 5 seconds. The
+    Each process measures the offset between the database's clock and its own steady clock every 5 seconds. The
     host's wall clock isn't used.
     """
     if connection.vendor != "postgresql":
@@ -81,7 +81,7 @@ class FollowedClock:
         self._setting = (timezone.now(), steady())
 
     def synchronize(self) -> datetime:
-        """Read the clock that this one follows, and return its time."""
+        """Read the source clock and return its time."""
         self._setting = (self._read(), steady())
         return self._setting[0]
 

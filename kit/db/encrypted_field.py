@@ -10,7 +10,7 @@ from django.db import models
 
 
 class UnreadableSecret(Exception):
-    """A stored secret fits none of the keys in FIELD_ENCRYPTION_KEYS."""
+    """A stored secret can't be decrypted with any key in FIELD_ENCRYPTION_KEYS."""
 
 
 def _cipher() -> MultiFernet:
@@ -29,7 +29,7 @@ def _decrypted(token: str, keys: tuple[str, ...]) -> str:
         return _cipher_of(keys).decrypt(token.encode()).decode()
     except InvalidToken:
         # "from None": the cause would carry the token.
-        raise UnreadableSecret("None of FIELD_ENCRYPTION_KEYS opens this secret.") from None
+        raise UnreadableSecret("None of FIELD_ENCRYPTION_KEYS can decrypt this secret.") from None
 
 
 def encrypt(text: str) -> str:
@@ -45,7 +45,7 @@ def decrypt(token: str) -> str:
 
 
 def decrypt_uncached(token: str) -> str:
-    """Return a text of which there may be any number and of any size, so that it mustn't stay in memory.
+    """Decrypt a text without caching it, for values of any number and size.
 
     :raises UnreadableSecret: when the key it was encrypted with is no longer configured
     """
@@ -53,7 +53,7 @@ def decrypt_uncached(token: str) -> str:
 
 
 class EncryptedTextField(models.TextField):
-    """Text that is plain in Python and a Fernet token in the database. It cannot be searched.
+    """Text that is stored as a Fernet token. It cannot be searched.
 
     :raises UnreadableSecret: when the key a value was written with is no longer configured
     """

@@ -1,6 +1,6 @@
-"""Operations for migrations that run while the service answers: none holds a lock for as long as a table is large.
+"""Migration operations that don't block a running service: none holds a lock for the time of a table scan.
 
-They are Django's operations for PostgreSQL. SQLite lacks them; there, each runs its blocking counterpart.
+They use Django's operations for PostgreSQL. On SQLite, each runs its blocking counterpart.
 """
 
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ def _is_postgresql(schema_editor: Any) -> bool:
 
 
 class OnPostgreSQL(Operation):
-    """An operation for PostgreSQL, with the one that runs in its place on other databases."""
+    """An operation for PostgreSQL, with a replacement for other databases."""
 
     elsewhere: ClassVar[type[Operation] | None] = None  # None: no operation
 

@@ -1,10 +1,9 @@
-"""The statements of the hot path, made once and sent again and again.
+"""Cached SQL statements for the hot path.
 
-Django writes the SQL of a query anew each time it runs; for a table of forty columns that costs several
-times what the database needs to answer. A signed request would spend most of its time there (figures in
-`docs/decisions/`). So the handful of statements that every API call runs are made at first use and kept:
-insert a row, insert it unless it is there, move it on, find it by its key. They read and
-write whole model instances, through the models' own fields; everything else uses the ORM.
+Django builds the SQL of a query each time it runs. For a table of forty columns, this takes several times as long
+as executing it, and would be most of the time of a signed request (figures in `docs/decisions/`). The few
+statements that every API call runs are therefore built once: insert, insert if absent, conditional update, find by
+key. They read and write whole model instances through the models' fields. Everything else uses the ORM.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ M = TypeVar("M", bound=models.Model)
 Converter = Callable[[Any], Any]
 
 
-class Consequence(Protocol):
-    """What follows from a move and is more than a row to be inserted."""
+class DependentStatement(Protocol):
+    """A write that depends on a conditional update and is more than the insertion of a row."""
 
     @property
     def clauses(self) -> str:
-        """Return, for PostgreSQL, the parts of a WITH that do it for each row of `moved`."""
+        """Return the WITH clauses that perform it for each row of `moved` on PostgreSQL."""
 
     @property
     def values(self) -> list[Any]:
         """Return the values of their placeholders."""
 
     def write(self) -> object:
-        """Do it by statements of its own, within the transaction of the move."""
+        """Perform it with separate statements, in the transaction of the update."""
 
 
-Follower: TypeAlias = models.Model | Consequence
+DependentWrite: TypeAlias = models.Model | DependentStatement
 
 
 def insert(row: models.Model) -> None:
-    """Insert a row. A key that the database makes is set on it."""
+    """Insert a row, and set its key if the database generates it."""
     statement, attributes, made_by_database = _insert_statement(type(row), connection.vendor)
     with connection.cursor() as cursor:
         if made_by_database is None:
@@ -51,10 +50,9 @@ def insert(row: models.Model) -> None:
 
 
 def insert_if_absent(row: models.Model) -> bool:
-    """Insert a row in one statement; return False where one of its unique keys is taken.
+    """Insert a row in one statement; return False if one of its unique keys exists.
 
-    Whoever gets True was first, whatever else runs in parallel. Outside a transaction the row is
-    committed when this returns.
+    Of concurrent callers, exactly one gets True. Outside a transaction, the row is committed on return.
     """
     statement, attributes, _ = _insert_statement(type(row), connection.vendor)
     inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
@@ -63,64 +61,66 @@ def insert_if_absent(row: models.Model) -> bool:
     return inserted
 
 
-def move(
-    row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any], then: Sequence[Follower] = ()
+def update_if_unchanged(
+    row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any], then: Sequence[DependentWrite] = ()
 ) -> bool:
-    """Write some fields of a row and what follows from it, if one of its columns is still as it was.
+    """Update fields of a row and perform dependent writes, if the column in `still` has the given value.
 
-    All of it or nothing. Who gets True has moved the row; False means that somebody else was first. On
-    PostgreSQL this is one statement: no round trips for BEGIN and COMMIT, and no lock is held across any.
+    The update is atomic. False means that another caller was first. On PostgreSQL this is a single statement,
+    without round trips for BEGIN and COMMIT and without a lock held across them.
     """
     if connection.vendor == "postgresql":
-        return _move_in_one_statement(row, fields, still, then)
+        return _update_in_one_statement(row, fields, still, then)
     with transaction.atomic():
         statement, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
         moved = _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
-        for follower in then if moved else ():
-            if isinstance(follower, models.Model):
-                insert(follower)
+        for dependent in then if moved else ():
+            if isinstance(dependent, models.Model):
+                insert(dependent)
             else:
-                follower.write()
+                dependent.write()
     return moved
 
 
-def _move_in_one_statement(
-    row: models.Model, fields: tuple[str, ...], still: tuple[str, Any], then: Sequence[Follower]
+def _update_in_one_statement(
+    row: models.Model, fields: tuple[str, ...], still: tuple[str, Any], then: Sequence[DependentWrite]
 ) -> bool:
-    statement = _moving_statement(type(row), fields, still[0], tuple(_shape(follower) for follower in then))
+    statement = _update_with_dependents(
+        type(row), fields, still[0], tuple(_shape(dependent) for dependent in then)
+    )
     _, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
     values = [*_values(row, attributes), key(row.pk), still[1]]
-    for follower in then:
-        if isinstance(follower, models.Model):
-            values += _values(follower, _insert_statement(type(follower), connection.vendor)[1])
+    for dependent in then:
+        if isinstance(dependent, models.Model):
+            values += _values(dependent, _insert_statement(type(dependent), connection.vendor)[1])
         else:
-            values += follower.values
+            values += dependent.values
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return bool(cursor.fetchone()[0])
 
 
-def _shape(follower: Follower) -> type[models.Model] | str:
-    """Return what a statement is made of for a follower; equal for all of its sort."""
-    return type(follower) if isinstance(follower, models.Model) else follower.clauses
+def _shape(dependent: DependentWrite) -> type[models.Model] | str:
+    """Return the cache key of a dependent write: its model, or its SQL clauses."""
+    return type(dependent) if isinstance(dependent, models.Model) else dependent.clauses
 
 
 @lru_cache(maxsize=64)
-def _moving_statement(
+def _update_with_dependents(
     model: type[models.Model], fields: tuple[str, ...], still: str, then: tuple[type[models.Model] | str, ...]
 ) -> str:
-    """Return the UPDATE and, fed by it, the rest; the answer is whether the UPDATE found its row."""
+    """Return one statement with the UPDATE and its dependent writes. Its result is the number of updated rows."""
     update, _, _ = _update_statement(model, fields, still, connection.vendor)
     parts = [f"moved AS ({update} RETURNING 1)"]
-    for place, follower in enumerate(then):
-        if isinstance(follower, str):
-            parts.append(follower)
+    for place, dependent in enumerate(then):
+        if isinstance(dependent, str):
+            parts.append(dependent)
             continue
-        inserted = _inserted_fields(follower)
+        inserted = _inserted_fields(dependent)
         columns = ", ".join(_column(field) for field in inserted)
-        # A placeholder in a SELECT has no type of its own. Without the length: a cast would cut, not refuse.
+        # A placeholder in a SELECT needs a cast. The length is omitted, because a cast would truncate the value.
         values = ", ".join(f"%s::{str(field.db_type(connection)).partition('(')[0]}" for field in inserted)
-        table = _table(follower)
+        table = _table(dependent)
         parts.append(f"then_{place} AS (INSERT INTO {table} ({columns}) SELECT {values} FROM moved)")
     return f"WITH {', '.join(parts)} SELECT count(*) FROM moved"
 
@@ -132,10 +132,10 @@ def _execute(statement: str, values: list[Any]) -> int:
 
 
 class Lookup(Generic[M]):
-    """Find one row by the values of some columns, with the rows it points to by the names in `joined`.
+    """Find one row by the values of some columns, joined with the foreign keys in `joined`.
 
-    With `lock` the row is locked until the transaction ends (on SQLite the transaction itself is the lock).
-    With `share` others may read it so too, but nobody changes it.
+    `lock` locks the row until the transaction ends; on SQLite the transaction itself is the lock. `share` takes a
+    shared lock, which prevents changes.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class _Part:
 
 
 def _converters(field: models.Field) -> Iterable[Converter]:
-    """Return what turns a column's value into the field's, as a query of Django's would."""
+    """Return the converters from a column's value to the field's value, as Django's queries apply them."""
     expression = field.get_col(field.model._meta.db_table)
     steps = [*connection.ops.get_db_converters(expression), *field.get_db_converters(connection)]
     return [lambda value, step=step: step(value, expression, connection) for step in steps]  # type: ignore[misc]
@@ -220,7 +220,7 @@ def _is_stored(row: models.Model) -> None:
 
 
 def _attribute(field: models.Field) -> tuple[str, Converter | None]:
-    """Return the name of a field's value and what prepares it for the database, if anything has to."""
+    """Return a field's attribute name and the converter that prepares its value, if any."""
     if isinstance(field, models.BooleanField | models.IntegerField):
         return field.attname, None
     if type(field) is models.CharField:
@@ -229,7 +229,7 @@ def _attribute(field: models.Field) -> tuple[str, Converter | None]:
 
 
 def _plain_text(value: Any) -> Any:
-    return value if value is None or type(value) is str else str(value)  # a choice is a str that knows more
+    return value if value is None or type(value) is str else str(value)  # a choice is a subclass of str
 
 
 @lru_cache(maxsize=64)
@@ -246,7 +246,7 @@ def _insert_statement(
 
 
 def _inserted_fields(model: type[models.Model]) -> list[models.Field]:
-    """Return the fields whose values come from us: not a key that the database makes, nor a composite one."""
+    """Return the fields that an INSERT sets: not a generated key, nor a composite one."""
     return [
         field
         for field in model._meta.concrete_fields

@@ -1,11 +1,11 @@
-"""Rules that the database itself enforces, on both engines, by trigger.
+"""Rules enforced by database triggers, on PostgreSQL and SQLite.
 
-`AppendOnly` keeps a table's rows as they were written. `Final` lets a column change only while it holds
-one given value: what is final stays final, whichever code or person writes. `Fixed` keeps columns from being
-changed, and `Kept` the rows from being deleted as well. `Moves` lets a column change by the moves of a table only.
+`AppendOnly` refuses to change or delete rows. `Final` allows a column to change only from one given value. `Fixed`
+refuses changes of columns, and `PermanentRows` also refuses to delete rows. `Transitions` allows only the listed
+transitions of a column.
 
-An app's guards are put up after each `migrate` rather than by a migration: SQLite's way of altering a
-table makes it anew, and the triggers of the old one would be gone.
+Triggers are created after each `migrate` and not by migrations, because SQLite alters a table by recreating it,
+which drops its triggers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.signals import post_migrate
 
 
-class Guard(Protocol):
+class TriggerRule(Protocol):
     def triggers(self, vendor: str) -> dict[str, list[str]]:
-        """Return, by trigger name, the statements that create it."""
+        """Return the statements that create each trigger, by trigger name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,11 @@ class AppendOnly:
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
         refusal = f"{self.table} is append-only"
-        return refuse(
+        return refusing_trigger(
             vendor, f"{self.table}_no_update", f"BEFORE UPDATE ON {self.table} FOR EACH ROW", refusal
-        ) | refuse(vendor, f"{self.table}_no_delete", f"BEFORE DELETE ON {self.table} FOR EACH ROW", refusal)
+        ) | refusing_trigger(
+            vendor, f"{self.table}_no_delete", f"BEFORE DELETE ON {self.table} FOR EACH ROW", refusal
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Final:
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
         column = self.column
-        return refuse(
+        return refusing_trigger(
             vendor,
             f"{self.table}_{column}_is_final",
             f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
@@ -57,14 +59,14 @@ class Final:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Refuse every change of columns, which are never null."""
+    """Refuse every change of columns. The columns may not be nullable."""
 
     table: str
     columns: tuple[str, ...]
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
         changed = " OR ".join(f"NEW.{column} <> OLD.{column}" for column in self.columns)
-        return refuse(
+        return refusing_trigger(
             vendor,
             f"{self.table}_keeps_its_columns",
             f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
@@ -73,14 +75,14 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Refuse every DELETE of a table's rows, and every change of the columns that say what a row is."""
+class PermanentRows:
+    """Refuse every DELETE of a table's rows, and every change of the given columns."""
 
     table: str
     columns: tuple[str, ...]
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
-        return refuse(
+        return refusing_trigger(
             vendor,
             f"{self.table}_no_delete",
             f"BEFORE DELETE ON {self.table} FOR EACH ROW",
@@ -88,8 +90,8 @@ class Kept:
         ) | Fixed(self.table, self.columns).triggers(vendor)
 
 
-def refuse(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[str]]:
-    """Return the trigger that refuses whatever makes it fire. `refusal` is the database's error."""
+def refusing_trigger(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[str]]:
+    """Return a trigger that raises the error `refusal` whenever it fires."""
     if vendor == "sqlite":
         return {name: [f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{refusal}'); END"]}
     return {
@@ -104,57 +106,57 @@ def refuse(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[s
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
-    """Refuse to change a column but by one of the moves of a table: from each value, to which others."""
+class Transitions:
+    """Refuse changes of a column other than the given transitions from each value to others."""
 
     table: str
     column: str
-    moves: Mapping[str, Iterable[str]]
+    transitions: Mapping[str, Iterable[str]]
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
         column = self.column
         allowed = " OR ".join(
             f"OLD.{column} = '{before}' AND NEW.{column} = '{after}'"
-            for before, others in self.moves.items()
+            for before, others in self.transitions.items()
             for after in others
         )
-        return refuse(
+        return refusing_trigger(
             vendor,
             f"{self.table}_{column}_moves",
             f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
             f"WHEN (NEW.{column} <> OLD.{column} AND NOT ({allowed}))",
-            f"{self.table}.{column} does not move like this",
+            f"{self.table}.{column} has no such transition",
         )
 
 
-_known: list[Guard] = []  # every app's
+_registered: list[TriggerRule] = []  # of all apps
 
 
-def put_up_after_migrate(app: AppConfig, guards: Iterable[Guard]) -> None:
-    """Have an app's guards put up whenever its migrations have run."""
-    _known.extend(guards)
+def create_after_migrate(app: AppConfig, rules: Iterable[TriggerRule]) -> None:
+    """Create an app's triggers whenever its migrations have run."""
+    _registered.extend(rules)
 
-    def put_up_missing(using: str, **_: Any) -> None:
-        put_up(guards, connections[using])
+    def create_triggers(using: str, **_: Any) -> None:
+        create_missing(rules, connections[using])
 
-    post_migrate.connect(put_up_missing, sender=app, weak=False)  # weak: it would be gone at once
+    post_migrate.connect(create_triggers, sender=app, weak=False)  # a weak reference would be lost at once
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Return the names of guards that the database should have and has not."""
+    """Return the names of triggers that are missing from the database."""
     with connection.cursor() as cursor:
         cursor.execute(_EXISTING[connection.vendor])
         existing = {name for (name,) in cursor.fetchall()}
-    return [name for guard in _known for name in guard.triggers(connection.vendor) if name not in existing]
+    return [name for rule in _registered for name in rule.triggers(connection.vendor) if name not in existing]
 
 
-def put_up(guards: Iterable[Guard], connection: BaseDatabaseWrapper) -> None:
-    """Create the triggers that are not there yet."""
+def create_missing(rules: Iterable[TriggerRule], connection: BaseDatabaseWrapper) -> None:
+    """Create the triggers that are missing."""
     with connection.cursor() as cursor:
         cursor.execute(_EXISTING[connection.vendor])
         existing = {name for (name,) in cursor.fetchall()}
-        for guard in guards:
-            for name, statements in guard.triggers(connection.vendor).items():
+        for rule in rules:
+            for name, statements in rule.triggers(connection.vendor).items():
                 if name not in existing:
                     for statement in statements:
                         cursor.execute(statement)

@@ -15,7 +15,7 @@ from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
 from kit.db.card_number_fields import FreeTextField
-from kit.db.prepared_statements import Follower, insert, move
+from kit.db.prepared_statements import DependentWrite, insert, update_if_unchanged
 from merchants.models import Business
 from payments.models.states import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
@@ -386,7 +386,7 @@ class Transaction(models.Model):
         captured: int = 0,
         fee: int = 0,
         answer: RailAnswer | None = None,
-        followed_by: Callable[[Transaction], Sequence[Follower]] = lambda _: (),
+        followed_by: Callable[[Transaction], Sequence[DependentWrite]] = lambda _: (),
     ) -> None:
         """Move from pending to success or failed, as the outcome says.
 
@@ -481,13 +481,15 @@ class Transaction(models.Model):
         moved = self._transition("awaiting", before, whom, cause=cause, now=now)
         self._move(("awaiting", "next_query_at", "expires_at", *also), awaited=before, then=[moved])
 
-    def _move(self, fields: tuple[str, ...], *, awaited: str, then: Sequence[Follower]) -> None:
+    def _move(self, fields: tuple[str, ...], *, awaited: str, then: Sequence[DependentWrite]) -> None:
         """Write a move and what follows from it, provided that the row still awaits what it did when it was read.
 
         Every move changes `awaiting`, and a finished row awaits nothing: so whoever comes second, with
         or without a lock, finds nothing to write.
         """
-        if awaited == self.Awaiting.NOTHING or not move(self, fields, still=("awaiting", awaited), then=then):
+        if awaited == self.Awaiting.NOTHING or not update_if_unchanged(
+            self, fields, still=("awaiting", awaited), then=then
+        ):
             raise AlreadyMoved
 
     def _transition(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kit.connectors import OutOfReach, RailUnavailable, connector
+from kit.connectors import ConnectorUnavailable, RailUnavailable, connector
 from payments.rails.protocol import CardAcquirer, PayoutBank
 
-__all__ = ["ACQUIRERS", "BANKS", "OutOfReach", "RailUnavailable", "card_acquirer", "payout_bank"]
+__all__ = ["ACQUIRERS", "BANKS", "ConnectorUnavailable", "RailUnavailable", "card_acquirer", "payout_bank"]
 
 # Built-in connectors, by the name stored with a transaction.
 ACQUIRERS = {
@@ -42,5 +42,5 @@ def _available(ours: Mapping[str, str], dotted_name: str, known_as: str) -> Any:
     if known_as not in {"", made.name}:
         made = connector(ours.get(known_as, ""))
     if not made.is_available():
-        raise OutOfReach
+        raise ConnectorUnavailable
     return made

@@ -117,7 +117,7 @@ def _expire_batch(*, now: datetime, limit: int, without: set[UUID], account_id: 
 
 def _is_database_unavailable(error: Exception) -> bool:
     """Return whether an error affects all rows. A lock time-out affects only one."""
-    return isinstance(error, OperationalError | InterfaceError) and not locks.is_about_a_lock(error)
+    return isinstance(error, OperationalError | InterfaceError) and not locks.is_lock_error(error)
 
 
 def _log_failure(error: Exception, **which: object) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db import transaction as database
 
 from kit.db import clock
-from kit.db.prepared_statements import Follower
+from kit.db.prepared_statements import DependentWrite
 from ledger.services import Booking
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
@@ -106,7 +106,7 @@ def finish(
     costs = fee_of(transaction, captured=captured) if outcome.is_success else 0
     deliveries: list[Delivery] = []
 
-    def book_and_tell(finished: Transaction) -> Sequence[Follower]:
+    def book_and_tell(finished: Transaction) -> Sequence[DependentWrite]:
         deliveries.extend(_deliveries(finished, webhooks.endpoint_of(finished.business), now=now))
         return [*_bookings(finished, cause=cause, now=now), *deliveries]
 

@@ -155,7 +155,7 @@ class TestProduction:
         checked = start(PRODUCTION | {"CARD_ACQUIRER": "payments.rails.none.Nobody"}, "manage.py", "check")
 
         assert checked.returncode == 1
-        assert "is no connector" in checked.stderr
+        assert "is not a connector" in checked.stderr
 
     @pytest.mark.long
     def test_has_nothing_that_a_deploy_check_objects_to(self):

@@ -7,7 +7,7 @@ import pytest
 from ledger.services import balances
 from merchants.models import AuditEntry, Business
 from payments.models import Transaction
-from payments.rails import OutOfReach
+from payments.rails import ConnectorUnavailable
 from payments.services import rail_choices
 from payments.services.staff import staff_actions
 from payments.services.transfers import incoming
@@ -358,7 +358,7 @@ class TestReturn:
 
 
 def _unavailable(_business):
-    raise OutOfReach
+    raise ConnectorUnavailable
 
 
 class TestReturnByStaff:

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
-from kit.db.prepared_statements import move
+from kit.db.prepared_statements import update_if_unchanged
 from kit.money import money
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
@@ -96,5 +96,7 @@ class Session(models.Model):
         is_exact = amount == self.expected_amount
         self.status = self.Status.SUCCESS if is_exact else self.Status.MISMATCH
         self.amount_received, self.ended_at = amount, now
-        if not move(self, ("status", "amount_received", "ended_at"), still=("status", self.Status.PENDING)):
+        if not update_if_unchanged(
+            self, ("status", "amount_received", "ended_at"), still=("status", self.Status.PENDING)
+        ):
             raise SessionEnded

@@ -5,7 +5,7 @@ from rest_framework import status
 from kit import banks
 from kit.api.errors import Problem
 from merchants.models import Business
-from payments.rails import OutOfReach
+from payments.rails import ConnectorUnavailable
 from payments.rails.protocol import AnswerLost
 from payments.services.rail_choices import bank_for
 
@@ -18,7 +18,7 @@ class UnknownBeneficiary(Problem):
     default_detail = "The bank has no account with this number."
 
 
-class Unanswered(OutOfReach):
+class Unanswered(ConnectorUnavailable):
     """The bank did not answer a name enquiry in time."""
 
     default_detail = "The bank did not answer the name enquiry in time. Try again."

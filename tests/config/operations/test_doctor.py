@@ -88,7 +88,7 @@ class TestDoctor:
         assert "payments.0009_more" in finding["said"]
 
     def test_finds_a_guard_that_is_down(self, monkeypatch):
-        monkeypatch.setattr(doctor.triggers, "_known", [AppendOnly("payments_nothing")])
+        monkeypatch.setattr(doctor.triggers, "_registered", [AppendOnly("payments_nothing")])
 
         finding, _ = self.finds("guards", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]

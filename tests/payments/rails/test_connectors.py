@@ -192,5 +192,5 @@ class TestAdmin:
         answer = admin.post(reverse("admin:payments_railchoice_add"), form)
 
         assert answer.status_code == 200
-        assert b"is no connector" in answer.content
+        assert b"is not a connector" in answer.content
         assert not RailChoice.objects.exists()

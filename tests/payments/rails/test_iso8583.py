@@ -440,7 +440,7 @@ class TestConnection:
 
         assert [answer.status_code for answer in answers] == [503, 503]
         assert answers[0].json()["code"] == "rail_unavailable"
-        assert "out of reach" in answers[0].json()["detail"]
+        assert "unavailable" in answers[0].json()["detail"]
         assert answers[0]["Retry-After"] == "5"
         assert not Transaction.objects.exists()
 
