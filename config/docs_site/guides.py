@@ -1,8 +1,7 @@
-"""The guides: Markdown files under `docs/`, made into pages in the design of the service.
+"""The guides: Markdown files under `docs/`, rendered as pages of the service.
 
-A guide reads as well in the repository as on its page. So links stay relative to the file, and become
-addresses here; a link to a file that has no page becomes plain words. Third-level headings that name
-languages, one after the other, become tabs.
+Guides are also read in the repository. So links stay relative to the file and are rewritten here; a link to
+a file that has no page becomes plain text. Consecutive third-level headings that name languages become tabs.
 """
 
 import posixpath
@@ -41,22 +40,22 @@ class Guide:
 GUIDES: dict[str, Guide] = {
     guide.slug: guide
     for guide in (
-        Guide("quickstart", "Quickstart", "From nothing to a first payment, in ten minutes.", "quickstart.md"),
+        Guide("quickstart", "Quickstart", "Make your first payment in ten minutes.", "quickstart.md"),
         Guide("signing", "Signing requests", "The string to sign, the checks, and samples in six languages.", "signing.md"),
         Guide("card-payments", "Card payments", "3-D Secure, capture, void and refunds.", "card-payments.md"),
-        Guide("card-checks", "Card checks", "Is this card alive? No money moves.", "card-checks.md"),
+        Guide("card-checks", "Card checks", "Check whether a card is valid. No money moves.", "card-checks.md"),
         Guide("payouts", "Payouts", "Money to a bank account.", "payouts.md"),
         Guide("virtual-accounts", "Virtual accounts", "Account numbers that payers transfer to.", "virtual-accounts.md"),
-        Guide("settlement", "Settlement", "Fees, and how money gets into the wallet.", "settlement.md"),
-        Guide("webhooks", "Webhooks", "What arrives, how to verify it, and retries.", "webhooks.md"),
-        Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes, on one page.", "limits.md"),
-        Guide("operations", "Operations", "Deploy, scale, back up, rotate, and what each alarm means.", "operations.md"),
-        Guide("security", "Security", "Threat model, what is stored of a card, PCI DSS scope, and how to report.", "security.md"),
-        Guide("addresses", "Addresses", "Who may use each address, with which reauthentication and limits.", "addresses.md"),
+        Guide("settlement", "Settlement", "Fees, batches and reconciliation.", "settlement.md"),
+        Guide("webhooks", "Webhooks", "Events, signatures and retries.", "webhooks.md"),
+        Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes.", "limits.md"),
+        Guide("operations", "Operations", "Deploy, scale, back up, rotate keys, and respond to alerts.", "operations.md"),
+        Guide("security", "Security", "Threat model, stored card data, PCI DSS scope, and how to report a vulnerability.", "security.md"),
+        Guide("addresses", "Addresses", "The access rules, reauthentication and limits of every URL.", "addresses.md"),
         Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
-        Guide("bank-transfers", "Bank notifications", "How the hosting bank tells of them.", "bank-transfers.md"),
-        Guide("invariants", "What must always hold", "The rules that check_ledger examines.", "invariants.md"),
-        Guide("changelog", "Changelog", "What each release holds.", "../CHANGELOG.md"),
+        Guide("bank-transfers", "Bank notifications", "Notifications from the bank that hosts virtual accounts.", "bank-transfers.md"),
+        Guide("invariants", "Ledger invariants", "The rules that check_ledger checks.", "invariants.md"),
+        Guide("changelog", "Changelog", "What changed in each release.", "../CHANGELOG.md"),
     )
 }  # fmt: skip
 
@@ -65,7 +64,7 @@ SECTIONS_IN_SIGHT = 16
 
 
 def breakable(text: str) -> SafeString:
-    """Return a text as HTML, such that a line may end in a long name.
+    """Return a text as HTML, with line break opportunities in long names.
 
     >>> print(breakable("entries_sum_to_zero"))
     entries_<wbr>sum_<wbr>to_<wbr>zero
@@ -74,7 +73,7 @@ def breakable(text: str) -> SafeString:
 
 
 def _breakable_code(text: str) -> SafeString:
-    """Return code as HTML, such that a line may end within a long path or the name of a permission.
+    """Return code as HTML, with line break opportunities in long paths and names of permissions.
 
     >>> print(_breakable_code("/api/payments"), _breakable_code("/docs/errors/{code}"))
     /api/payments /docs/<wbr>errors/<wbr>{code}
@@ -110,7 +109,7 @@ class Page:
 
     @property
     def is_long(self) -> bool:
-        """Whether the list of its sections would push the text out of sight."""
+        """Whether the list of sections is too long to show it open."""
         return len(self.sections) > SECTIONS_IN_SIGHT
 
 
@@ -125,12 +124,12 @@ _PAGE_OF = {guide.file: guide.slug for guide in GUIDES.values()}
 
 @lru_cache(maxsize=len(GUIDES))
 def page_of(guide: Guide) -> Page:
-    """Return a guide's page. Files do not change under a running process: each is read once."""
+    """Return a guide's page. Each file is read once per process."""
     return page((DOCS / guide.file).read_text(), file=guide.file)
 
 
 def page(markdown: str, *, file: str) -> Page:
-    """Make a page of Markdown text that stands in that file.
+    """Render the Markdown text of a file.
 
     >>> print(page("See [it](signing.md#samples).", file="limits.md").html)
     <p>See <a href="/docs/signing#samples">it</a>.</p>
@@ -161,7 +160,7 @@ def _text(inline: Token) -> str:
 
 
 def _anchor(text: str, taken: dict[str, int]) -> str:
-    """Return a heading's anchor, as repositories make it; a second one of the same name has a number."""
+    """Return a heading's anchor, in GitHub's form; a second one of the same name has a number."""
     name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
     taken[name] = taken.get(name, -1) + 1
     return f"{name}-{taken[name]}" if taken[name] else name
@@ -171,7 +170,7 @@ def _anchor(text: str, taken: dict[str, int]) -> str:
 
 
 def _parts(tokens: list[Token], renderer: "_Renderer") -> list[str]:
-    """Render tokens, with runs of sections that are named after languages as tabs."""
+    """Render tokens, with consecutive sections that are named after languages as tabs."""
     parts: list[str] = []
     tabs: list[tuple[str, str, list[Token]]] = []  # anchor, language, what stands there
     rest: list[Token] = []
@@ -190,7 +189,7 @@ def _parts(tokens: list[Token], renderer: "_Renderer") -> list[str]:
 
 
 def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -> str:
-    """Render panels of which radio buttons show one: no script is needed."""
+    """Render panels that radio buttons switch, without a script."""
     if not tabs:
         return ""
     shown = [
@@ -214,7 +213,7 @@ def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -
 
 
 class _Renderer(RendererHTML):
-    """Renders as the library does, but for links, headings, code and tables."""
+    """The library's renderer, with our links, headings, code and tables."""
 
     def __init__(self, *, folder: str) -> None:
         super().__init__()
@@ -277,7 +276,7 @@ class _Renderer(RendererHTML):
         return "</th>\n" if self._column == 1 else "</td>\n"
 
     def _address(self, link: str) -> str:
-        """Return where a link of the file leads on the page; empty where it leads to no page."""
+        """Return the URL of a link in the file, or an empty string if it has no page."""
         parts = urlsplit(link)
         if parts.scheme or not parts.path:
             return link
@@ -290,5 +289,5 @@ class _Renderer(RendererHTML):
 
 @lru_cache(maxsize=1)
 def samples() -> dict[str, Path]:
-    """Return the samples by their path below `docs/samples`: these files can be read, and no others."""
+    """Return the samples by their path below `docs/samples`. Only these files are served."""
     return {str(path.relative_to(SAMPLES)): path for path in sorted(SAMPLES.glob("*/*")) if path.is_file()}

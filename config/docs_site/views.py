@@ -1,6 +1,6 @@
-"""Pages that explain: the front page, the test data, the API's errors, and what is not there.
+"""Public pages: the front page, the guides, the test data, the API's errors, and error pages.
 
-The pages of failures are rendered without a request: no context processor, no session, no database.
+Error pages are rendered without a request: no context processor, no session, no database.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from payments import sandbox_tables
 
 
 def front_page(request: HttpRequest) -> HttpResponse:
-    """Say what this is and where to go."""
+    """Show the front page."""
     tables = [sandbox_tables.cards(), sandbox_tables.card_amounts()] if settings.SANDBOX else []
     return render(request, "front.html", {"is_sandbox": settings.SANDBOX, "tables": tables})
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the documentation's navigation."""
+    """An entry of the documentation's navigation."""
 
     name: str
     address: str
@@ -37,20 +37,26 @@ class Entry:
 
 
 def navigation() -> list[tuple[str, list[Entry]]]:
-    """Return the documentation's pages in reading order, by the headings they stand under."""
+    """Return the documentation's pages in reading order, grouped by heading."""
     test_data = Entry(
-        "test-data", reverse("test-data"), "Test data", "Cards and amounts that bring about each outcome."
+        "test-data",
+        reverse("test-data"),
+        "Test data",
+        "Cards and amounts that trigger each outcome in the sandbox.",
     )
-    errors = Entry("errors", reverse("errors"), "Errors", "What each code means, and what to do about it.")
+    errors = Entry("errors", reverse("errors"), "Errors", "The meaning of each error code, and what to do.")
     reference = Entry(
-        "api-docs", reverse("api-docs"), "API reference", "Every call with its fields, answers and examples."
+        "api-docs",
+        reverse("api-docs"),
+        "API reference",
+        "Every endpoint with its fields, responses and examples.",
     )
     return [
-        ("Begin", [_entry("quickstart"), _entry("signing"), test_data]),
-        ("Take and send money", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
-        ("Hear of outcomes", [_entry("webhooks"), errors, _entry("limits")]),
-        ("Look up", [reference, _entry("changelog")]),
-        ("Run the service", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),
+        ("Get started", [_entry("quickstart"), _entry("signing"), test_data]),
+        ("Payments and payouts", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
+        ("Webhooks", [_entry("webhooks"), errors, _entry("limits")]),
+        ("Reference", [reference, _entry("changelog")]),
+        ("Operations", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),
     ]  # fmt: skip
 
 
@@ -60,7 +66,7 @@ def _entry(slug: str) -> Entry:
 
 
 def _render_docs(request: HttpRequest, template: str, *, here: str, **context: Any) -> HttpResponse:
-    """Render a page of the documentation with its navigation and its neighbours in it."""
+    """Render a page of the documentation with its navigation and links to the previous and next page."""
     groups = navigation()
     pages = [entry for _, entries in groups for entry in entries]
     for before, after in pairwise(pages):
@@ -83,7 +89,7 @@ def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def sample_file(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001
-    """Give a sample as the file it is."""
+    """Return a sample as a plain text file."""
     path = samples().get(name)
     if path is None:
         raise Http404
@@ -91,7 +97,7 @@ def sample_file(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG00
 
 
 def data_page(request: HttpRequest) -> HttpResponse:
-    """Show what triggers which outcome in the sandbox."""
+    """Show the sandbox's test data."""
     return _render_docs(request, "docs/test_data.html", here="test-data", tables=sandbox_tables.tables())
 
 
@@ -105,7 +111,7 @@ def errors_page(request: HttpRequest) -> HttpResponse:
 
 
 def error_page(request: HttpRequest, code: str) -> HttpResponse:
-    """Explain one code; the `type` of every problem leads here."""
+    """Explain one code. The `type` of every problem is the URL of this page."""
     if code not in PROBLEMS:
         raise Http404
     kind = PROBLEMS[code]
@@ -128,7 +134,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
-    """Refuse a form that no page of ours has sent, or one that is too old."""
+    """Reject a form with a missing or expired CSRF token."""
     return _failure_page(request, HTTPStatus.FORBIDDEN, template="403_csrf.html")
 
 
@@ -139,7 +145,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
 
 
 def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    """Ask a person for patience. The sign-in pages call this where somebody tries too often."""
+    """Answer 429. The sign-in pages call this when an attempt limit is reached."""
     return _failure_page(request, HTTPStatus.TOO_MANY_REQUESTS)
 
 
