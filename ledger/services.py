@@ -56,10 +56,7 @@ def covering(*, wallet: int, pending: int) -> int:
 
 
 def book(booking: Booking) -> bool:
-    """Write an entry in the caller's transaction; return False where the same cause was booked before.
-
-    To write it together with a transition in one statement, pass it to `update_if_unchanged(then=…)`.
-    """
+    """Write an entry in the caller's transaction. Return False if the same cause was booked before."""
     return booking.write()
 
 

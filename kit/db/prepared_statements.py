@@ -8,33 +8,15 @@ key. They read and write whole model instances through the models' fields. Every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
-from django.db import connection, models, transaction
+from django.db import connection, models
 
 M = TypeVar("M", bound=models.Model)
 
 Converter = Callable[[Any], Any]
-
-
-class DependentStatement(Protocol):
-    """A write that depends on a conditional update and is more than the insertion of a row."""
-
-    @property
-    def clauses(self) -> str:
-        """Return the WITH clauses that perform it for each row of `moved` on PostgreSQL."""
-
-    @property
-    def values(self) -> list[Any]:
-        """Return the values of their placeholders."""
-
-    def write(self) -> object:
-        """Perform it with separate statements, in the transaction of the update."""
-
-
-DependentWrite: TypeAlias = models.Model | DependentStatement
 
 
 def insert(row: models.Model) -> None:
@@ -61,68 +43,13 @@ def insert_if_absent(row: models.Model) -> bool:
     return inserted
 
 
-def update_if_unchanged(
-    row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any], then: Sequence[DependentWrite] = ()
-) -> bool:
-    """Update fields of a row and perform dependent writes, if the column in `still` has the given value.
+def update_if_unchanged(row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any]) -> bool:
+    """Write some fields of a row if a column still has the given value. Return False if it has another by now.
 
-    The update is atomic. False means that another caller was first. On PostgreSQL this is a single statement,
-    without round trips for BEGIN and COMMIT and without a lock held across them.
+    First writer wins: a second writer waits for the first one's commit and then finds another value.
     """
-    if connection.vendor == "postgresql":
-        return _update_in_one_statement(row, fields, still, then)
-    with transaction.atomic():
-        statement, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
-        moved = _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
-        for dependent in then if moved else ():
-            if isinstance(dependent, models.Model):
-                insert(dependent)
-            else:
-                dependent.write()
-    return moved
-
-
-def _update_in_one_statement(
-    row: models.Model, fields: tuple[str, ...], still: tuple[str, Any], then: Sequence[DependentWrite]
-) -> bool:
-    statement = _update_with_dependents(
-        type(row), fields, still[0], tuple(_shape(dependent) for dependent in then)
-    )
-    _, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
-    values = [*_values(row, attributes), key(row.pk), still[1]]
-    for dependent in then:
-        if isinstance(dependent, models.Model):
-            values += _values(dependent, _insert_statement(type(dependent), connection.vendor)[1])
-        else:
-            values += dependent.values
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return bool(cursor.fetchone()[0])
-
-
-def _shape(dependent: DependentWrite) -> type[models.Model] | str:
-    """Return the cache key of a dependent write: its model, or its SQL clauses."""
-    return type(dependent) if isinstance(dependent, models.Model) else dependent.clauses
-
-
-@lru_cache(maxsize=64)
-def _update_with_dependents(
-    model: type[models.Model], fields: tuple[str, ...], still: str, then: tuple[type[models.Model] | str, ...]
-) -> str:
-    """Return one statement with the UPDATE and its dependent writes. Its result is the number of updated rows."""
-    update, _, _ = _update_statement(model, fields, still, connection.vendor)
-    parts = [f"moved AS ({update} RETURNING 1)"]
-    for place, dependent in enumerate(then):
-        if isinstance(dependent, str):
-            parts.append(dependent)
-            continue
-        inserted = _inserted_fields(dependent)
-        columns = ", ".join(_column(field) for field in inserted)
-        # A placeholder in a SELECT needs a cast. The length is omitted, because a cast would truncate the value.
-        values = ", ".join(f"%s::{str(field.db_type(connection)).partition('(')[0]}" for field in inserted)
-        table = _table(dependent)
-        parts.append(f"then_{place} AS (INSERT INTO {table} ({columns}) SELECT {values} FROM moved)")
-    return f"WITH {', '.join(parts)} SELECT count(*) FROM moved"
+    statement, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
+    return _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
 
 
 def _execute(statement: str, values: list[Any]) -> int:

@@ -5,17 +5,17 @@ Only the methods here change a status, and only while the row is as they were to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db import transaction as database
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
 from kit.db.card_number_fields import FreeTextField
-from kit.db.prepared_statements import DependentWrite, insert, update_if_unchanged
+from kit.db.prepared_statements import insert, update_if_unchanged
 from merchants.models import Business
 from payments.models.states import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
@@ -377,7 +377,7 @@ class Transaction(models.Model):
         self._note(answer)
         self._await(self.Awaiting.CAPTURE, expires_at=until, also=RAIL_FIELDS, cause=cause, now=now)
 
-    def finish(
+    def set_outcome(
         self,
         outcome: Outcome,
         *,
@@ -386,15 +386,12 @@ class Transaction(models.Model):
         captured: int = 0,
         fee: int = 0,
         answer: RailAnswer | None = None,
-        followed_by: Callable[[Transaction], Sequence[DependentWrite]] = lambda _: (),
-    ) -> None:
-        """Move from pending to success or failed, as the outcome says.
+    ) -> Transition:
+        """Set the terminal status and what comes with it, without saving. Return the transition to be saved with it.
 
-        `followed_by` is given the finished transaction and returns what is to be written with it.
-
-        :raises AlreadyMoved: somebody else was first; this copy of the row is out of date
+        `captured` and `fee` are minor units. `OUTCOME_FIELDS` are the columns to save.
         """
-        before, awaited = self.status, self.awaiting
+        before = self.status
         if answer is not None:
             self._note(answer)
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
@@ -406,8 +403,7 @@ class Transaction(models.Model):
         self.amount_captured, self.fee = captured, fee
         self.next_query_at = self.expires_at = None
         self.finished_at = now
-        moved = self._transition("status", before, self.status, cause=cause, now=now)
-        self._move(FINISH_FIELDS, awaited=awaited, then=[moved, *followed_by(self)])
+        return self._transition("status", before, self.status, cause=cause, now=now)
 
     def ask_later(self, *, query_at: datetime) -> None:
         """Record that the outcome is still unknown: the next question is due then. Ends the lease."""
@@ -478,17 +474,19 @@ class Transaction(models.Model):
     ) -> None:
         before, self.awaiting = self.awaiting, whom
         self.next_query_at, self.expires_at = next_query_at, expires_at
-        moved = self._transition("awaiting", before, whom, cause=cause, now=now)
-        self._move(("awaiting", "next_query_at", "expires_at", *also), awaited=before, then=[moved])
+        with database.atomic():
+            self.save_transition(("awaiting", "next_query_at", "expires_at", *also), awaited=before)
+            insert(self._transition("awaiting", before, whom, cause=cause, now=now))
 
-    def _move(self, fields: tuple[str, ...], *, awaited: str, then: Sequence[DependentWrite]) -> None:
-        """Write a move and what follows from it, provided that the row still awaits what it did when it was read.
+    def save_transition(self, fields: tuple[str, ...], *, awaited: str) -> None:
+        """Save fields that a transition changed, if the row still awaits what it did when it was read.
 
-        Every move changes `awaiting`, and a finished row awaits nothing: so whoever comes second, with
-        or without a lock, finds nothing to write.
+        Every transition changes `awaiting`, and a finished row awaits nothing: first writer wins.
+
+        :raises AlreadyMoved: another caller was first; this copy of the row is out of date
         """
         if awaited == self.Awaiting.NOTHING or not update_if_unchanged(
-            self, fields, still=("awaiting", awaited), then=then
+            self, fields, still=("awaiting", awaited)
         ):
             raise AlreadyMoved
 
@@ -509,7 +507,7 @@ class Transaction(models.Model):
 
 FAIL_FIELDS = ("status", "awaiting", "response_code", "response_summary", "finished_at")
 RAIL_FIELDS = ("gateway_code", "authorization_code", "acquirer_transaction_id", "merchant_descriptor")
-FINISH_FIELDS = (
+OUTCOME_FIELDS = (
     "status",
     "awaiting",
     "response_code",

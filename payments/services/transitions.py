@@ -1,23 +1,24 @@
-"""The only road to success or failed, and to every other move of a transaction.
+"""State transitions of a transaction. Every change of `status` and `awaiting` goes through this module.
 
-A move, its log entry and all that follows from it are one database transaction. The rail was asked
-before, outside of it.
+A transition and its side effects (ledger entry, delivery of the event) are one database transaction. The rail is
+called before it, outside of every database transaction.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction as database
 
 from kit.db import clock
-from kit.db.prepared_statements import DependentWrite
+from kit.db.prepared_statements import insert
 from ledger.services import Booking
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
 from payments.idempotency import IdempotentResult
 from payments.metrics import OUTCOMES
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
+from payments.models.transactions import OUTCOME_FIELDS
 from payments.outcomes import Outcome
 from payments.rails.protocol import RailAnswer
 from payments.representation import represent
@@ -101,21 +102,27 @@ def finish(
 ) -> None:
     """Give a pending transaction its terminal status.
 
-    :raises AlreadyMoved: somebody else was first
+    The status, its transition, the ledger entry and the delivery of the event commit together.
+
+    :raises AlreadyMoved: another caller was first
     """
-    costs = fee_of(transaction, captured=captured) if outcome.is_success else 0
-    deliveries: list[Delivery] = []
-
-    def book_and_tell(finished: Transaction) -> Sequence[DependentWrite]:
-        deliveries.extend(_deliveries(finished, webhooks.endpoint_of(finished.business), now=now))
-        return [*_bookings(finished, cause=cause, now=now), *deliveries]
-
-    transaction.finish(
-        outcome, captured=captured, fee=costs, answer=answer, cause=cause, now=now, followed_by=book_and_tell
+    cost = fee_of(transaction, captured=captured) if outcome.is_success else 0
+    awaited = transaction.awaiting
+    transition = transaction.set_outcome(
+        outcome, captured=captured, fee=cost, answer=answer, cause=cause, now=now
     )
+    entry = _ledger_entry(transaction, cause=cause, now=now)
+    deliveries = _deliveries(transaction, webhooks.endpoint_of(transaction.business), now=now)
+    with database.atomic():
+        transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
+        insert(transition)
+        for delivery in deliveries:
+            insert(delivery)
+        if entry is not None:
+            entry.write()
+        if deliveries:
+            database.on_commit(wake_up.notify, robust=True)
     OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
-    if deliveries:
-        database.on_commit(wake_up.notify, robust=True)
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
@@ -158,19 +165,20 @@ def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: dateti
     )
 
 
-def _bookings(finished: Transaction, *, cause: Cause, now: datetime) -> list[Booking]:
-    """Return the entry of a finished transaction, if money moved."""
+def _ledger_entry(finished: Transaction, *, cause: Cause, now: datetime) -> Booking | None:
+    """Return the ledger entry of a finished transaction, if money moved."""
     succeeded = finished.status == Transaction.Status.SUCCESS
     if finished.request_type == Transaction.RequestType.PAYOUT:
         if succeeded:
-            return [ledger_entries.payout_sent(finished, now=now)]
-        if cause != Cause.FUNDING:
-            return [ledger_entries.payout_failed(finished, fee=fee_of(finished, captured=0), now=now)]
-    elif finished.is_card_payment and succeeded:
-        return [ledger_entries.card_captured(finished, now=now)]
-    elif finished.is_transfer_payment and succeeded:
-        return [ledger_entries.transfer_received(finished, now=now)]
-    return []
+            return ledger_entries.payout_sent(finished, now=now)
+        if cause == Cause.FUNDING:  # nothing was taken from the wallet
+            return None
+        return ledger_entries.payout_failed(finished, fee=fee_of(finished, captured=0), now=now)
+    if finished.is_card_payment and succeeded:
+        return ledger_entries.card_captured(finished, now=now)
+    if finished.is_transfer_payment and succeeded:
+        return ledger_entries.transfer_received(finished, now=now)
+    return None
 
 
 def _is_dynamic_mismatch(finished: Transaction) -> bool:

@@ -4,7 +4,6 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from kit.db.prepared_statements import update_if_unchanged
 from ledger import hash_chain
 from ledger.models import Account, Entry, Posting
 from ledger.services import Balance, InsufficientFunds, Kind, Unbalanced, balances, book, book_if_covered
@@ -95,14 +94,6 @@ class TestBook:
             transaction.set_rollback(True)
 
         assert not Entry.objects.exists()
-
-    def test_goes_with_the_move_of_a_row(self, booking, business):
-        business.name = "moved"
-
-        assert update_if_unchanged(business, ("name",), still=("is_active", True), then=[booking()])
-        assert not update_if_unchanged(business, ("name",), still=("is_active", False), then=[booking()])
-
-        assert Entry.objects.count() == 1
 
 
 class TestBookIfCovered:

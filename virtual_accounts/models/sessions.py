@@ -96,7 +96,6 @@ class Session(models.Model):
         is_exact = amount == self.expected_amount
         self.status = self.Status.SUCCESS if is_exact else self.Status.MISMATCH
         self.amount_received, self.ended_at = amount, now
-        if not update_if_unchanged(
-            self, ("status", "amount_received", "ended_at"), still=("status", self.Status.PENDING)
-        ):
+        fields = ("status", "amount_received", "ended_at")
+        if not update_if_unchanged(self, fields, still=("status", self.Status.PENDING)):
             raise SessionEnded
