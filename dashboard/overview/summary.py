@@ -177,8 +177,8 @@ def _volume_chart(rows: Sequence[Tally], *, currency: str, days: int, now: datet
     for day in (first + timedelta(days=place) for place in range(days)):
         values = tuple(by_day[day, method] for method in METHODS)
         card, transfer = (money(value, currency) for value in values)
-        told = f"{day:%-d %b}: {card} by card, {transfer.removeprefix(currency).strip()} by transfer"
-        found.append(Column(f"{day:%-d %b}", values, told))
+        tooltip = f"{day:%-d %b}: {card} by card, {transfer.removeprefix(currency).strip()} by transfer"
+        found.append(Column(f"{day:%-d %b}", values, tooltip))
     return columns(found)
 
 

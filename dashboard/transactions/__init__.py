@@ -1,1 +1,1 @@
-"""Payments and payouts: lists, exports, a page for each, and what people do to them."""
+"""Payments and payouts: lists, exports, detail pages and actions."""

@@ -1,7 +1,7 @@
-"""What members do to a payment: capture, void, cancel, refund. Each has a page that first says what will happen.
+"""Actions on a payment: capture, void, cancel, refund. Each has a page that explains it and asks for confirmation.
 
-A form that is submitted twice acts once: a repeated capture, void or cancellation is replayed, and a refund has a
-reference of its own.
+A form that is submitted twice takes effect once: a repeated capture, void or cancellation is replayed, and the form of
+a refund has a reference.
 """
 
 from __future__ import annotations
@@ -40,54 +40,54 @@ GET_OR_POST = ["GET", "HEAD", "POST"]
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.CAPTURE)
 def capture_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    """Take an authorised amount, or a part of it."""
+    """Capture an authorised payment, in whole or in part."""
     payment = own(seat, transaction_id)
     form = AmountForm(request.POST or None, currency=payment.currency)
     if request.method == "POST" and form.is_valid():
         amount = form.cleaned_data["amount"]
-        return _act(
+        return _perform(
             request,
             seat,
             payment,
             "payment.capture_asked",
-            lambda now: _said_of_capture(
+            lambda now: _capture_message(
                 captures.capture(transaction_id=payment.pk, amount=amount, now=now).resource, payment.currency
             ),
             after={"amount": payment.amount if amount is None else amount},
         )
-    return _ask(request, seat, payment, "capture", form=form)
+    return _confirmation_page(request, seat, payment, "capture", form=form)
 
 
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.CAPTURE)
 def void_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    """Give an authorisation up."""
+    """Void an authorisation."""
     payment = own(seat, transaction_id)
     if request.method == "POST":
-        return _act(
+        return _perform(
             request,
             seat,
             payment,
             "payment.void_asked",
-            lambda now: _said_of_void(captures.void(transaction_id=payment.pk, now=now).resource),
+            lambda now: _void_message(captures.void(transaction_id=payment.pk, now=now).resource),
         )
-    return _ask(request, seat, payment, "void")
+    return _confirmation_page(request, seat, payment, "void")
 
 
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.CAPTURE)
 def cancel_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    """Cancel a payment that waits for its payer."""
+    """Cancel a payment that is waiting for the payer."""
     payment = own(seat, transaction_id)
     if request.method == "POST":
-        return _act(
+        return _perform(
             request,
             seat,
             payment,
             "payment.cancel_asked",
-            lambda _: _said_of_cancellation(cancellations.cancel(transaction_id=payment.pk).resource),
+            lambda _: _cancellation_message(cancellations.cancel(transaction_id=payment.pk).resource),
         )
-    return _ask(request, seat, payment, "cancel", is_possible=is_cancellable(payment))
+    return _confirmation_page(request, seat, payment, "cancel", is_possible=is_cancellable(payment))
 
 
 @require_http_methods(GET_OR_POST)
@@ -99,12 +99,12 @@ def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
     form = _refund_form(request, payment, sender)
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if value}
-        return _act(
+        return _perform(
             request,
             seat,
             payment,
             "payment.refund_asked",
-            lambda now: _said_of_refund(
+            lambda now: _refund_message(
                 refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
             ),
             after={
@@ -113,7 +113,7 @@ def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
             },
         )
     bank = banks.find(sender.bank_code) if sender else None
-    return _ask(
+    return _confirmation_page(
         request,
         seat,
         payment,
@@ -142,25 +142,27 @@ def _refund_form(request: HttpRequest, payment: Transaction, sender: Destination
     )
 
 
-def _ask(request: HttpRequest, seat: Seat, payment: Transaction, act: str, **context: Any) -> HttpResponse:
-    is_open = payment.awaiting == Transaction.Awaiting.CAPTURE
-    shown = {"seat": seat, "payment": payment, "address": address_of(payment), "is_possible": is_open}
-    return render(request, f"dashboard/transactions/{act}.html", shown | context)
+def _confirmation_page(
+    request: HttpRequest, seat: Seat, payment: Transaction, action: str, **context: Any
+) -> HttpResponse:
+    is_possible = payment.awaiting == Transaction.Awaiting.CAPTURE
+    shown = {"seat": seat, "payment": payment, "address": address_of(payment), "is_possible": is_possible}
+    return render(request, f"dashboard/transactions/{action}.html", shown | context)
 
 
-def _act(
+def _perform(
     request: HttpRequest,
     seat: Seat,
     payment: Transaction,
     action: str,
-    act: Callable[[datetime], tuple[int, str]],
+    perform: Callable[[datetime], tuple[int, str]],
     *,
     after: dict[str, Any] | None = None,
 ) -> HttpResponse:
-    """Tell the audit trail, do it, say what came of it, and go back to the payment.
+    """Record the action in the audit trail, perform it, and redirect to the payment with a message.
 
-    Told before it is done: what the acquirer was asked must not be missing from the trail, whatever
-    happens to this process while it waits for the answer.
+    The audit entry comes first: a request to the acquirer must be in the trail even if this process is killed while it
+    waits for the response.
     """
     now = clock.now()
     audit.record(
@@ -172,34 +174,34 @@ def _act(
         now=now,
     )
     try:
-        level, sentence = act(now)
+        level, text = perform(now)
     except Problem as refusal:
-        level, sentence = messages.ERROR, str(refusal.detail)
-    messages.add_message(request, level, sentence)
+        level, text = messages.ERROR, str(refusal.detail)
+    messages.add_message(request, level, text)
     return redirect(address_of(payment))
 
 
-def _said_of_capture(payment: Transaction, currency: str) -> tuple[int, str]:
+def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:
     if payment.status == Transaction.Status.SUCCESS:
         return messages.SUCCESS, f"Captured {money(payment.amount_captured, currency)}."
-    return messages.WARNING, "The acquirer has not answered yet. The capture is asked about again by itself."
+    return messages.WARNING, "The acquirer hasn't responded yet. We'll keep checking the capture's status."
 
 
-def _said_of_void(payment: Transaction) -> tuple[int, str]:
+def _void_message(payment: Transaction) -> tuple[int, str]:
     if payment.status == Transaction.Status.FAILED:
         return messages.SUCCESS, "The authorisation was released. Nothing was charged."
-    return messages.WARNING, "The acquirer has not answered yet. The void is asked about again by itself."
+    return messages.WARNING, "The acquirer hasn't responded yet. We'll keep checking the void's status."
 
 
-def _said_of_cancellation(payment: Transaction) -> tuple[int, str]:
+def _cancellation_message(payment: Transaction) -> tuple[int, str]:
     return messages.SUCCESS, f"{payment.reference} was cancelled. Nothing was charged."
 
 
-def _said_of_refund(refund: CardOperation, currency: str) -> tuple[int, str]:
+def _refund_message(refund: CardOperation, currency: str) -> tuple[int, str]:
     amount = money(refund.amount, currency)
     if refund.status == CardOperation.Status.SUCCESS:
         return messages.SUCCESS, f"Refunded {amount}."
     if refund.status == CardOperation.Status.FAILED:
-        return messages.ERROR, f"The refund of {amount} was refused: {refund.response_summary}."
+        return messages.ERROR, f"The refund of {amount} failed: {refund.response_summary}."
     rail = "bank" if refund.is_transfer_refund else "acquirer"
-    return messages.WARNING, f"The {rail} has not answered yet. We'll keep checking the refund's status."
+    return messages.WARNING, f"The {rail} hasn't responded yet. We'll keep checking the refund's status."

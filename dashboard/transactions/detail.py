@@ -1,4 +1,4 @@
-"""What the page of one transaction shows. A fixed number of queries."""
+"""The details of a transaction, read with a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Detail:
     refunds: Sequence[CardOperation]
     delivery: Delivery | None
     bank_name: str
-    raw: str  # the API's answer as JSON, without payer links for roles that may not cancel
+    api_object: str  # JSON, without payer links for roles that may not cancel
     can_capture: bool
     can_cancel: bool
     can_refund: bool
-    can_expire: bool  # it waits for something whose time ends
+    can_expire: bool  # it is waiting for something that expires
 
 
 def find(business: Business, transaction_id: UUID) -> Transaction | None:
-    """Return a business's own transaction; another's is none."""
+    """Return the business's transaction; None if there is none, or it is another business's."""
     found: Transaction | None = (
         Transaction.objects.of(business)
         .select_related("challenge", "business", "session__account")
@@ -62,7 +62,7 @@ def detail_of(transaction: Transaction, *, seat: Seat) -> Detail:
         refunds=[each for each in operations if each.kind == CardOperation.Kind.REFUND],
         delivery=delivery,
         bank_name=bank.name if bank else "",
-        raw=pretty(payer_links.shown_to(seat, represent(transaction))),
+        api_object=pretty(payer_links.shown_to(seat, represent(transaction))),
         can_capture=_is_capturable(transaction, operations),
         can_cancel=is_cancellable(transaction),
         can_refund=is_refundable(transaction),
@@ -81,12 +81,12 @@ def is_refundable(transaction: Transaction) -> bool:
 
 
 def _is_capturable(transaction: Transaction, operations: Sequence[CardOperation]) -> bool:
-    """Tell whether a capture or void is worth offering; whether it is done, the services decide."""
-    under_way = any(
+    """Return whether to offer capture and void. The services decide whether they are possible."""
+    in_progress = any(
         each.kind != CardOperation.Kind.REFUND and each.status == CardOperation.Status.PENDING
         for each in operations
     )
-    return transaction.awaiting == Transaction.Awaiting.CAPTURE and not under_way
+    return transaction.awaiting == Transaction.Awaiting.CAPTURE and not in_progress
 
 
 def pretty(document: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a list of transactions is narrowed down by, read from its address."""
+"""Filters of the transaction lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from payments.models import CardOperation, Transaction
 
 
 class TransactionFilter(forms.Form):
-    """Search, status and days. Days are UTC's."""
+    """Search, status and days. Days are UTC."""
 
     q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(required=False, choices=choices(Transaction.Status.choices))
@@ -33,12 +33,12 @@ class TransactionFilter(forms.Form):
         return sane_day(self.cleaned_data["until"])
 
     def narrow(self, transactions: QuerySet[Transaction]) -> QuerySet[Transaction]:
-        """Apply everything but the search. The form is valid."""
+        """Apply everything but the search. The form must be valid."""
         wanted = self.cleaned_data
         for name in ("status", "method", "request_type"):
             if wanted.get(name):
-                transactions = transactions.filter(**{name: _spelt_out(wanted[name])})
-        # By id, which begins with the time: every index of these lists ends with it.
+                transactions = transactions.filter(**{name: _literal(wanted[name])})
+        # By id, which starts with the creation time: every index of these lists ends with it.
         if wanted["since"]:
             transactions = transactions.filter(id__gte=earliest_id(midnight(wanted["since"])))
         if wanted["until"]:
@@ -75,14 +75,14 @@ class PayoutFilter(TransactionFilter):
 
 
 def sources(form: TransactionFilter, *, business: Business) -> list[QuerySet[Transaction]]:
-    """Return what a valid filter lets through: one list, or one for each thing that the search may mean."""
+    """Return the matching transactions: one queryset, or one for each meaning of the search text."""
     mine = form.narrow(Transaction.objects.of(business))
     text = form.cleaned_data["q"]
     return [mine.filter(meaning) for meaning in meanings(text, business=business)] if text else [mine]
 
 
 def meanings(text: str, *, business: Business) -> list[Q]:
-    """Return what somebody may look for with a text; each has an index of its own."""
+    """Return the possible meanings of a search text. Each condition has its own index."""
     found = [
         Q(reference=text),
         Q(pk__in=CardOperation.objects.filter(business=business, reference=text).values("transaction")),
@@ -94,7 +94,7 @@ def meanings(text: str, *, business: Business) -> list[Q]:
     if re.fullmatch(r"[0-9]{12}", text):  # an RRN ends with the STAN, which has the index
         found.append(Q(system_trace_audit_number=text[-6:], retrieval_reference_number=text))
     if "@" in text:
-        # The index leaves empty ones out, and is used by those who leave them out too.
+        # The partial index leaves out empty addresses. PostgreSQL uses it only if the query does so too.
         found.append(Q(customer_email__iexact=text) & ~Q(customer_email=""))
     with suppress(ValueError):
         found.append(Q(pk=UUID(text)))
@@ -108,21 +108,21 @@ def form_of(kind: type[TransactionFilter], query: QueryDict) -> TransactionFilte
 
 
 def sane_day(day: date | None) -> date | None:
-    """Refuse days that no clock of ours has seen: they have no id."""
+    """Reject days outside the range of ids."""
     if day is not None and not date(2000, 1, 1) <= day <= date(2999, 12, 31):
-        raise forms.ValidationError("Choose a day of this century.")
+        raise forms.ValidationError("Enter a date from 2000 to 2999.")
     return day
 
 
-def _spelt_out(choice: str) -> Func:
-    """Return one of our own choices as part of the statement itself.
+def _literal(choice: str) -> Func:
+    """Return one of our own choices as a literal of the SQL statement.
 
-    As a parameter it would share a prepared plan with every other choice: one that is right for what a
-    business has much of, and reads all of its rows where it has none.
+    As a parameter, all choices would share one prepared plan: right for frequent values, but for values that don't
+    occur it would read all rows of the business.
     """
     return Func(template=f"'{choice}'", output_field=CharField())
 
 
 def midnight(day: date) -> datetime:
-    """Return the first moment of a day, UTC."""
+    """Return the start of a day in UTC."""
     return datetime.combine(day, time(), tzinfo=UTC)

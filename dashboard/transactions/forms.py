@@ -1,4 +1,4 @@
-"""What people send to capture, refund and pay out. Amounts are typed in major units."""
+"""Forms to capture, refund and pay out. Amounts are entered in major units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.amounts import NoAmount, minor_units
+from dashboard.ui.amounts import InvalidAmount, minor_units
 from kit import banks
 from kit.display_names import validate_name
 
@@ -14,7 +14,7 @@ REFERENCE = r"[A-Za-z0-9._:-]{1,100}\Z"
 
 
 class AmountForm(forms.Form):
-    """An amount in a currency that the page knows; empty means all."""
+    """An amount in the payment's currency; empty means the full amount."""
 
     amount = forms.CharField(required=False, max_length=24)
 
@@ -28,12 +28,12 @@ class AmountForm(forms.Form):
             return None
         try:
             return minor_units(text, self.currency)
-        except NoAmount as refusal:
+        except InvalidAmount as refusal:
             raise forms.ValidationError(str(refusal)) from None
 
 
 class RefundForm(AmountForm):
-    """The reference comes with the form: the same form sent twice is one refund."""
+    """A refund. The form holds its reference, so a form submitted twice is one refund."""
 
     reference = forms.RegexField(regex=REFERENCE)
     reason = forms.CharField(required=False, max_length=255)
@@ -46,7 +46,7 @@ class TransferRefundForm(RefundForm):
 
     name = forms.CharField(max_length=255, validators=[validate_name])
     account_number = forms.RegexField(
-        regex=r"[0-9]{10}\Z", error_messages={"invalid": "An account number has exactly 10 digits."}
+        regex=r"[0-9]{10}\Z", error_messages={"invalid": "Enter exactly 10 digits."}
     )
     bank_code = forms.ChoiceField()
 
@@ -60,19 +60,19 @@ class TransferRefundForm(RefundForm):
             self.fields["bank_code"].choices = [("", "Choose a bank"), *names]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Put the destination together as the API takes it."""
+        """Build the destination as the API expects it."""
         given = self.cleaned_data
         destination = {name: given.pop(name) for name in self.destination_fields if name in given}
         return given | ({"destination": destination} if destination else {})
 
 
 class PayoutForm(forms.Form):
-    """A payout as a person writes it. The API's own rules read it after this."""
+    """A payout as a member enters it. It is then validated by the API's rules."""
 
     reference = forms.RegexField(
         regex=REFERENCE,
         label="Reference",
-        error_messages={"invalid": "Use 1 to 100 letters, digits and . _ : -"},
+        error_messages={"invalid": "Use 1 to 100 letters, digits, and . _ : -"},
     )
     currency = forms.ChoiceField(label="Currency")
     amount = forms.CharField(max_length=24, label="Amount")
@@ -80,7 +80,7 @@ class PayoutForm(forms.Form):
     account_number = forms.RegexField(
         regex=r"[0-9]{10}\Z",
         label="Account number",
-        error_messages={"invalid": "An account number has exactly 10 digits."},
+        error_messages={"invalid": "Enter exactly 10 digits."},
     )
     name = forms.CharField(max_length=255, label="Beneficiary")
     narration = forms.CharField(required=False, max_length=255, label="Narration")
@@ -98,12 +98,12 @@ class PayoutForm(forms.Form):
         if "amount" in given and "currency" in given:
             try:
                 given["minor_units"] = minor_units(given["amount"], given["currency"])
-            except NoAmount as refusal:
+            except InvalidAmount as refusal:
                 self.add_error("amount", str(refusal))
         return given
 
     def order(self) -> dict[str, Any]:
-        """Return what a merchant's server would send to POST /api/payments. The form is valid."""
+        """Return the body of the equivalent POST /api/payments. The form must be valid."""
         given = self.cleaned_data
         order = {
             "request_type": "payout",

@@ -1,4 +1,4 @@
-"""The lists of payments and of payouts, and their exports."""
+"""The lists of payments and payouts, and their exports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kind:
 
     name: str  # of the area, and of the exported file
     filter: type[TransactionFilter]
-    page: str  # the name of its address
+    page: str  # the name of its URL
     template: str
 
 
@@ -74,13 +74,13 @@ def is_filtered(request: HttpRequest) -> bool:
 
 def _export(request: HttpRequest, seat: Seat, kind: Kind) -> HttpResponseBase:
     form = form_of(kind.filter, request.GET)
-    if not form.is_valid():  # the list says what is wrong with the filter
+    if not form.is_valid():  # the list shows the filter's errors
         address = redirect(kind.page)["Location"]
         return redirect(f"{address}?{request.GET.urlencode()}")
     return csv_exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, seat))
 
 
-# The columns of an export; a name is a transaction's attribute.
+# Columns of the export, by attribute of the transaction.
 COLUMNS = (
     "id",
     "reference",
@@ -110,7 +110,7 @@ COLUMNS = (
 )
 FIELDS = (*COLUMNS, "created_at", "finished_at", "settle_status")
 HEAD = (*FIELDS, "settlement_id")
-# The batch that a payment is in; a rejected one releases its payments.
+# The batch of a payment. A rejected batch releases its payments.
 SETTLEMENT = SettlementItem.objects.filter(transaction=OuterRef("pk"), operation=None, is_live=True).values(
     "batch_id"
 )
@@ -126,7 +126,7 @@ def _rows(form: TransactionFilter, seat: Seat) -> Iterator[list[Any]]:
             .annotate(settlement_id=Subquery(SETTLEMENT, output_field=UUIDField()))
             .iterator(chunk_size=1000)
         ):
-            if len(lists) > 1:  # what a search finds in two ways is told once
+            if len(lists) > 1:  # a transaction may match several meanings of the search text
                 if transaction.pk in seen:
                     continue
                 seen.add(transaction.pk)
@@ -148,6 +148,6 @@ def _cell(value: Any) -> str | int:
 
 
 def _name_bank(transaction: Transaction) -> None:
-    """Give a row its bank's name, for the list to show."""
+    """Set the bank's name on a transaction, for the list."""
     bank = banks.find(transaction.bank_code) if transaction.bank_code else None
     transaction.bank_name = bank.name if bank else ""  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A payout by hand: written, looked at once more, and sent. The API's rules and its one road apply."""
+"""Manual payouts: entered, reviewed and sent, by the same rules and service as the API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rest_framework.exceptions import ValidationError
 from dashboard.access import Seat, for_members
 from dashboard.transactions.detail_views import address_of
 from dashboard.transactions.forms import PayoutForm
-from dashboard.ui.api_errors import explain
+from dashboard.ui.api_errors import add_api_errors
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
@@ -33,7 +33,7 @@ from payments.services.fee_rules import rule_now
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.PAY_OUT)
 def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Ask for a payout, show what it will cost, and start it when it is confirmed."""
+    """Show the payout form, then its costs, and start the payout when it is confirmed."""
     form = PayoutForm(
         request.POST or None,
         currencies=[each for each in seat.business.currencies if each in banks.currencies()],
@@ -45,14 +45,17 @@ def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         return _start(request, seat, form)
     summary = _summary(seat.business, form.order())
     if summary is None:
-        form.add_error("currency", f"Payouts aren't offered in {form.cleaned_data['currency']}.")
+        form.add_error(
+            "currency",
+            f"Payouts in {form.cleaned_data['currency']} aren't available. Choose another currency.",
+        )
         return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
     context = {"seat": seat, "form": form, "summary": summary}
     return render(request, "dashboard/transactions/confirm_payout.html", context)
 
 
 def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what a member checks before the payout is sent; None if the payout has no price."""
+    """Return the summary to review; None if the currency has no fee rule."""
     amount, currency = order["amount"], order["currency"]
     rule = rule_now(business, Flow.PAYOUT, currency)
     if rule is None:
@@ -85,20 +88,20 @@ def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
     try:
         intent = flows.choose(order).start(order, business=seat.business, now=now)
     except ValidationError as refusal:
-        explain(form, refusal.detail, parts=("customer",))
+        add_api_errors(form, refusal.detail, nested=("customer",))
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))
     else:
-        _say(request, intent.resource)
+        _add_message(request, intent.resource)
         return redirect(address_of(intent.resource))
     return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
 
 
-def _say(request: HttpRequest, payout: Transaction) -> None:
+def _add_message(request: HttpRequest, payout: Transaction) -> None:
     amount = money(payout.amount, payout.currency)
     if payout.status == Transaction.Status.SUCCESS:
         messages.success(request, f"Paid out {amount}.")
     elif payout.status == Transaction.Status.FAILED:
         messages.error(request, f"The payout of {amount} failed: {payout.response_summary}.")
     else:
-        messages.warning(request, "The bank has not answered yet. It is asked again by itself.")
+        messages.warning(request, "The bank hasn't responded yet. We'll keep checking the payout's status.")

@@ -1,4 +1,4 @@
-"""Everything that happened to a transaction, in one line of time: moves, operations, webhooks, the ledger."""
+"""The timeline of a transaction: transitions, operations, webhooks and ledger entries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from dashboard.ui.amounts import with_sign
-from dashboard.ui.timeline import ASKED, BAD, BOOKED, GOOD, NEW, WAIT, Moment
+from dashboard.ui.timeline import BAD, BOOKED, GOOD, NEW, REQUESTED, WAIT, Moment
 from kit import banks
 from kit.money import money
 from ledger.models import Entry
@@ -28,11 +28,11 @@ def timeline_of(
     delivery: Delivery | None,
     attempts: Sequence[Attempt],
 ) -> list[Moment]:
-    """Return the moments of a transaction, oldest first, what is planned last."""
+    """Return the moments of a transaction, oldest first, planned ones last."""
     moments = [
         _created(transaction),
         *_challenge_moments(getattr(transaction, "challenge", None)),
-        *_moves(transaction),
+        *_transitions(transaction),
         *_operation_moments(operations, currency=transaction.currency),
         *_return_moments(returns),
         *_ledger_moments(transaction, [transaction.pk, *(each.pk for each in [*operations, *returns])]),
@@ -57,38 +57,44 @@ def _challenge_moments(challenge: Challenge | None) -> Iterator[Moment]:
         return
     wrong = challenge.wrong_codes
     if challenge.passed_at:
-        text = f"After {wrong} wrong code{'s' if wrong > 1 else ''}." if wrong else ""
-        yield Moment(at=challenge.passed_at, title="Payer recognised by 3-D Secure", text=text, mark=GOOD)
+        text = f"After {wrong} incorrect code{'s' if wrong > 1 else ''}." if wrong else ""
+        yield Moment(
+            at=challenge.passed_at, title="Payer authenticated with 3-D Secure", text=text, mark=GOOD
+        )
 
 
-def _moves(transaction: Transaction) -> Iterator[Moment]:
-    for move in Transition.objects.filter(transaction=transaction).order_by("at", "pk"):
-        if move.attribute == "awaiting" and move.after == Awaiting.PAYER:
+def _transitions(transaction: Transaction) -> Iterator[Moment]:
+    for transition in Transition.objects.filter(transaction=transaction).order_by("at", "pk"):
+        if transition.attribute == "awaiting" and transition.after == Awaiting.PAYER:
             yield Moment(
-                at=move.at, title="3-D Secure asked for", text="The payer has to confirm.", mark=WAIT
+                at=transition.at, title="3-D Secure requested", text="The payer must confirm.", mark=WAIT
             )
-        elif move.attribute == "awaiting" and move.after == Awaiting.CAPTURE:
+        elif transition.attribute == "awaiting" and transition.after == Awaiting.CAPTURE:
             code = transaction.authorization_code
-            yield Moment(at=move.at, title="Authorised", text=f"Authorisation code {code}.", mark=GOOD)
-        elif move.attribute == "status":
-            yield _ended(transaction, move)
+            yield Moment(at=transition.at, title="Authorised", text=f"Authorisation code {code}.", mark=GOOD)
+        elif transition.attribute == "status":
+            yield _ended(transaction, transition)
 
 
 _CAUSES = {
     Transition.Cause.PAYER: "On the payer's page.",
-    Transition.Cause.MERCHANT: "At the merchant's request.",
-    Transition.Cause.REQUERY: "The answer was lost at first, and asked for again.",
-    Transition.Cause.EXPIRY: "Time ran out.",
+    Transition.Cause.MERCHANT: "Requested by the merchant.",
+    Transition.Cause.REQUERY: "The first response was lost, so the status was queried.",
+    Transition.Cause.EXPIRY: "Expired.",
     Transition.Cause.RETURN: "The bank returned it.",
 }
 
 
-def _ended(transaction: Transaction, move: Transition) -> Moment:
-    cause = _CAUSES.get(Transition.Cause(move.cause), "") if move.cause in Transition.Cause.values else ""
-    if move.after == Status.SUCCESS:
-        return Moment(at=move.at, title=transaction.response_summary, text=cause, mark=GOOD)
+def _ended(transaction: Transaction, transition: Transition) -> Moment:
+    cause = (
+        _CAUSES.get(Transition.Cause(transition.cause), "")
+        if transition.cause in Transition.Cause.values
+        else ""
+    )
+    if transition.after == Status.SUCCESS:
+        return Moment(at=transition.at, title=transaction.response_summary, text=cause, mark=GOOD)
     title = f"{transaction.response_summary} ({transaction.response_code})"
-    return Moment(at=move.at, title=title, text=cause, mark=BAD)
+    return Moment(at=transition.at, title=title, text=cause, mark=BAD)
 
 
 _NAMES = {Kind.CAPTURE: "Capture", Kind.VOID: "Void", Kind.REFUND: "Refund"}
@@ -102,20 +108,20 @@ def _operation_moments(operations: Iterable[CardOperation], *, currency: str) ->
             lines.append(("To", _destination(operation)))
         yield Moment(
             at=operation.created_at,
-            title=f"{name} asked for",
+            title=f"{name} requested",
             text=operation.reason,
             lines=lines,
-            mark=ASKED,
+            mark=REQUESTED,
         )
         if operation.status == CardOperation.Status.SUCCESS and operation.finished_at:
-            yield Moment(at=operation.finished_at, title=f"{name} done", mark=GOOD)
+            yield Moment(at=operation.finished_at, title=f"{name} succeeded", mark=GOOD)
         elif operation.status == CardOperation.Status.FAILED and operation.finished_at:
             text = f"{operation.response_summary} ({operation.response_code})."
-            yield Moment(at=operation.finished_at, title=f"{name} refused", text=text, mark=BAD)
+            yield Moment(at=operation.finished_at, title=f"{name} failed", text=text, mark=BAD)
         elif operation.next_query_at:
             yield Moment(
                 at=operation.next_query_at,
-                title=f"{name}: ask the {'bank' if operation.is_transfer_refund else 'acquirer'} again",
+                title=f"{name}: next query to the {'bank' if operation.is_transfer_refund else 'acquirer'}",
                 is_planned=True,
                 mark=WAIT,
             )
@@ -130,7 +136,7 @@ def _return_moments(returns: Iterable[PayoutReturn]) -> Iterator[Moment]:
     for each in returns:
         amount = money(each.amount, each.currency)
         if each.applied == PayoutReturn.Applied.UNMATCHED:
-            title = f"The bank reported a return of {amount}; it was not booked"
+            title = f"The bank reported a return of {amount}, which wasn't booked"
         else:
             title = f"{amount} returned by the bank"
         lines = [("Bank reference", each.bank_reference)] if each.bank_reference else []
@@ -146,7 +152,7 @@ def _ledger_moments(transaction: Transaction, causes: Sequence[UUID]) -> Iterato
             (posting.account.get_kind_display().capitalize(), with_sign(posting.amount, entry.currency))
             for posting in entry.postings.all()
         ]
-        title = f"Booked: {entry.get_kind_display().lower()}"
+        title = f"Ledger entry: {entry.get_kind_display().lower()}"
         yield Moment(at=entry.at, title=title, text=entry.note, lines=lines, mark=BOOKED)
 
 
@@ -155,18 +161,18 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
         return
     address = reverse("dashboard-delivery", args=[delivery.pk])
     for attempt in attempts:
-        heard = attempt.error == "" and attempt.status is not None
-        answer = (
-            f"Answered {attempt.status} after {attempt.total_ms:.0f} ms."
+        succeeded = attempt.error == "" and attempt.status is not None
+        result = (
+            f"Responded with {attempt.status} in {attempt.total_ms:.0f} ms."
             if attempt.status
             else attempt.explanation
         )
         yield Moment(
             at=attempt.started_at,
             title=f"Webhook {event_name(delivery.event)}, attempt {attempt.number}",
-            text=answer,
+            text=result,
             address=address,
-            mark=GOOD if heard else BAD,
+            mark=GOOD if succeeded else BAD,
         )
     if delivery.state == Delivery.State.WAITING and delivery.next_attempt_at:
         yield Moment(
@@ -177,7 +183,7 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
             mark=WAIT,
         )
     elif delivery.state == Delivery.State.HELD:
-        text = "Held: the endpoint is switched off."
+        text = "Held because the endpoint is disabled."
         yield Moment(
             at=delivery.created_at,
             title=f"Webhook {event_name(delivery.event)}",
@@ -188,10 +194,10 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
 
 
 def _plans(transaction: Transaction) -> Iterator[Moment]:
-    ends = {Awaiting.PAYER: "3-D Secure expires", Awaiting.CAPTURE: "Authorisation expires"}
+    titles = {Awaiting.PAYER: "3-D Secure expires", Awaiting.CAPTURE: "Authorisation expires"}
     if transaction.expires_at:
-        title = ends.get(Awaiting(transaction.awaiting), "Expires")
+        title = titles.get(Awaiting(transaction.awaiting), "Expires")
         yield Moment(at=transaction.expires_at, title=title, is_planned=True, mark=WAIT)
     if transaction.next_query_at and transaction.awaiting == Awaiting.RAIL:
-        title = "Outcome unknown: ask again"
+        title = "Outcome unknown: next query"
         yield Moment(at=transaction.next_query_at, title=title, is_planned=True, mark=WAIT)

@@ -1,4 +1,4 @@
-"""Addresses of payments and payouts."""
+"""URLs of payments and payouts."""
 
 from django.urls import path
 

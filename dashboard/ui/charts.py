@@ -1,4 +1,4 @@
-"""Charts as plain geometry, in a box that templates stretch to its place.
+"""Chart geometry, in a box that templates stretch to fit.
 
 >>> chart = columns([Column("1 Jan", (3, 1)), Column("2 Jan", (2, 0))])
 >>> chart.series, chart.top
@@ -17,20 +17,20 @@ STEPS = (1, 2, 5)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One place on the axis, and what is stacked there, from the bottom up."""
+    """A column: its label on the axis, and its stacked values from the bottom up."""
 
     label: str
     values: tuple[int, ...]
-    told: str = ""  # what a reader who points at it is told
+    tooltip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnChart:
-    """Its box is one wide for each column, and 100 high. A chart of 90 days is to be small as a page, too."""
+    """A stacked column chart in a box with a width of 1 per column and a height of 100. Paths keep its markup small."""
 
-    # A path each, from the bottom up: a stroke for each bar, half a column too far left.
+    # One path for each value of the columns, from the bottom up; a stroke for each bar, at the column's left edge.
     series: Sequence[str]
-    told: Sequence[str]  # of each column
+    tooltips: Sequence[str]  # one for each column
     top: int  # the value at the upper edge
     first: str
     last: str
@@ -41,16 +41,16 @@ class ColumnChart:
 
 
 def columns(given: Sequence[Column]) -> ColumnChart:
-    """Stack each column's values; the tallest nearly fills the box."""
+    """Stack each column's values. The tallest column nearly fills the box."""
     top = round_up(max((sum(column.values) for column in given), default=0))
     bars = [_stack(column, place, top) for place, column in enumerate(given)]
     series = ["".join(each) for each in zip(*bars, strict=True)]
     labels = [column.label for column in given] or [""]
-    return ColumnChart(series, [each.told for each in given], top, labels[0], labels[-1])
+    return ColumnChart(series, [each.tooltip for each in given], top, labels[0], labels[-1])
 
 
 def _stack(column: Column, x: int, top: int) -> list[str]:
-    """Return the stroke of each value; of nothing there is none."""
+    """Return the stroke of each value; an empty text for zero."""
     heights = [BOX - total / top * BOX for total in accumulate(column.values, initial=0)]
     return [
         f"M{x} {base:.3g}V{end:.3g}" if value > 0 else ""
@@ -65,7 +65,7 @@ class LineChart:
 
 
 def lines(series: Sequence[Sequence[float | None]]) -> LineChart:
-    """Draw one line for each series over the same places; where a value is missing, it goes straight on.
+    """Draw one line for each series, connecting the points on both sides of missing values.
 
     >>> lines([[1.0, None, 2.0]]).lines
     ['16.67,50.0 83.33,0.0']
@@ -83,14 +83,14 @@ def _line(values: Sequence[float | None], top: int) -> str:
         for place, value in enumerate(values)
         if value is not None
     ]
-    if len(points) == 1:  # a lone point is drawn as a dash: a dot would hardly be seen
+    if len(points) == 1:  # a single point is drawn as a short line, because a dot is hardly visible
         ((x, y),) = points
         points = [(x - 1, y), (x + 1, y)]
     return " ".join(f"{_rounded(x)},{_rounded(y)}" for x, y in points)
 
 
 def round_up(value: float) -> int:
-    """Return the next number that reads well: 1, 2 or 5 and zeros.
+    """Round up to 1, 2 or 5 times a power of ten.
 
     >>> [round_up(value) for value in (0, 1, 3, 7, 12, 180, 999)]
     [1, 1, 5, 10, 20, 200, 1000]

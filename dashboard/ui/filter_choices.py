@@ -1,10 +1,10 @@
-"""Choices of filters: everything, or one of a kind."""
+"""Choices of filters."""
 
 from collections.abc import Sequence
 
 
 def choices(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the options of a filter, "All" first.
+    """Return the options of a filter, with "All" first.
 
     >>> choices([("partially_refunded", "partially refunded")])
     [('', 'All'), ('partially_refunded', 'Partially refunded')]

@@ -1,7 +1,7 @@
 """Search for metadata by one exact pair, written `key=value`.
 
-On PostgreSQL a GIN index finds the rows with a pair, in no order. A list needs the newest first: of up to `FEW`
-matches all are read and sorted. A more common pair is found soon by reading from the newest row on.
+On PostgreSQL a GIN index finds the rows with a pair, in no particular order, but lists show the newest first. Up to
+`FEW` matches are all read and sorted. More frequent pairs are found quickly by reading from the newest row.
 
 >>> pairs("order=1042"), pairs("note=a=b"), pairs("1042"), pairs("=1042")
 ([('order', '1042')], [('note', 'a=b'), ('note=a', 'b')], [], [])
@@ -20,19 +20,19 @@ from merchants.models import Business
 M = TypeVar("M", bound=Model)
 
 FEW = 1_000
-MOST_READINGS = 5  # ways to read a text with several equals signs
+MOST_READINGS = 5  # ways to split a text with several equals signs
 LONGEST_SEARCH = Metadata.LONGEST_KEY + 1 + Metadata.LONGEST_VALUE
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Return the keys and values that a text may stand for. Both may hold equals signs, too."""
+    """Return the possible keys and values of a text. Both may contain equals signs."""
     places = [place for place, character in enumerate(text) if character == "="]
     found = [(text[:place], text[place + 1 :]) for place in places]
     return [pair for pair in found if 1 <= len(pair[0]) <= Metadata.LONGEST_KEY][:MOST_READINGS]
 
 
 def with_metadata(text: str, *, model: type[Model], business: Business) -> list[Q]:
-    """Return the condition for a business's rows with the metadata that a text names; none if it names none."""
+    """Return the condition for the business's rows with the metadata of a search text; empty if it has no pair."""
     wanted = pairs(text)
     if not wanted:
         return []
@@ -48,12 +48,12 @@ def with_metadata(text: str, *, model: type[Model], business: Business) -> list[
 
 
 def _few_ids(model: type[Model], business: Business, wanted: list[tuple[str, str]]) -> list[Any] | None:
-    """Return the ids of the matching rows, or None if they are more than a few."""
+    """Return the ids of the matching rows; None if there are more than `FEW`."""
     condition = " OR ".join(["metadata @> %s::jsonb"] * len(wanted))
     statement = f"SELECT id FROM {model._meta.db_table} WHERE business_id = %s AND ({condition}) LIMIT %s"  # noqa: S608
     documents = [json.dumps({key: value}) for key, value in wanted]
     with transaction.atomic(), connection.cursor() as cursor:
-        # The planner doesn't know how rare a pair is. Without the index on metadata it would read the business's rows.
+        # The planner doesn't know how rare a pair is. Otherwise it would read all rows of the business.
         cursor.execute("SET LOCAL enable_indexscan = off")
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(statement, [business.pk, *documents, FEW + 1])

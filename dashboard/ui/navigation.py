@@ -1,4 +1,4 @@
-"""The areas of the dashboard, in the order of the navigation. An area is linked once its page exists."""
+"""The areas of the dashboard, in the order of the navigation. Areas without a page are left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from django.urls import NoReverseMatch, reverse
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A part of the dashboard: its name, the name of its first page's address, and its icon."""
+    """An area of the dashboard."""
 
     name: str
-    page: str
+    page: str  # the name of its first page's URL
     icon: str  # of heroicons
 
     @property
     def address(self) -> str:
-        """Return where its first page is; empty where there is none yet."""
+        """Return the path of its first page; empty if there is none."""
         try:
             return reverse(self.page)
         except NoReverseMatch:
@@ -36,7 +36,7 @@ AREAS = (
     Area("Sandbox", "dashboard-sandbox", "beaker"),
 )
 
-# What a person does about their own account; the menu with their name leads there.
+# The links of the user menu.
 ACCOUNT = (
     Area("Your account", "mfa_index", "user-circle"),
     Area("Activity", "dashboard-activity", "clock"),
@@ -54,7 +54,7 @@ class Link:
 
 
 def links(areas: Sequence[Area], path: str) -> Sequence[Link]:
-    """Return the areas that exist; the one that the path lies in, if it is one of them, is here."""
+    """Return links to the existing areas, marking the one that contains the path."""
     existing = [(area, area.address) for area in areas if area.address]
     everywhere = [address for area in (*AREAS, *ACCOUNT) if (address := area.address)]
     here = max((address for address in everywhere if path.startswith(address)), key=len, default="")

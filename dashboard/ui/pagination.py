@@ -1,7 +1,7 @@
-"""Lists in pages, newest first, without counting and without offsets: a page costs the same at any depth.
+"""Cursor pagination, newest first, without counts or offsets: a page costs the same at any depth.
 
-A page is asked for by the row that it begins after (`before` is older, `after` is newer), named in the
-address. What is no such row is the first page.
+The query names the row that the page starts after (`before` is older, `after` is newer). An invalid cursor gives the
+first page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OLDER, NEWER = "before", "after"
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[M]):
-    """Some rows of a list, and the addresses of the pages beside them: empty where there is none."""
+    """A page of a list, with the URLs of the adjacent pages; empty if there is none."""
 
     rows: Sequence[M]
     newer: str
@@ -33,24 +33,24 @@ class Page(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is ordered by, newest first. The last field is unique."""
+    """The fields that a list is ordered by, newest first. The last field is unique."""
 
     fields: tuple[str, ...]
-    read: Callable[[str], tuple[Any, ...]]  # a place from an address; raises ValueError
+    read: Callable[[str], tuple[Any, ...]]  # parses a cursor; raises ValueError
 
-    def place(self, row: Model) -> tuple[Any, ...]:
+    def position(self, row: Model) -> tuple[Any, ...]:
         return tuple(getattr(row, field) for field in self.fields)
 
     def write(self, row: Model) -> str:
-        values = self.place(row)
+        values = self.position(row)
         return "~".join(each.isoformat() if isinstance(each, datetime) else str(each) for each in values)
 
-    def beyond(self, place: tuple[Any, ...], *, is_older: bool) -> Q:
-        """Return the condition of the rows that lie beyond a place."""
+    def beyond(self, position: tuple[Any, ...], *, is_older: bool) -> Q:
+        """Return the condition of the rows beyond a position."""
         strictly = "lt" if is_older else "gt"
-        condition = Q(**{f"{self.fields[-1]}__{strictly}": place[-1]})
-        for field, value in zip(self.fields[-2::-1], place[-2::-1], strict=True):
-            # The bound on the field alone lets an index begin at the place.
+        condition = Q(**{f"{self.fields[-1]}__{strictly}": position[-1]})
+        for field, value in zip(self.fields[-2::-1], position[-2::-1], strict=True):
+            # The bound on the field alone lets an index scan start at the position.
             condition = Q(**{f"{field}__{strictly}e": value}) & (
                 Q(**{f"{field}__{strictly}": value}) | condition
             )
@@ -78,30 +78,29 @@ def _read_number(text: str) -> tuple[int]:
 
 BY_NUMBER = Order(("id",), _read_number)  # an id that the database counts up
 BY_SEQUENCE = Order(("sequence",), _read_number)  # a position in an account
-BY_ID = Order(("id",), _read_id)  # an id that begins with its time
+BY_ID = Order(("id",), _read_id)  # an id that starts with its creation time
 BY_MOMENT = Order(("created_at", "id"), _read_moment_and_id)
 
 
 def page_of(
     sources: Sequence[QuerySet[M]], query: QueryDict, *, order: Order = BY_ID, size: int = SIZE
 ) -> Page[M]:
-    """Return the page that an address asks for, of what any of the sources holds.
+    """Return the requested page of the rows in any of the sources.
 
-    Several sources are several ways of looking: each has an index of its own, which one question with
-    "or" in it would not use.
+    Each source has its own index, which a single query with OR wouldn't use.
     """
-    place, is_older = _asked_for(query, order)
+    position, is_older = _cursor(query, order)
     prefix = "-" if is_older else ""
     ordering = [f"{prefix}{field}" for field in order.fields]
     found: dict[Any, M] = {}
     for source in sources:
-        beyond = source if place is None else source.filter(order.beyond(place, is_older=is_older))
+        beyond = source if position is None else source.filter(order.beyond(position, is_older=is_older))
         found |= {row.pk: row for row in beyond.order_by(*ordering)[: size + 1]}
-    rows = sorted(found.values(), key=order.place, reverse=is_older)
+    rows = sorted(found.values(), key=order.position, reverse=is_older)
     has_more, rows = len(rows) > size, rows[:size]
     if not is_older:
         rows.reverse()
-    has_newer, has_older = (place is not None, has_more) if is_older else (has_more, True)
+    has_newer, has_older = (position is not None, has_more) if is_older else (has_more, True)
     return Page(
         rows=rows,
         newer=_address(query, NEWER, order.write(rows[0])) if rows and has_newer else "",
@@ -109,7 +108,7 @@ def page_of(
     )
 
 
-def _asked_for(query: QueryDict, order: Order) -> tuple[tuple[Any, ...] | None, bool]:
+def _cursor(query: QueryDict, order: Order) -> tuple[tuple[Any, ...] | None, bool]:
     for name, is_older in ((OLDER, True), (NEWER, False)):
         try:
             return order.read(query.get(name, "")), is_older
@@ -118,9 +117,9 @@ def _asked_for(query: QueryDict, order: Order) -> tuple[tuple[Any, ...] | None, 
     return None, True
 
 
-def _address(query: QueryDict, name: str, place: str) -> str:
+def _address(query: QueryDict, name: str, cursor: str) -> str:
     kept = query.copy()
     for each in (OLDER, NEWER):
         kept.pop(each, None)
-    kept[name] = place
+    kept[name] = cursor
     return f"?{kept.urlencode()}"

@@ -1,4 +1,4 @@
-"""How far away a moment is, in words.
+"""Relative times, such as "3 minutes ago".
 
 >>> from datetime import UTC
 >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -21,9 +21,9 @@ UNITS = (
 
 
 def distance(at: datetime, *, now: datetime) -> str:
-    away = abs(at - now)
+    difference = abs(at - now)
     for unit, name in UNITS:
-        count = away // unit
+        count = difference // unit
         if count:
             plural = "" if count == 1 else "s"
             return f"in {count} {name}{plural}" if at > now else f"{count} {name}{plural} ago"

@@ -1,4 +1,4 @@
-"""What happened one after the other, for `components/timeline.html` to draw."""
+"""Timelines, rendered by `components/timeline.html`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How a moment is marked: a colour's name, and a drawing that says the same."""
+    """The mark of a moment: a colour, and an icon with the same meaning."""
 
     tone: str
     icon: str  # of heroicons
@@ -17,7 +17,7 @@ class Mark:
 
 PLAIN = Mark("plain", "minus")
 NEW = Mark("plain", "plus")
-ASKED = Mark("plain", "arrow-right")
+REQUESTED = Mark("plain", "arrow-right")
 BOOKED = Mark("plain", "book-open")
 GOOD = Mark("good", "check")
 BAD = Mark("bad", "x-mark")
@@ -26,12 +26,12 @@ WAIT = Mark("wait", "clock")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One thing that happened, or is planned."""
+    """Something that happened or is planned."""
 
     at: datetime
     title: str
     text: str = ""
     mark: Mark = PLAIN
-    address: str = ""  # of the page that tells more
+    address: str = ""  # of the page with more details
     lines: Sequence[tuple[str, str]] = ()  # names and values
     is_planned: bool = False

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from rest_framework.exceptions import ValidationError
 
 from dashboard.access import Seat, for_members, members_only
-from dashboard.ui.api_errors import explain
+from dashboard.ui.api_errors import add_api_errors
 from dashboard.ui.pagination import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
 from kit.api.errors import Problem
@@ -89,7 +89,7 @@ def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAc
             business=seat.business, request=wanted, actor=person_acting(request), now=clock.now()
         )
     except ValidationError as refusal:
-        explain(form, refusal.detail, parts=("address",))
+        add_api_errors(form, refusal.detail, nested=("address",))
         return None
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))

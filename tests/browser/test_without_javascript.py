@@ -77,11 +77,11 @@ class TestWithoutJavaScript:
         try_out(service, page, "authorise")
         follow(page, "Open it")
         follow(page, "Capture")
-        press(page, "Capture")
+        press(page, "Capture payment")
         expect(page.get_by_text("Captured NGN 2,500.00.")).to_be_visible()
         follow(page, "Refund")
         page.get_by_label("Amount to refund").fill("200.00")
-        press(page, "Refund")
+        press(page, "Refund payment")
 
         expect(page.get_by_text("Refunded NGN 200.00.")).to_be_visible()
 

@@ -204,7 +204,11 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop("payment-authorised", f"{payments}{ids['authorised']}/"),
         Stop("payment-transfer", f"{payments}{ids['transferred']}/"),
         Stop("capture", f"{payments}{ids['authorised']}/capture/"),
-        Stop("capture-refused", f"{payments}{ids['authorised']}/capture/", pressing("Capture", Amount="1,0")),
+        Stop(
+            "capture-refused",
+            f"{payments}{ids['authorised']}/capture/",
+            pressing("Capture payment", Amount="1,0"),
+        ),
         Stop("void", f"{payments}{ids['authorised']}/void/"),
         Stop("cancel", f"{payments}{ids['waiting']}/cancel/"),
         Stop("refund", f"{payments}{ids['paid']}/refund/"),

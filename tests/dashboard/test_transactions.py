@@ -206,13 +206,13 @@ class TestTimeline:
         wanted = [
             "Payment of NGN 500.00 requested",
             "Authorised",
-            "Capture of NGN 300.00 asked for",
+            "Capture of NGN 300.00 requested",
             "Payment completed",
-            "Refund of NGN 100.00 asked for",
-            "Refund of NGN 100.00 done",
+            "Refund of NGN 100.00 requested",
+            "Refund of NGN 100.00 succeeded",
         ]
         assert [title for title in titles if title in wanted] == wanted
-        assert any(title.startswith("Booked") for title in titles)
+        assert any(title.startswith("Ledger entry") for title in titles)
 
 
 class TestActs:
@@ -318,7 +318,7 @@ class TestRefundOfATransferPayment:
 
         assert 'name="account_number"' in asked
         assert without.status_code == wrong.status_code == 200
-        assert "An account number has exactly 10 digits." in wrong.content.decode()
+        assert "Enter exactly 10 digits." in wrong.content.decode()
         assert "Refunded NGN 500.00." in answer.content.decode()
         assert CardOperation.objects.count() == 1
 
@@ -329,8 +329,8 @@ class TestRefundOfATransferPayment:
         shown = browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
 
         assert "Bisi Ade, 0000000097, Guaranty Trust Bank" in shown
-        assert "ask the bank again" in shown
-        assert "Being refunded" in shown
+        assert "next query to the bank" in shown
+        assert "Refunds pending" in shown
 
 
 class TestNewPayout:
