@@ -1,4 +1,4 @@
-"""Addresses of balance."""
+"""URLs of the balance."""
 
 from django.urls import path
 

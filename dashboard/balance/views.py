@@ -1,4 +1,4 @@
-"""The balance of the wallet, and its statement as a page and as CSV."""
+"""The balance of the wallet, and its statement as a page and CSV file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from merchants import csv_exports
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
 ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)
-# The page of what caused a movement.
+# The page of a movement's cause.
 PAGES = {
     **dict.fromkeys(ABOUT_PAYOUTS, "dashboard-payout"),
     Entry.Kind.SETTLEMENT_RELEASED: "dashboard-settlement",
@@ -35,7 +35,7 @@ EXPORTED_AT_ONCE = 1_000
 
 
 class PeriodFilter(forms.Form):
-    """The wallet and the days of the statement. Days are in UTC."""
+    """The currency and the days of the statement. Days are UTC."""
 
     currency = forms.ChoiceField(required=False)
     since = forms.DateField(required=False, label="From")
@@ -52,7 +52,7 @@ class PeriodFilter(forms.Form):
         return sane_day(self.cleaned_data["until"])
 
     def statement(self, seat: Seat, currency: str) -> AccountStatement | None:
-        """Return the statement of the filtered days; None if the wallet never held anything."""
+        """Return the statement of the filtered days; None if the wallet has no entries."""
         since, until = self.cleaned_data["since"], self.cleaned_data["until"]
         found = wallet_statements(
             seat.business,
@@ -75,7 +75,7 @@ class Row:
 
     @property
     def reference(self) -> str:
-        """Return the cause's reference; empty where it is a generated id and a note says more."""
+        """Return the cause's reference; empty if it is a generated id and there is a note."""
         is_payout = self.movement.posting.entry.kind in ABOUT_PAYOUTS
         return self.movement.cause.reference if is_payout or not self.note else ""
 
@@ -85,7 +85,7 @@ class Row:
 
     @property
     def address(self) -> str:
-        """Return the page of the cause; empty where it has none."""
+        """Return the page of the cause; empty if it has none."""
         page = PAGES.get(Entry.Kind(self.movement.posting.entry.kind))
         return reverse(page, args=[self.movement.cause.id]) if page else ""
 
@@ -116,7 +116,7 @@ def balance_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @members_only
 def balance_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
     form, currency = _form(request, [each.currency for each in balances(seat.business)])
-    if not form.is_valid():  # the page shows what is wrong with the filter
+    if not form.is_valid():  # the page shows the filter's errors
         return redirect(f"{reverse('dashboard-balance')}?{request.GET.urlencode()}")
     statement = form.statement(seat, currency)
     return csv_exports.table(
@@ -125,7 +125,7 @@ def balance_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
 
 
 def _form(request: HttpRequest, currencies: list[str]) -> tuple[PeriodFilter, str]:
-    """Return the filter, and the currency that it asks for: the first one unless another is chosen."""
+    """Return the filter, and the selected currency, by default the first one."""
     form = PeriodFilter(request.GET, currencies=currencies)
     chosen = form.cleaned_data["currency"] if form.is_valid() else ""
     return form, chosen or (currencies[0] if currencies else "")

@@ -1,4 +1,4 @@
-"""What the overview tells of one business. Reads only, and a fixed number of queries."""
+"""The figures of the overview page, read with a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ STATUS = Transaction.Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """A period in numbers."""
+    """Totals of a period."""
 
-    volume: Sequence[tuple[str, int]]  # currency and what was captured in it, the busiest currency first
+    volume: Sequence[tuple[str, int]]  # captured amounts by currency, most frequent currency first
     succeeded: int  # payments
     finished: int  # payments
     pending: int  # payments and payouts
@@ -42,7 +42,7 @@ class Figures:
 
     @property
     def success_rate(self) -> str:
-        """Return the share of finished payments that succeeded; never 100 % while one has failed.
+        """Return the share of finished payments that succeeded, rounded down: never 100 % if one failed.
 
         >>> Figures(volume=[], succeeded=1999, finished=2000, pending=0, failed=1).success_rate
         '99.9 %'
@@ -52,12 +52,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookHealth:
-    """How a business hears of outcomes, and what became of its recent deliveries."""
+    """The endpoint, and counts of its recent deliveries."""
 
     endpoint: Endpoint | None
     delivered: int  # of the last day
-    failed: int  # of the last day: dead, or waiting for another attempt after one in vain
-    due_since: datetime | None  # of the delivery that has been due for longest
+    failed: int  # of the last day: dead, or waiting for a retry
+    due_since: datetime | None  # of the delivery that is most overdue
     waiting: int
     held: int
     dead: int
@@ -65,7 +65,7 @@ class WebhookHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstSteps:
-    """What a new business does one after the other; true once it has happened."""
+    """The setup checklist of a new business."""
 
     has_called: bool
     has_paid: bool
@@ -100,8 +100,8 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
     figures = _figures(rows)
     currency = figures.volume[0][0] if figures.volume else next(iter(business.currencies), "NGN")
     recent = list(_transactions(business).order_by("-id")[:RECENT])
-    happened = _what_happened(business, now=now)
-    webhook = _webhook_health(business, delivered=happened.delivered_lately, now=now)
+    activity = _activity(business, now=now)
+    webhook = _webhook_health(business, delivered=activity.delivered_lately, now=now)
     return Overview(
         figures=figures,
         volume_chart=_volume_chart(rows, currency=currency, days=days, now=now),
@@ -113,10 +113,10 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
         webhook=webhook,
         keys=_usable_keys(business, now=now),
         first_steps=FirstSteps(
-            has_called=happened.has_called,
-            has_paid=happened.has_paid,
+            has_called=activity.has_called,
+            has_paid=activity.has_paid,
             has_webhook=webhook.endpoint is not None,
-            has_delivered=happened.has_delivered,
+            has_delivered=activity.has_delivered,
         ),
     )
 
@@ -144,7 +144,7 @@ def _total(rows: Sequence[Tally], status: str) -> int:
 
 
 def _volume(payments: Sequence[Tally]) -> list[tuple[str, int]]:
-    """Return what successful payments brought in each currency, the busiest first."""
+    """Return the captured amount in each currency, most frequent currency first."""
     counts: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     for row in payments:
@@ -167,7 +167,7 @@ METHODS = (Transaction.Method.CARD, Transaction.Method.VIRTUAL_ACCOUNT)
 
 
 def _volume_chart(rows: Sequence[Tally], *, currency: str, days: int, now: datetime) -> ColumnChart:
-    """Draw what came in day by day, cards below transfers."""
+    """Chart the volume of each day, cards below transfers."""
     by_day: Counter[tuple[date, str]] = Counter()
     for row in rows:
         if row.request_type == PAYMENT and row.status == STATUS.SUCCESS and row.currency == currency:
@@ -184,12 +184,12 @@ def _volume_chart(rows: Sequence[Tally], *, currency: str, days: int, now: datet
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """Payments that failed for one reason."""
+    """The number of payments that failed with one code."""
 
     code: str
     summary: str
     count: int
-    share: int  # per cent of the most frequent one, for a bar
+    share: int  # percentage of the most frequent code's count, for a bar
 
 
 def _declines(rows: Sequence[Tally]) -> list[Decline]:
@@ -202,24 +202,26 @@ def _declines(rows: Sequence[Tally]) -> list[Decline]:
 
 
 def _alerts(webhook: WebhookHealth) -> list[str]:
-    """Return what somebody should look at, in sentences."""
+    """Return the warnings to show."""
     found = []
     if webhook.dead:
-        found.append(f"{webhook.dead} deliveries are dead: your endpoint did not answer eight times.")
+        subject = "1 delivery has" if webhook.dead == 1 else f"{webhook.dead} deliveries have"
+        found.append(f"{subject} failed. Check your endpoint, then resend.")
     if webhook.held:
-        found.append(f"{webhook.held} deliveries are held: your endpoint is switched off.")
+        subject = "1 delivery is" if webhook.held == 1 else f"{webhook.held} deliveries are"
+        found.append(f"{subject} held because your endpoint is disabled.")
     return found
 
 
 def _webhook_health(business: Business, *, delivered: int, now: datetime) -> WebhookHealth:
-    unheard = Delivery.objects.without_tests().filter(
+    undelivered = Delivery.objects.without_tests().filter(
         business=business,
         state__in=[Delivery.State.WAITING, Delivery.State.HELD, Delivery.State.DEAD],
         created_at__gte=now - PERIOD,
     )
-    in_vain = Q(created_at__gte=now - DAY) & (Q(attempts_made__gt=0) | Q(manual_attempts__gt=0))
-    found = unheard.values_list("state").annotate(
-        count=Count("id"), failed=Count("id", filter=in_vain), next=Min("next_attempt_at")
+    was_attempted = Q(created_at__gte=now - DAY) & (Q(attempts_made__gt=0) | Q(manual_attempts__gt=0))
+    found = undelivered.values_list("state").annotate(
+        count=Count("id"), failed=Count("id", filter=was_attempted), next=Min("next_attempt_at")
     )
     states = {state: (count, next_at) for state, count, _, next_at in found}
     waiting, next_at = states.get(Delivery.State.WAITING, (0, None))
@@ -235,18 +237,18 @@ def _webhook_health(business: Business, *, delivered: int, now: datetime) -> Web
 
 
 @dataclass(frozen=True, slots=True)
-class _Happened:
+class _Activity:
     has_called: bool
     has_paid: bool
     has_delivered: bool
     delivered_lately: int
 
 
-def _what_happened(business: Business, *, now: datetime) -> _Happened:
-    """Look at what has happened, all in one query."""
+def _activity(business: Business, *, now: datetime) -> _Activity:
+    """Return what the business has done so far, in one query."""
     delivered = Delivery.objects.filter(business=business, state=Delivery.State.DELIVERED)
     lately = delivered.without_tests().filter(created_at__gte=now - DAY).order_by().values("business")
-    called, paid, heard, count = (
+    called, paid, was_delivered, count = (
         Business.objects.filter(pk=business.pk)
         .values_list(
             Exists(_keys(business).filter(last_used_at__isnull=False)),
@@ -256,7 +258,7 @@ def _what_happened(business: Business, *, now: datetime) -> _Happened:
         )
         .get()
     )
-    return _Happened(called, paid, heard, count or 0)
+    return _Activity(called, paid, was_delivered, count or 0)
 
 
 def _keys(business: Business) -> QuerySet[ApiKey]:

@@ -1,4 +1,4 @@
-"""Addresses of the overview and of the choice of the business."""
+"""URLs of the overview."""
 
 from django.urls import path
 

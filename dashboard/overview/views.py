@@ -1,4 +1,4 @@
-"""The overview of a business, and the choice of the business to show."""
+"""The overview of a business, and switching to another business."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse

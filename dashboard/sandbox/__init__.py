@@ -1,1 +1,1 @@
-"""The sandbox: every flow to try, with what is signed, asked, answered and told."""
+"""The sandbox page: example requests for each flow, with their signature, response and webhooks."""

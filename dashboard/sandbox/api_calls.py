@@ -1,4 +1,4 @@
-"""A signed call to our own API, made as a merchant's server would make it, but without the network."""
+"""Signed calls to our own API, as a merchant's server makes them, but without the network."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ CVV = re.compile(r'("cvv"\s*:\s*")[^"]*')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What was signed and sent, and what came back. Card numbers are masked."""
+    """A request, its string to sign, and the response. Card numbers are masked."""
 
     string_to_sign: str
     request: str
     status: str
-    answer: str
+    response: str
     document: dict[str, Any]
 
 
 def call(*, key: ApiKey, target: str, body: str) -> Call:
-    """Send a POST through everything that a merchant's call goes through, signature check included."""
+    """Send a POST through the whole middleware and view stack, signature check included."""
     signed = sign_call(key=key, method="POST", target=target, body=body)
     client = Client(raise_request_exception=False)
-    answer = client.generic(
+    response = client.generic(
         "POST", target, body.encode(), content_type="application/json", headers=signed.headers
     )
     head = [f"POST {target}", *(f"{name}: {value}" for name, value in signed.headers.items())]
-    status = HTTPStatus(answer.status_code)
-    text = answer.content.decode(errors="replace")
+    status = HTTPStatus(response.status_code)
+    text = response.content.decode(errors="replace")
     document = _document(text)
     return Call(
         string_to_sign=signed.string_to_sign,
-        request=_harmless("\n".join([*head, "Content-Type: application/json", "", body])),
+        request=_masked("\n".join([*head, "Content-Type: application/json", "", body])),
         status=f"{status.value} {status.phrase}",
-        answer=json.dumps(document, indent=2, ensure_ascii=False) if document else text,
+        response=json.dumps(document, indent=2, ensure_ascii=False) if document else text,
         document=document,
     )
 
 
-def _harmless(text: str) -> str:
+def _masked(text: str) -> str:
     return CVV.sub(r"\1***", mask_card_numbers(text))
 
 

@@ -1,4 +1,4 @@
-"""Requests to begin with, one for each outcome of the sandbox's own table."""
+"""Example requests, one for each outcome in the sandbox's outcome table."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PAYMENTS = "/api/payments"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A request with a name. Its body is JSON, as a merchant's server would send it."""
+    """An example request. Its body is JSON, as a merchant's server would send it."""
 
-    name: str  # in the address
+    name: str  # in the query
     title: str
-    result: str  # what will come of it
+    result: str  # the expected outcome
     target: str
     document: Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class Group:
 
 
 def groups(*, account: VirtualAccount | None, session: Session | None) -> list[Group]:
-    """Return every preset. Transfers need an account, and a session to be paid."""
+    """Return all presets. Transfers need an account, and arrivals an open session."""
     return [
         Group("Card payments", list(_cards())),
         Group("Payouts", list(_payouts())),
@@ -56,31 +56,31 @@ def groups(*, account: VirtualAccount | None, session: Session | None) -> list[G
 
 
 def _cards() -> Iterable[Preset]:
-    yield _card("success", "A payment that succeeds", "success")
-    yield _card("authorise", "Authorise, capture later", "pending until captured", capture=False)
+    yield _card("success", "Payment succeeds", "success")
+    yield _card("authorise", "Authorise only", "pending until captured", capture=False)
     challenge = {"enabled": True, "challenge_preference": "challenge_mandated"}
-    yield _card("3ds", "3-D Secure challenge", "pending: open its redirect_link", three_ds=challenge)
+    yield _card("3ds", "3-D Secure challenge", "pending, open its redirect_link", three_ds=challenge)
     for card in TEST_CARDS:
         yield _card(
             f"card-{card.number[-4:]}",
             f"Test card •••• {card.number[-4:]}",
-            _told(card.result),
+            _in_words(card.result),
             pan=card.number,
         )
     for ending, result in CARD_AMOUNTS.items():
         yield _card(
-            f"amount-{ending}", f"Amount ending in {ending}", _told(result), amount=_ending_in(ending)
+            f"amount-{ending}", f"Amount ending in {ending}", _in_words(result), amount=_ending_in(ending)
         )
 
 
 def _payouts() -> Iterable[Preset]:
-    yield _payout("payout", "A payout that succeeds", "success")
+    yield _payout("payout", "Payout succeeds", "success")
     for ending, result in PAYOUT_AMOUNTS.items():
-        told = f"{_told(result)}, gateway code {ending}"
-        yield _payout(f"payout-{ending}", f"Amount ending in {ending}", told, amount=_ending_in(ending))
+        expected = f"{_in_words(result)}, gateway code {ending}"
+        yield _payout(f"payout-{ending}", f"Amount ending in {ending}", expected, amount=_ending_in(ending))
     yield _payout(
         "payout-lost",
-        "The answer is lost",
+        "Bank timeout",
         "pending, then success",
         account_number=LOST_ANSWER_ACCOUNT,
     )
@@ -89,9 +89,7 @@ def _payouts() -> Iterable[Preset]:
 def _check() -> Preset:
     source = _source(GOOD_CARD) | {"type": "CARD"}
     document = {"request_type": "card_check", "currency": "NGN", "source": source}
-    return Preset(
-        name="check", title="Is this card alive?", result="success", target=PAYMENTS, document=document
-    )
+    return Preset(name="check", title="Card is valid", result="success", target=PAYMENTS, document=document)
 
 
 def _transfers(account: VirtualAccount | None, session: Session | None) -> Iterable[Preset]:
@@ -105,12 +103,12 @@ def _transfers(account: VirtualAccount | None, session: Session | None) -> Itera
             "amount": USUAL_AMOUNT,
             "currency": account.currency,
         }
-        title, told = "A payment by transfer", "pending until the money arrives"
-        yield Preset(name="transfer", title=title, result=told, target=PAYMENTS, document=document)
+        title, result = "Payment by transfer", "pending until the transfer arrives"
+        yield Preset(name="transfer", title=title, result=result, target=PAYMENTS, document=document)
     if session is not None:
         exact = session.expected_amount
-        yield _arrival("arrival", "The exact amount arrives", "success", session, amount=exact)
-        yield _arrival("mismatch", "Another amount arrives", "mismatch", session, amount=exact + 100)
+        yield _arrival("arrival", "Exact amount arrives", "success", session, amount=exact)
+        yield _arrival("mismatch", "Amount mismatch", "mismatch", session, amount=exact + 100)
 
 
 def _arrival(name: str, title: str, result: str, session: Session, *, amount: int) -> Preset:
@@ -165,7 +163,7 @@ def _ending_in(ending: str) -> int:
     return SMALLEST_TRIGGERING_AMOUNT + int(ending)
 
 
-def _told(result: Outcome | Special) -> str:
+def _in_words(result: Outcome | Special) -> str:
     return f"{result.code} {result.summary}" if isinstance(result, Outcome) else result.value.replace("`", "")
 
 

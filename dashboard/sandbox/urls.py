@@ -1,4 +1,4 @@
-"""Addresses of sandbox."""
+"""URLs of the sandbox page."""
 
 from django.urls import path
 

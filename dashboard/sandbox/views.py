@@ -1,4 +1,4 @@
-"""The sandbox's page, and what it makes happen sooner than time would."""
+"""The sandbox page, and actions that trigger scheduled events immediately."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ TARGETS = ["/api/payments", "/api/virtual-accounts/simulate"]
 
 
 ADVANCED = {
-    Advanced.CHALLENGE: "The 3-D Secure page has expired.",
-    Advanced.AUTHORISATION: "The authorisation has expired.",
-    Advanced.SESSION: "The virtual account's session has expired.",
-    Advanced.QUESTION: "The acquirer or bank was asked again.",
-    Advanced.RETURN: "The bank has returned the payout.",
+    Advanced.CHALLENGE: "3-D Secure expired.",
+    Advanced.AUTHORISATION: "Authorisation expired.",
+    Advanced.SESSION: "Virtual account session expired.",
+    Advanced.QUESTION: "The status was queried.",
+    Advanced.RETURN: "The bank returned the payout.",
 }
 
 
@@ -48,7 +48,7 @@ class TryForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.TRY_FLOWS)
 def sandbox_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Offer requests to try, and show what became of one."""
+    """Show the example requests, and the response to a submitted one."""
     _require_sandbox()
     found = _groups(seat.business)
     chosen = _chosen(found, request.GET.get("preset", ""))
@@ -85,7 +85,7 @@ def _chosen(found: list[Group], name: str) -> Preset:
 
 
 def _deliveries(business: Business, made: Call) -> list[Delivery]:
-    """Return the webhooks that a call has made already."""
+    """Return the deliveries that a call has created so far."""
     try:
         subject = UUID(str(made.document.get("id", "")))
     except ValueError:
@@ -96,7 +96,7 @@ def _deliveries(business: Business, made: Call) -> list[Delivery]:
 @require_POST
 @for_members(may=Permission.TRY_FLOWS)
 def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    """Let what a payment waits for happen now, as the API does at /api/sandbox/advance."""
+    """Trigger the next scheduled event of a payment, like POST /api/sandbox/advance."""
     _require_sandbox()
     payment = own(seat, transaction_id)
     try:
@@ -111,15 +111,15 @@ def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpRe
 @require_POST
 @for_members(may=Permission.TRY_FLOWS)
 def retry_now(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
-    """Make the next attempt of a delivery now."""
+    """Run the next attempt of a delivery now."""
     _require_sandbox()
     delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
     if webhooks.make_due_now(delivery.pk, now=clock.now()):
-        messages.success(request, "The next attempt is made now.")
+        messages.success(request, "Retrying now.")
     else:
-        messages.warning(request, "This delivery waits for no attempt.")
+        messages.warning(request, "This delivery has no scheduled attempt.")
     return redirect("dashboard-delivery", delivery.pk)
 
 

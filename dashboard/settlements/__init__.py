@@ -1,1 +1,1 @@
-"""Settlements: what was earned on each business day, on its way to the wallet."""
+"""Settlements: the batches of each business day, until their release to the wallet."""

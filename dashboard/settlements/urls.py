@@ -1,4 +1,4 @@
-"""Addresses of settlements."""
+"""URLs of settlements."""
 
 from django.urls import path
 

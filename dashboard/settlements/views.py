@@ -1,4 +1,4 @@
-"""The pages of settlements."""
+"""Settlement pages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def settlements_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @require_safe
 @members_only
 def settlement_page(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpResponse:
-    """Show a batch: its steps, how its net comes about, and its statement."""
+    """Show a batch with its net calculation, timeline and statement."""
     batch = _own(seat, batch_id)
     page = page_of([_items(batch)], request.GET, order=BY_NUMBER, size=50)
     steps: list[Moment] = steps_of(batch)

@@ -1,1 +1,1 @@
-"""Virtual accounts: list, page, new ones, switched off and on, and the money that fits nothing."""
+"""Virtual accounts: list, details, creation, activation and deactivation, and unapplied transfers."""

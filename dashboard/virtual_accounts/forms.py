@@ -1,4 +1,4 @@
-"""What people send about virtual accounts. The API's own rules read a new one after this."""
+"""Forms of virtual accounts. New accounts are also validated by the API's rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AccountFilter(forms.Form):
     status = forms.ChoiceField(required=False, choices=choices(Status.choices))
 
     def accounts(self, business: Business) -> list[QuerySet[VirtualAccount]]:
-        """Return what the valid filter lets through: one list for each thing that the search may mean."""
+        """Return the matching accounts, one queryset for each meaning of the search text. The form must be valid."""
         wanted = self.cleaned_data
         mine = VirtualAccount.objects.of(business).with_current_number()
         for name in ("type", "status"):
@@ -38,22 +38,22 @@ class AccountFilter(forms.Form):
 
 
 class NewAccountForm(forms.Form):
-    """The fields that all kinds have."""
+    """The fields that all kinds of accounts have."""
 
     kind: dict[str, str]
     personal = ("first_name", "last_name")
 
     reference = forms.CharField(max_length=100)
     currency = forms.ChoiceField()
-    email = forms.CharField(max_length=254, label="E-mail")
+    email = forms.CharField(max_length=254, label="Email")
     first_name = forms.CharField(max_length=100)
     last_name = forms.CharField(max_length=100)
     address_line1 = forms.CharField(max_length=255, label="Address")
-    address_line2 = forms.CharField(max_length=255, label="Address, second line", required=False)
+    address_line2 = forms.CharField(max_length=255, label="Address line 2", required=False)
     city = forms.CharField(max_length=100)
     state = forms.CharField(max_length=100)
     postal_code = forms.CharField(max_length=20)
-    country = forms.CharField(max_length=3, initial="NGA", help_text="Three letters, such as NGA.")
+    country = forms.CharField(max_length=3, initial="NGA", help_text="Three-letter code, such as NGA.")
 
     ADDRESS = ("address_line1", "address_line2", "city", "state", "postal_code", "country")
 
@@ -62,7 +62,7 @@ class NewAccountForm(forms.Form):
         self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
 
     def order(self) -> dict[str, Any]:
-        """Return what a merchant's server would send to POST /api/virtual-accounts. The form is valid."""
+        """Return the body of the equivalent POST /api/virtual-accounts. The form must be valid."""
         given = {name: value for name, value in self.cleaned_data.items() if value}
         address = {name: given.pop(name) for name in self.ADDRESS if name in given}
         return {**self.kind, **given, "address": address}
@@ -83,7 +83,7 @@ class StaticForm(NewAccountForm):
     phone_number = forms.CharField(max_length=11)
     dob = forms.CharField(label="Date of birth", widget=forms.DateInput(attrs={"type": "date"}))
     gender = forms.ChoiceField(choices=[("female", "Female"), ("male", "Male")])
-    bvn = forms.CharField(max_length=11, label="BVN", help_text="Eleven digits. Kept encrypted.")
+    bvn = forms.CharField(max_length=11, label="BVN", help_text="11 digits. Stored encrypted.")
 
     field_order = ("reference", "currency", "first_name", "middle_name", "last_name", "email", "phone_number")
 
@@ -96,7 +96,7 @@ class BusinessForm(NewAccountForm):
     first_name = last_name = None  # type: ignore[assignment]  # so Django leaves a field of a base class out
     business_name = forms.CharField(max_length=200)
     phone_number = forms.CharField(max_length=11)
-    bvn = forms.CharField(max_length=11, label="BVN", help_text="Eleven digits. Kept encrypted.")
+    bvn = forms.CharField(max_length=11, label="BVN", help_text="11 digits. Stored encrypted.")
 
     field_order = ("reference", "currency", "business_name", "email", "phone_number", "bvn")
 

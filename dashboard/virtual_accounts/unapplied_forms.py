@@ -1,4 +1,4 @@
-"""What people send about unapplied money: which of it to show, and what shall become of it."""
+"""Forms of unapplied transfers: the filter, and the two decisions."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ class UnappliedFilter(forms.Form):
     state = forms.ChoiceField(required=False, choices=choices(UnappliedMoney.State.choices))
 
     def unapplied(self, business: Business) -> UnappliedMoneyQuerySet:
-        """Return what the valid filter lets through."""
+        """Return the matching transfers. The form must be valid."""
         state = self.cleaned_data["state"]
         found = unapplied_money.of(business)
         return found.filter(state=state) if state else found
 
 
 class CreditForm(forms.Form):
-    """Into the wallet, and why."""
+    """Credit a transfer to the wallet, with a reason."""
 
-    reason = forms.CharField(max_length=255, help_text="Kept with the decision, and in Activity.")
+    reason = forms.CharField(max_length=255, help_text="Saved with the decision and in Activity.")
 
 
 class ReturnForm(forms.Form):
-    """Back by a payout, and why. The account is asked for only where the bank did not tell it."""
+    """Return a transfer by a payout, with a reason. The account is required only if the bank didn't provide it."""
 
     account_number = forms.RegexField(
         regex=r"[0-9]{10}\Z",
         label="Sender's account number",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
-        error_messages={"invalid": "An account number has exactly 10 digits."},
+        error_messages={"invalid": "Enter exactly 10 digits."},
     )
     bank_code = forms.ChoiceField(label="Sender's bank")
     reason = forms.CharField(
-        max_length=255, help_text="Kept with the decision, and told to the sender's bank as the narration."
+        max_length=255, help_text="Saved with the decision, and sent to the sender's bank as the narration."
     )
 
     def __init__(self, *args: Any, transfer: Transfer, **kwargs: Any) -> None:
@@ -54,5 +54,5 @@ class ReturnForm(forms.Form):
 
 
 def is_sender_known(transfer: Transfer) -> bool:
-    """Return whether the bank named an account of the sender that payouts can reach."""
+    """Return whether the bank provided a sender account that payouts can reach."""
     return sender_of(transfer) is not None

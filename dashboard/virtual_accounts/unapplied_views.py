@@ -1,6 +1,6 @@
-"""The inbox of unapplied money, and the page on which somebody says what becomes of it.
+"""The list of unapplied transfers, and the page to credit or return one.
 
-A decision that is sent twice is made once: the second finds the money decided, and says so.
+A decision that is submitted twice is made once. The second submission gets a message.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ CREDIT, RETURN = "credit", "return"
 
 Reason = Transfer.Reason
 WHY = {
-    Reason.MISMATCH: "A payment waited for another amount. It failed, and the money stayed.",
-    Reason.LATE: "The payment that it was meant for was over before it arrived.",
-    Reason.SECOND: "The payment that it was meant for had received its money already.",
-    Reason.INACTIVE: "The account was deactivated before it arrived.",
-    Reason.OTHER_CURRENCY: "The account takes another currency.",
+    Reason.MISMATCH: "The amount didn't match the payment, which failed.",
+    Reason.LATE: "The payment had ended before the transfer arrived.",
+    Reason.SECOND: "The payment had already been paid.",
+    Reason.INACTIVE: "The account was deactivated before the transfer arrived.",
+    Reason.OTHER_CURRENCY: "The account accepts another currency.",
 }
 
 
 @require_safe
 @members_only
 def unapplied_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Show the money that fits no payment."""
+    """List transfers that match no payment."""
     form = UnappliedFilter(request.GET)
     page = page_of([form.unapplied(seat.business)] if form.is_valid() else [], request.GET)
     context = {"seat": seat, "form": form, "page": page, "is_filtered": any(request.GET.values())}
@@ -60,7 +60,7 @@ def unapplied_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.RESOLVE_UNAPPLIED)
 def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpResponse:
-    """Show what arrived and why it fits nothing; credit it or send it back when asked to."""
+    """Show an unapplied transfer and the reason; credit it to the wallet, or return it to the sender."""
     money = _own(seat, unapplied_id)
     forms_of: dict[str, Callable[..., forms.Form]] = {
         CREDIT: partial(CreditForm, auto_id="credit_%s"),
@@ -70,7 +70,7 @@ def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpR
     if request.method == "POST":
         decision = request.POST.get("decision", "")
         if decision not in forms_of:
-            raise BadRequest("Nothing was decided: choose to credit the money or to return it.")
+            raise BadRequest("Choose to credit the transfer or to return it.")
         form = shown[decision] = forms_of[decision](request.POST)
         if form.is_valid() and _carry_out(request, money, decision, form):
             return redirect("dashboard-unapplied-item", money.pk)
@@ -78,32 +78,32 @@ def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpR
 
 
 def _carry_out(request: HttpRequest, money: UnappliedMoney, decision: str, form: forms.Form) -> bool:
-    """Do what was decided and say what came of it; False where the form has to say what is wrong."""
+    """Carry out the decision and add a message. Return False if the form has an error instead."""
     decide = decisions.credit if decision == CREDIT else decisions.return_to_sender
     try:
         decided = decide(money.pk, **form.cleaned_data, actor=person_acting(request), now=clock.now())
     except decisions.NotOpen as refusal:
-        messages.warning(request, str(refusal.detail))  # the page shows by whom, and what it was
+        messages.warning(request, str(refusal.detail))  # the page shows the earlier decision
     except Problem as refusal:
         form.add_error(None, str(refusal.detail))
         return False
     else:
-        _say(request, decided)
+        _add_message(request, decided)
     return True
 
 
-def _say(request: HttpRequest, money: UnappliedMoney) -> None:
+def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
     amount = format_money(money.amount, money.currency)
     payout = _payout(money)
     if payout is None:
-        messages.success(request, f"{amount} is in the wallet.")
+        messages.success(request, f"{amount} was credited to the wallet.")
     elif payout.status == Transaction.Status.SUCCESS:
         messages.success(request, f"Returned {amount} to the sender.")
     elif payout.status == Transaction.Status.FAILED:
-        said = f"The bank refused to return {amount}: {payout.response_summary}. The money is in the wallet."
-        messages.error(request, said)
+        text = f"The return of {amount} failed: {payout.response_summary}. The amount was credited to the wallet."
+        messages.error(request, text)
     else:
-        messages.warning(request, "The bank has not answered yet. It is asked again by itself.")
+        messages.warning(request, "The bank hasn't responded yet. We'll keep checking the return's status.")
 
 
 def _context(seat: Seat, money: UnappliedMoney, shown: dict[str, forms.Form]) -> dict[str, object]:
@@ -123,7 +123,7 @@ def _context(seat: Seat, money: UnappliedMoney, shown: dict[str, forms.Form]) ->
 
 
 def _payout(money: UnappliedMoney) -> Transaction | None:
-    """Return the payout to the sender, where one was ordered."""
+    """Return the payout to the sender, if there is one."""
     if not money.reference:
         return None
     found: Transaction | None = (

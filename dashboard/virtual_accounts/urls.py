@@ -1,4 +1,4 @@
-"""Addresses of virtual accounts."""
+"""URLs of virtual accounts."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The pages of virtual accounts."""
+"""Virtual account pages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def account_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResp
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_ACCOUNTS)
 def new_account_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    """Create an account of the chosen kind, by the API's rules."""
+    """Create an account of the selected kind, by the API's rules."""
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else "dynamic"
     form = KINDS[kind](
@@ -76,7 +76,7 @@ def new_account_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         account = _create(request, seat, form)
         if account is not None:
-            messages.success(request, "The account is ready.")
+            messages.success(request, "Virtual account created.")
             return redirect("dashboard-virtual-account", account.pk)
     context = {"seat": seat, "form": form, "kind": kind, "kinds": KINDS}
     return render(request, "dashboard/virtual_accounts/new.html", context)
@@ -100,11 +100,11 @@ def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAc
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_ACCOUNTS)
 def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
-    """Say what switching an account off means, and do it."""
+    """Explain deactivation, and deactivate the account."""
     account = _own(seat, account_id)
     if request.method == "POST":
         account_deactivation.deactivate(account.pk, actor=person_acting(request), now=clock.now())
-        messages.success(request, "The account accepts nothing more.")
+        messages.success(request, "Virtual account deactivated.")
         return redirect("dashboard-virtual-account", account.pk)
     open_sessions = Session.objects.filter(account=account, status=Session.Status.PENDING)
     context = {"seat": seat, "account": account, "open_sessions": open_sessions[:OPEN_COUNTED].count()}
@@ -116,7 +116,7 @@ def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpR
 def activate(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
     account = _own(seat, account_id)
     account_deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())
-    messages.success(request, "The account accepts money again.")
+    messages.success(request, "Virtual account activated.")
     return redirect("dashboard-virtual-account", account.pk)
 
 

@@ -18,16 +18,16 @@ def owner(owner):
 
 def try_out(service, page, preset):
     page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
-    press(page, "Sign and send")
+    press(page, "Send request")
     expect(page.get_by_role("heading", level=2).filter(has_text="Answer: 20")).to_be_visible()
 
 
 def open_item(service, page):
     """Open the only thing in the inbox, as one gets there from the area's first page."""
     page.goto(f"{service.base_url}/dashboard/virtual-accounts/")
-    press(page, "Unapplied money (1)", "link")
+    press(page, "Unapplied transfers (1)", "link")
     press(page, "NGN 2,501.00", "link", exact=False)
-    expect(page.get_by_text("A payment waited for another amount.")).to_be_visible()
+    expect(page.get_by_text("The amount didn't match the payment, which failed.")).to_be_visible()
 
 
 def fits(page):
@@ -44,11 +44,11 @@ class TestMismatch:
         assert fits(page)
 
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
-        press(page, "Credit to the wallet")
+        press(page, "Credit to wallet")
 
         expect(page.get_by_text("NGN 2,501.00 is in the wallet.")).to_be_visible()
         expect(page.get_by_text("The customer pays the rest in cash")).to_be_visible()
-        expect(page.get_by_role("button", name="Return to the sender")).to_have_count(0)
+        expect(page.get_by_role("button", name="Return to sender")).to_have_count(0)
         assert fits(page)
         page.goto(f"{service.base_url}/dashboard/balance/")
         expect(page.get_by_text("NGN 2,501.00").first).to_be_visible()
@@ -65,7 +65,7 @@ class TestMismatch:
         page.get_by_label("Sender's account number").fill("0123456789")
         page.get_by_label("Sender's bank").select_option("058")
         page.locator("#return_reason").fill("Asked to send the right amount")
-        press(page, "Return to the sender")
+        press(page, "Return to sender")
 
         expect(page.get_by_text("Returned NGN 2,501.00 to the sender.")).to_be_visible()
         press(page, "return_", "link", exact=False)

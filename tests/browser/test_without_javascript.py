@@ -35,7 +35,7 @@ def follow(page, name):
 
 def try_out(service, page, preset):
     page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
-    press(page, "Sign and send")
+    press(page, "Send request")
     expect(page.get_by_role("heading", level=2).filter(has_text=re.compile("Answer: 20"))).to_be_visible()
 
 
@@ -75,7 +75,7 @@ class TestWithoutJavaScript:
 
     def test_a_payment_is_created_captured_and_refunded(self, service, page):
         try_out(service, page, "authorise")
-        follow(page, "Open it")
+        follow(page, "Open payment")
         follow(page, "Capture")
         press(page, "Capture payment")
         expect(page.get_by_text("Captured NGN 2,500.00.")).to_be_visible()
@@ -87,7 +87,7 @@ class TestWithoutJavaScript:
 
     def test_money_that_fits_no_payment_is_taken(self, service, page):
         page.goto(f"{service.base_url}/dashboard/virtual-accounts/new/")
-        for label, text in {"First name": "Ada", "Last name": "Obi", "E-mail": "ada@shop.example",
+        for label, text in {"First name": "Ada", "Last name": "Obi", "Email": "ada@shop.example",
                             "Address": "12 Marina", "City": "Lagos", "State": "Lagos",
                             "Postal code": "101241"}.items():  # fmt: skip
             page.get_by_label(label, exact=True).fill(text)
@@ -98,7 +98,7 @@ class TestWithoutJavaScript:
         follow(page, "NGN 2,501.00")
 
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
-        press(page, "Credit to the wallet")
+        press(page, "Credit to wallet")
 
         expect(page.get_by_text("NGN 2,501.00 is in the wallet.")).to_be_visible()
 

@@ -241,7 +241,7 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop("settlement", f"/dashboard/settlements/{ids['batch']}/"),
         Stop("balance", "/dashboard/balance/"),
         Stop("sandbox", "/dashboard/sandbox/"),
-        Stop("sandbox-answered", "/dashboard/sandbox/", pressing("Sign and send")),
+        Stop("sandbox-answered", "/dashboard/sandbox/", pressing("Send request")),
         Stop("developers", developers),
         Stop("developers-new-key", f"{developers}keys/new/"),
         Stop("developers-key-made", f"{developers}keys/new/", pressing("Create API key", Name="Web shop")),

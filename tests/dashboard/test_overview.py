@@ -146,7 +146,7 @@ class TestWebhook:
 
         assert (health.waiting, health.dead, health.held) == (2, 3, 0)
         assert "https://ada.example/hooks" in page(browser)
-        assert "3 deliveries are dead" in page(browser)
+        assert "3 deliveries have failed" in page(browser)
         assert 'href="/dashboard/webhooks/replay/"' in page(browser)
 
     def test_says_how_the_last_day_went(self, browser, ada, now):
@@ -166,7 +166,7 @@ class TestWebhook:
     def test_says_when_it_is_switched_off(self, browser, ada):
         make_endpoint(business=ada.business, enabled=False)
 
-        assert "Disabled: deliveries are held" in page(browser)
+        assert "Disabled, deliveries are held" in page(browser)
 
 
 class TestKeys:
@@ -198,7 +198,7 @@ class TestFirstSteps:
         assert not overview(browser).first_steps.all_done
         assert f"sign_request GET /api/banks --api-key {ada.public_id}" in shown
         assert "Set up webhooks" in shown
-        assert "Nothing has happened yet" in shown
+        assert "No transactions yet" in shown
         assert shown.count("To do:") == 4
 
     def test_tick_themselves(self, browser, api, ada, now):
@@ -215,7 +215,7 @@ class TestFirstSteps:
         assert done() == [True, True, True, False]
         make_deliveries(endpoint, 1, state=Delivery.State.DELIVERED, delivered_at=now)
         assert done() == [True, True, True, True]
-        assert "First steps: all done" in page(browser)
+        assert "First steps completed" in page(browser)
         assert page(browser).count("Done:") == 4
 
 
@@ -253,5 +253,5 @@ class TestCharts:
 
         assert shown.volume_chart.top == 100_000
         assert shown.volume_chart.series == ["M29 100V30", ""]
-        assert "NGN 700.00 by card" in shown.volume_chart.told[-1]
+        assert "NGN 700.00 by card" in shown.volume_chart.tooltips[-1]
         assert [(each.code, each.count, each.share) for each in shown.declines] == [("20051", 2, 100)]

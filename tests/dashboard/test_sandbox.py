@@ -46,7 +46,7 @@ class TestTrying:
 
         call = answer.context["call"]
         assert "X-Signature" in call.request
-        assert orders.GOOD_CARD not in call.request + call.answer + call.string_to_sign
+        assert orders.GOOD_CARD not in call.request + call.response + call.string_to_sign
         assert '"408"' not in call.request
         assert ada.secret not in answer.content.decode()
 
@@ -68,7 +68,10 @@ class TestTrying:
     def test_says_that_a_key_is_missing(self, browser, ada):
         ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
 
-        assert "No full-access API key can sign" in send(browser, orders.card_payment()).content.decode()
+        assert (
+            "You have no active API key with full access"
+            in send(browser, orders.card_payment()).content.decode()
+        )
         assert not Transaction.objects.exists()
 
     def test_is_not_there_in_production(self, browser, settings):
@@ -115,7 +118,7 @@ class TestRetry:
 
         answer = browser.post(f"{SANDBOX}retry/{delivery.pk}/", follow=True)
 
-        assert "This delivery waits for no attempt." in answer.content.decode()
+        assert "This delivery has no scheduled attempt." in answer.content.decode()
 
 
 class TestViewer:
@@ -123,7 +126,7 @@ class TestViewer:
         viewer = signed_in(MemberFactory(business=ada.business, role="viewer").user)
 
         assert send(viewer, orders.card_payment()).status_code == 403
-        assert "Sign and send" not in viewer.get(SANDBOX).content.decode()
+        assert "Send request" not in viewer.get(SANDBOX).content.decode()
 
 
 class TestPage:

@@ -57,7 +57,7 @@ class TestPage:
         payment = money.transfer.session.payment
         for words in ("NGN 400.00", "Bisi Ojo", money.transfer.bank_reference, "NGN 500.00"):
             assert words in page
-        assert "A payment waited for another amount." in page
+        assert "The amount didn&#x27;t match the payment, which failed." in page
         assert f"/dashboard/payments/{payment.pk}/" in page
 
     def test_has_a_sentence_for_every_reason(self):
@@ -94,7 +94,7 @@ class TestCredit:
     def test_fills_the_wallet_and_tells_the_trail(self, browser, ada, money):
         page = decide(browser, money, CREDIT)
 
-        assert "NGN 400.00 is in the wallet." in page
+        assert "NGN 400.00 was credited to the wallet." in page
         assert "Customer agreed" in page
         assert 'name="decision"' not in page
         assert (state_of(money), wallet(ada.business)) == ("credited", 40_000)
@@ -181,13 +181,13 @@ class TestReturn:
 
         page = decide(browser, money, RETURN)
 
-        assert "The bank refused to return NGN 400.51" in page
+        assert "The return of NGN 400.51 failed" in page
         assert wallet(ada.business) == 40_051
 
     def test_whose_answer_is_lost_is_said_to_be_open(self, browser, money):
         page = decide(browser, money, RETURN | {"account_number": "0000000097"})
 
-        assert "The bank has not answered yet. It is asked again by itself." in page
+        assert "The bank hasn't responded yet. We'll keep checking the return's status." in page
         assert state_of(money) == "returned"
 
     def test_says_that_no_bank_can_be_reached(self, browser, money, settings):

@@ -18,13 +18,13 @@ class TestNumberOfADynamicAccount:
         return payment["virtual_account_details"]["account_number"]
 
     def test_is_not_listed_without_a_session(self, browser, account):
-        assert "one for each payment" in browser.get(AREA).content.decode()
+        assert "One per payment" in browser.get(AREA).content.decode()
 
     def test_is_listed_while_one_session_is_open(self, browser, account, number):
         page = browser.get(AREA).content.decode()
 
         assert number in page
-        assert "one for each payment" not in page
+        assert "One per payment" not in page
 
     def test_is_shown_on_the_accounts_page(self, browser, account, number):
         page = browser.get(f"{AREA}{account['id']}/").content.decode()

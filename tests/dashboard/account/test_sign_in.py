@@ -451,7 +451,7 @@ class TestMembership:
         answer = visitor.get("/dashboard/")
 
         assert answer.status_code == 403
-        assert "You belong to no business" in answer.content.decode()
+        assert "not a member of a business yet" in answer.content.decode()
         assert 'href="/admin/"' in answer.content.decode()
         assert "/dashboard/logout/" in answer.content.decode()
 
