@@ -1,27 +1,27 @@
-"""What can't be refunded at all, and why."""
+"""Reject refunds of transactions that can't be refunded."""
 
 from payments.models import InvalidState, Transaction
 
 RequestType = Transaction.RequestType
 
 REASONS = {
-    RequestType.CARD_CHECK: "A card check moves no money: there is nothing to refund.",
+    RequestType.CARD_CHECK: "A card check moves no money, so there is nothing to refund.",
     RequestType.PAYOUT: (
-        "A payout can't be refunded: its money went to the beneficiary. If the bank returns it, the amount is "
-        "credited to your wallet."
+        "A payout can't be refunded, because the beneficiary has received the money. If the bank returns it, the "
+        "amount is credited to your wallet."
     ),
 }
 
 
 class NotRefundable(InvalidState):
-    """No refund of this is possible, whatever its state."""
+    """Transactions of this kind can't be refunded."""
 
     default_code = "not_refundable"
     default_detail = "This can't be refunded."
 
 
 def require_refundable(transaction: Transaction) -> None:
-    """Refuse whatever is no payment.
+    """Check that a transaction is a payment.
 
     :raises NotRefundable: it is a card check or a payout
     """

@@ -1,4 +1,4 @@
-"""Refunds: all or part of what a payment brought in goes back to the card, or to the sender's bank account."""
+"""Full and partial refunds to the card or to the sender's bank account."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -27,7 +27,7 @@ from virtual_accounts.models import Transfer
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """The connector of a refund, and what is stored of it."""
+    """The connector of a refund, and the columns that identify it."""
 
     connector: CardAcquirer | PayoutBank
     fields: dict[str, str]
@@ -36,17 +36,17 @@ class Rail:
 def refund(
     *, transaction: Transaction, request: dict[str, Any], now: datetime
 ) -> IdempotentResult[CardOperation]:
-    """Refund `amount` minor units of a payment, or all that is left if none is given.
+    """Refund `amount` minor units of a payment, or the full rest if no amount is given.
 
-    :raises DuplicateReference: the refund's reference belongs to a different request
-    :raises NotRefundable: a card check or payout
-    :raises InvalidState: the payment has not succeeded, or nothing is left
-    :raises ValidationError: the destination is required and absent, or not allowed and given
-    :raises OtherCurrency: the bank of the account takes another currency
-    :raises AmountTooLarge: more than what is left, refunds under way counted
-    :raises RailUnavailable: it is a new refund and its rail is unavailable; nothing was stored
+    :raises DuplicateReference: the reference was already used for a different refund request
+    :raises NotRefundable: it is a card check or payout
+    :raises InvalidState: the payment has not succeeded, or is already refunded in full
+    :raises ValidationError: the destination is missing, or isn't allowed
+    :raises OtherCurrency: the bank of the account uses another currency
+    :raises AmountTooLarge: the amount exceeds the rest, after refunds in progress
+    :raises RailUnavailable: the refund is new and its rail is unavailable; nothing was stored
     """
-    # A card number in the reason isn't compared: the stored reason has it masked, and an answer must not confirm it.
+    # Don't compare a card number in the reason. It is stored masked, and the response must not confirm it.
     mark = fingerprint({"payment": str(transaction.pk), **request}).request
     replay = _replay(transaction.business, request["reference"], mark)
     if replay is not None:
@@ -61,7 +61,7 @@ def refund(
 
 
 def _rail_for(transaction: Transaction) -> Callable[[], Rail]:
-    """Return a function that finds the rail of a refund: the payment's acquirer, or the business's bank."""
+    """Return a function that finds the rail of a refund: the payment's acquirer or the business's bank."""
 
     def find() -> Rail:
         if transaction.is_transfer_payment:
@@ -90,9 +90,9 @@ def _open(
     mark: str,
     now: datetime,
 ) -> tuple[Rail, CardOperation] | IdempotentResult[CardOperation]:
-    """Write the refund and return it with its rail. For a repeated request, return its replay."""
+    """Create the refund and return it with its rail. For a repeated request, return the replay."""
     transaction = lock(transaction_id)
-    # Of two equal requests at once, the second has waited for the lock and finds the row of the first.
+    # Of two concurrent equal requests, the second waits for the lock and then finds the row of the first.
     replay = _replay(transaction.business, request["reference"], mark)
     if replay is not None:
         return replay
@@ -116,7 +116,7 @@ def _open(
         query_leased_until=now + FIRST_QUERY_AFTER,
         created_at=now,
     )
-    if not insert_if_absent(new):  # the reference was taken this moment, for another payment
+    if not insert_if_absent(new):  # the reference was used concurrently for another payment
         taken = CardOperation.objects.get(business=transaction.business, reference=request["reference"])
         raise DuplicateReference.of(taken)
     transaction.reserve_refund(amount)
@@ -138,7 +138,7 @@ def _replay(business: Business, reference: str, mark: str) -> IdempotentResult[C
 
 
 def find_of(business: Business, reference: str) -> CardOperation | None:
-    """Return the business's refund with that reference, never another business's."""
+    """Return the business's refund with this reference, or None."""
     refunds = CardOperation.objects.select_related("transaction__business")
     found: CardOperation | None = refunds.filter(business=business, reference=reference).first()
     return found

@@ -1,7 +1,7 @@
-"""Unknown outcomes: ask the rail again, at growing intervals, until it gives a definite answer.
+"""Query the rails about unknown outcomes, at growing intervals, until they give a definite answer.
 
-A run leases what is due, asks the rails at the same time, a few questions per rail, and applies each answer as it
-comes. A rail that hangs delays its own questions only, and no run waits for it: see decision 0044.
+A run leases the due queries, sends them concurrently with a limit per rail, and applies each answer as it arrives. A
+hanging rail delays only its own queries, and no run waits for it (decision 0044).
 """
 
 import time
@@ -34,7 +34,7 @@ log = structlog.get_logger("sluice.requery")
 
 Clock = Callable[[], datetime]
 
-# The wait before each further question. The last one repeats: nothing is ever failed on a guess.
+# The interval before each further query. The last one repeats, because an unknown outcome is never assumed to be failed.
 INTERVALS = (
     timedelta(seconds=30),
     timedelta(minutes=2),
@@ -44,22 +44,22 @@ INTERVALS = (
     timedelta(hours=4),
     timedelta(hours=12),
 )
-# When this many answers can't be stored, the database is at fault and not a row: the rest waits for the next run.
+# If this many answers can't be stored, the database is unavailable, and the rest waits for the next run.
 MISSES = 3
 PLACE_INTERVAL = 0.05  # seconds between two checks for a free place
-RUN_TIME = 1.0  # seconds that the schedule's run collects answers; it must not keep other tasks waiting
+RUN_TIME = 1.0  # seconds that a scheduled run collects answers, so that it doesn't delay other tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one more question brought."""
+    """A queried subject, and whether its outcome is known now."""
 
     subject: Unanswered
     is_answered: bool
 
 
 def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
-    """Ask about what is due, until nothing is or the run's time is over."""
+    """Query what is due, until nothing is left or the run's time is over."""
     now = clock()
     silences = rail_outages.silences()
     early = {
@@ -74,7 +74,7 @@ def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
 
 
 def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
-    """Ask about these, due or not, unless another process does so at the moment. Wait for every answer."""
+    """Query these subjects, due or not, unless another process has leased them. Waits for all answers."""
     waiting = _by_lane(subjects)
 
     def take(lane: Lane, limit: int) -> list[Unanswered]:
@@ -88,7 +88,7 @@ def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> I
 
 
 def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
-    """Ask about these, which the caller has leased. Wait for every answer."""
+    """Query these subjects, which the caller has leased. Waits for all answers."""
     waiting = _by_lane(subjects)
 
     def take(lane: Lane, limit: int) -> list[Unanswered]:
@@ -99,10 +99,10 @@ def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Itera
 
 
 class _DueQuestions:
-    """Leases of what is due; of a lane that is to be probed, one question that is not."""
+    """Leases due queries, and one early query of each lane to be probed."""
 
     def __init__(self, *, early: dict[Lane, datetime], clock: Clock) -> None:
-        self._early = early  # the moment of creation from which a lane's questions may be asked early
+        self._early = early  # by lane: the earliest creation time of outcomes that may be queried early
         self._clock = clock
 
     def take(self, lane: Lane, limit: int) -> list[Unanswered]:
@@ -115,7 +115,7 @@ class _DueQuestions:
 
 
 class _Run:
-    """One run: the lanes that may have more questions, and the answers that are awaited."""
+    """One run: the lanes that may have more queries, and the awaited answers."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class _Run:
         self._misses = 0
 
     def run(self, *, until: float = float("inf")) -> Iterator[Asked]:
-        """Ask and yield what was answered, or not; `until` is a moment of the monotonic clock."""
+        """Query and yield each result. `until` is a deadline on the monotonic clock."""
         try:
             while self._misses < MISSES:
                 if time.monotonic() < until:
@@ -170,14 +170,14 @@ class _Run:
         try:
             call = _question(subject, now=self._clock())
         except Exception:
-            log.exception("question not built", id=str(subject.pk))
+            log.exception("query not prepared", id=str(subject.pk))
             _ask_later(subject, now=self._clock())
             return False
         self._round.start(Question(subject, lane, call))
         return True
 
     def _handle(self, reply: Reply) -> Iterator[Asked]:
-        """Apply an answer, or start the second question of a subject."""
+        """Apply an answer, or start the second call about a subject."""
         subject, lane = reply.question.subject, reply.question.lane
         try:
             if isinstance(reply.error, CannotTell):
@@ -187,7 +187,7 @@ class _Run:
                 return
             is_answered = self._settle(reply)
         except AlreadyMoved:
-            is_answered = True  # another process was first
+            is_answered = True  # by another process
         except (OperationalError, InterfaceError) as error:
             log.warning("database unavailable", id=str(subject.pk), error=type(error).__name__)
             self._misses += 1
@@ -196,7 +196,7 @@ class _Run:
         yield Asked(subject, is_answered=is_answered)
 
     def _handle_late(self, reply: Reply) -> None:
-        """Apply an answer that the run did not wait for, with the second question if there is one."""
+        """Apply an answer that arrived after the run, including a second call if needed."""
         question = reply.question
         try:
             if isinstance(reply.error, CannotTell):
@@ -204,13 +204,13 @@ class _Run:
                 reply = _call(Question(question.subject, question.lane, call))
             self._settle(reply)
         except AlreadyMoved:
-            pass  # another process was first
+            pass  # answered by another process
         except (OperationalError, InterfaceError) as error:
             log.warning("database unavailable", id=str(question.subject.pk), error=type(error).__name__)
             self._forgo(reply)
 
     def _settle(self, reply: Reply) -> bool:
-        """Store what a reply says; return whether the outcome is known now."""
+        """Store a reply, and return whether the outcome is known now."""
         subject, now = reply.question.subject, self._clock()
         self._note_silence(reply, now=now)
         is_answered = False
@@ -221,8 +221,8 @@ class _Run:
         except (AnswerLost, RailUnavailable):
             pass
         except Exception as error:
-            # Whatever is wrong with this one, the others must be asked too. What a database error says stays
-            # out of the log: it may quote a row's values.
+            # A failure of one subject must not stop the others. Don't log the message of a database error,
+            # because it may contain a row's values.
             log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
         if not is_answered:
             _ask_later(subject, now=now)
@@ -243,13 +243,13 @@ class _Run:
                 self._open[lane] = None
 
     def _forgo(self, reply: Reply) -> None:
-        """Leave a subject due, for the database could not store its answer."""
-        with suppress(DatabaseError):  # it ends in time
+        """Leave a subject due, because the database could not store its answer."""
+        with suppress(DatabaseError):  # the lease expires anyway
             query_leases.release(reply.question.subject)
 
 
 def _question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
-    """Return the call that asks about a subject. It needs no database."""
+    """Return the call that queries the rail about a subject. It needs no database."""
     if lane_of(subject).rail == query_leases.BANK:
         return _bank_question(subject, now=now)
     if isinstance(subject, CardOperation):
@@ -280,9 +280,9 @@ def _operation_question(operation: CardOperation) -> Callable[[], Any]:
 
 
 def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
-    """Record that an authorisation is being reversed; return the call that does so.
+    """Record that an authorisation is being reversed, and return the call that reverses it.
 
-    :raises AlreadyMoved: its answer came after all
+    :raises AlreadyMoved: its answer has arrived in the meantime
     """
     if isinstance(subject, CardOperation):
         raise TypeError("only authorisations are reversed")
@@ -294,12 +294,12 @@ def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
 def _call(question: Question) -> Reply:
     try:
         return Reply(question, answer=question.call())
-    except Exception as error:  # noqa: BLE001  (it is handled like any reply)
+    except Exception as error:  # noqa: BLE001  (handled like any reply)
         return Reply(question, error=error)
 
 
 def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> bool:
-    """Apply what a rail said; return whether it was definite. A confirmed reversal says nothing more."""
+    """Apply a rail's answer, and return whether it was definite. A confirmed reversal has no answer."""
     if isinstance(subject, CardOperation):
         return _apply_to_operation(subject, answer, now=now)
     if subject.awaiting == Transaction.Awaiting.REVERSAL:
@@ -328,7 +328,7 @@ def _passed_order(transaction: Transaction) -> CardOrder:
 def _ask_later(subject: Unanswered, *, now: datetime) -> None:
     locked: Unanswered = type(subject).objects.select_for_update().get(pk=subject.pk)
     is_ours = locked.query_leased_until == subject.query_leased_until
-    if is_ours and locked.next_query_at is not None:  # it is still unanswered
+    if is_ours and locked.next_query_at is not None:  # still unanswered
         wait = INTERVALS[min(locked.queries_made, len(INTERVALS) - 1)]
         locked.ask_later(query_at=now + wait)
 

@@ -1,8 +1,8 @@
-"""Compare a request with a used reference to the request that created the transaction.
+"""Compare a request that reuses a reference with the request that created the transaction.
 
-The comparison must not reveal the stored card number. It includes the number for 24 hours, and until 5 requests had a
-different number. Then the hash of the number is erased: requests with a card are refused for every card, and in other
-requests, where the number was part of a text, the text is compared with the number masked. Decision 0062.
+The comparison must not reveal the stored card number. It includes the number for 24 hours, or until 5 requests had a
+different number. Then the hash of the number is erased. Afterwards, requests with any card are rejected, and card
+numbers within texts of other requests are compared masked. Decision 0062.
 """
 
 import hmac
@@ -28,7 +28,7 @@ log = structlog.get_logger("sluice.comparison")
 
 
 def judge(existing: Transaction, *, fingerprint: Fingerprint, now: datetime) -> IdempotentResult[Transaction]:
-    """Return the transaction as a replay. Call it outside database transactions, because it commits its count.
+    """Return the transaction as a replay. Call it outside database transactions, because it commits its counter.
 
     :raises DuplicateReference: the reference was used for a different request
     """
@@ -37,7 +37,7 @@ def judge(existing: Transaction, *, fingerprint: Fingerprint, now: datetime) -> 
             raise DuplicateReference.of(existing)
         return IdempotentResult(existing, is_replay=True)
     with database.atomic():
-        # The lock has parallel guesses counted one by one.
+        # Lock the row, so that concurrent guesses are counted one by one.
         current = lock(existing.pk)
         is_same, is_bound_met = _compare(current, fingerprint, now=now)
     if is_bound_met:
@@ -85,7 +85,7 @@ def erase_card_number_hashes(*, now: datetime) -> Iterator[int]:
     old = old_card_number_hashes(now=now)
     while keys := list(old.order_by("created_at").values_list("pk", flat=True)[:PIECE]):
         with database.atomic():
-            # In the order of ids, as rows are locked everywhere (`kit.db.locks`).
+            # Lock rows in the order of ids, as everywhere (`kit.db.locks`).
             locked = list(
                 old.filter(pk__in=keys)
                 .order_by("pk")

@@ -1,4 +1,4 @@
-"""The sandbox's time: what a payment waits for happens now. Deadlines are moved, clocks aren't (decision 0060)."""
+"""Advance a sandbox payment: the event that it waits for happens now. Moves deadlines, not clocks (decision 0060)."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,12 +23,12 @@ RETURN_REASON = "Account closed"
 
 
 class Advanced(StrEnum):
-    """What happened."""
+    """The event that happened."""
 
     CHALLENGE = "challenge"  # the 3-D Secure page expired
     AUTHORISATION = "authorisation"  # the authorisation expired
     SESSION = "session"  # the session of a virtual account expired
-    QUESTION = "question"  # the rail was asked for a lost answer
+    QUESTION = "question"  # the rail was queried for a lost answer
     RETURN = "return"  # the bank returned the payout
 
 
@@ -42,25 +42,25 @@ _OF_DEADLINES = {
 def advance(
     transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime] = database_now
 ) -> Advanced:
-    """Let what a transaction waits for happen now. Of concurrent calls, one does it.
+    """Trigger the event that a transaction waits for. Of concurrent calls, only one does.
 
-    Makes calls to rails: never inside a database transaction.
+    Calls rails, so call it outside a database transaction.
 
-    :raises InvalidState: it waits for nothing, or another process is asking its rail
+    :raises InvalidState: the transaction waits for nothing, or another process is querying its rail
     """
     subjects = _unanswered(transaction)
     if subjects:
         return _ask(transaction, subjects, actor=actor, clock=clock)
     done = _expire(transaction, actor=actor, clock=clock) or _give_back(transaction, actor=actor, now=clock())
     if done is None:
-        raise InvalidState("This payment waits for nothing that can be advanced.")
+        raise InvalidState("This payment is not waiting for anything that can be advanced.")
     return done
 
 
 def _unanswered(transaction: Transaction) -> list[Unanswered]:
-    """Return the transaction and its operations, as far as their rail's answer is missing.
+    """Return those of the transaction and its operations that have no answer from their rail.
 
-    The void that releases an expired authorisation is left out: the payment has ended and does not wait for it.
+    Omits the void of an expired authorisation, because the finished payment doesn't wait for it.
     """
     itself = (
         Transaction.objects.unanswered().filter(pk=transaction.pk).select_related("business", "challenge")
@@ -75,7 +75,7 @@ def _ask(
 ) -> Advanced:
     asked = list(requery.requery(subjects, clock=clock))
     if not asked:
-        raise InvalidState("The rail is being asked about this payment at the moment.")
+        raise InvalidState("The rail is being queried about this payment. Try again later.")
     _record(transaction, Advanced.QUESTION, actor=actor, now=clock())
     return Advanced.QUESTION
 
@@ -96,7 +96,7 @@ def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datet
 
 @database.atomic
 def _give_back(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
-    """Return the rest of a successful payout to the account whose payouts the sandbox's bank returns."""
+    """Simulate the bank's return of a successful payout, if it was to the sandbox's special account."""
     if transaction.account_number != sandbox_outcomes.RETURNED_ACCOUNT:
         return None
     payout = lock(transaction.pk)

@@ -108,7 +108,7 @@ class TestExpiry:
         answer = browser.post(f"{SANDBOX}expire/{done.pk}/", follow=True)
 
         done.refresh_from_db()
-        assert "This payment waits for nothing that can be advanced." in answer.content.decode()
+        assert "This payment is not waiting for anything that can be advanced." in answer.content.decode()
         assert done.status == "success"
 
 

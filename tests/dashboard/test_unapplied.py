@@ -110,7 +110,7 @@ class TestCredit:
 
         page = decide(browser, money, CREDIT)
 
-        assert "This money was returned or credited before." in page
+        assert "This money was already returned or credited." in page
         assert wallet(ada.business) == 40_000
         assert AuditEntry.objects.filter(action="unapplied.credited").count() == 1
 
@@ -138,7 +138,7 @@ class TestReturn:
     def test_happens_once_though_it_is_sent_twice(self, browser, money):
         decide(browser, money, RETURN)
 
-        assert "This money was returned or credited before." in decide(browser, money, RETURN)
+        assert "This money was already returned or credited." in decide(browser, money, RETURN)
         assert Transaction.objects.filter(request_type="payout").count() == 1
 
     def test_pays_the_account_that_the_bank_told_and_no_other(self, browser, ada):

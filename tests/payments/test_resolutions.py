@@ -102,7 +102,7 @@ class TestPayout:
         """The bank may carry the order out at this moment: resolved as failed, it would be paid twice."""
         (leased,) = query_leases.lease(lane_of(payout), limit=1, at=timezone.now())
 
-        assert "being asked at this moment" in resolve(staff, payout, "failed")
+        assert "being queried" in resolve(staff, payout, "failed")
         assert (payout.status, balance(ada.business)) == ("pending", 1_000_000 - 101_000)
 
         query_leases.release(leased)

@@ -34,7 +34,7 @@ ENTERED = [
 
 @pytest.fixture
 def money(ada):
-    """Unapplied money whose sender the bank has named."""
+    """Unapplied money with a known sender."""
     return mismatched_money(business=ada.business, now=timezone.now(), **SENDER)
 
 
@@ -93,7 +93,7 @@ class TestReturnOfUnappliedMoney:
 
         said = give_back(staff, money, **entered)
 
-        assert "The bank named the sender&#x27;s account" in said
+        assert "goes back to the sender&#x27;s account" in said
         assert stays_open(money)
         assert not Proposal.objects.exists()
         assert not AuditEntry.objects.filter(action__startswith="unapplied.").exists()
@@ -116,7 +116,7 @@ class TestReturnOfUnappliedMoney:
         settings.FOUR_EYES = True
         money = mismatched_money(business=ada.business, now=timezone.now())
 
-        assert "the bank did not name them" in give_back(staff, money)
+        assert "The bank did not send them" in give_back(staff, money)
         assert not Proposal.objects.exists()
         assert "awaits" in give_back(staff, money, **ELSEWHERE)
 

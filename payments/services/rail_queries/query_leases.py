@@ -1,7 +1,7 @@
-"""Leases of questions to the rails: what one process asks about, no other asks about at the same time.
+"""Leases of unknown outcomes, so that only one process at a time queries the rail about each.
 
-The request that sends an order holds the first lease, until the first re-query is due. A process that is killed
-leaves its leases to their end. Time is the database's. Decision 0044.
+The request that sends an order holds the first lease, until the first requery is due. The leases of a killed process
+expire. All times come from the database. Decision 0044.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARGIN = timedelta(seconds=14)  # for the connection, and for the database befor
 
 
 class Lane(NamedTuple):
-    """A rail, and the connector that its questions go to. Lanes do not wait for each other."""
+    """A rail and a connector. Lanes are independent of each other."""
 
     rail: str
     connector: str
@@ -37,14 +37,14 @@ class Lane(NamedTuple):
 
     @property
     def transactions(self) -> QuerySet[Transaction]:
-        """Unanswered transactions of this lane."""
+        """Return the unanswered transactions of this lane."""
         found: QuerySet[Transaction] = Transaction.objects.unanswered().filter(connector=self.connector)
         of_bank = Q(method=Transaction.Method.BANK)
         return found.filter(of_bank if self.rail == BANK else ~of_bank)
 
     @property
     def operations(self) -> QuerySet[CardOperation]:
-        """Unanswered operations of this lane."""
+        """Return the unanswered operations of this lane."""
         found: QuerySet[CardOperation] = CardOperation.objects.unanswered()
         if self.rail == BANK:
             return found.filter(connector=self.connector).exclude(connector="")
@@ -59,7 +59,7 @@ def lane_of(subject: Unanswered) -> Lane:
 
 
 def unanswered(*, due_at: datetime | None = None, unleased_at: datetime | None = None) -> list[Unanswered]:
-    """Return everything whose outcome is unknown; only what is due, or not leased, at a moment where one is given."""
+    """Return the transactions and operations with an unknown outcome, optionally only if due or unleased at a time."""
     chosen = _chosen(due_at=due_at, unleased_at=unleased_at)
     transactions = _whole(Transaction.objects.unanswered().filter(chosen))
     operations = _whole(CardOperation.objects.unanswered().filter(chosen))
@@ -67,7 +67,7 @@ def unanswered(*, due_at: datetime | None = None, unleased_at: datetime | None =
 
 
 def lanes_due(*, at: datetime) -> list[Lane]:
-    """Return the lanes with a question that is due and that no process asks at the moment."""
+    """Return the lanes with a due query that no process has leased."""
     due = _chosen(due_at=at, unleased_at=at)
     transactions = Transaction.objects.unanswered().filter(due).order_by()
     found = {
@@ -80,7 +80,7 @@ def lanes_due(*, at: datetime) -> list[Lane]:
 
 
 def _operation_lane(own_connector: str, payments_connector: str) -> Lane:
-    """Return the lane of an operation: only refunds of transfer payments have a connector of their own."""
+    """Return the lane of an operation. Only refunds of transfer payments have their own connector."""
     return Lane(BANK, own_connector) if own_connector else Lane(ACQUIRER, payments_connector)
 
 
@@ -94,9 +94,9 @@ def lease(
     created_from: datetime | None = None,
     among: Iterable[UUID] | None = None,
 ) -> list[Unanswered]:
-    """Lease up to `limit` questions of a lane, longest due first; skip what other processes have locked.
+    """Lease up to `limit` unknown outcomes of a lane, longest due first, and skip locked rows.
 
-    With `among`, lease only these. The caller asks at once: a lease lasts for one question.
+    With `among`, lease only these. Query the rail at once, because a lease lasts for one query.
     """
     chosen = _chosen(due_at=due_at, unleased_at=at)
     if created_from is not None:
@@ -119,16 +119,16 @@ def lease(
 
 
 def release(subject: Unanswered) -> None:
-    """End a lease that this process holds, so that the next question need not wait for its end."""
+    """Release a lease of this process, so that the next query needn't wait for its expiry."""
     held = type(subject)._default_manager.filter(pk=subject.pk, query_leased_until=subject.query_leased_until)
     held.update(query_leased_until=None)
     subject.query_leased_until = None
 
 
 def answer_to(question: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
-    """Ask a rail under the lease that a subject was created with.
+    """Call a rail under the lease that a subject was created with.
 
-    None where the outcome is still unknown. The lease has ended then, and `requery` may ask at once.
+    Returns None and releases the lease if the outcome is unknown. `requery` may then query it at once.
     """
     answer = None
     try:
@@ -137,13 +137,13 @@ def answer_to(question: Callable[[], RailAnswer], *, about: Unanswered) -> RailA
         return None
     finally:
         if answer is None or not answer.is_definite:
-            with suppress(DatabaseError):  # it ends in time
+            with suppress(DatabaseError):  # the lease expires anyway
                 release(about)
     return answer if answer.is_definite else None
 
 
 def length() -> timedelta:
-    """Return how long a lease lasts: longer than any question. A bank's may be two calls."""
+    """Return the duration of a lease, which exceeds any query. A bank's may take two calls."""
     longest: int = max(settings.ACQUIRER_TIMEOUT, settings.BANK_TIMEOUT)
     return 2 * timedelta(seconds=longest) + MARGIN
 
@@ -156,7 +156,7 @@ def _chosen(*, due_at: datetime | None, unleased_at: datetime | None) -> Q:
 
 
 def _whole(questions: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the rows with all that a question needs."""
+    """Join the tables that a query to the rail needs."""
     if questions.model is Transaction:
         return questions.select_related("business", "challenge")
     return questions.select_related("transaction__business")

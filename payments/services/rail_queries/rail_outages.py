@@ -1,8 +1,8 @@
-"""Rails that stopped answering: one early question at a time finds out when they answer again.
+"""Probe unavailable rails with one early query at a time, to detect the end of an outage.
 
-Questions about one transaction are asked at growing intervals. After an outage most would wait for minutes or
-hours. So the first answer after a silence makes them due at once. What was unknown for hours before the silence
-keeps its intervals: it was asked while the rail answered, so the outage isn't its reason. Decision 0044.
+Queries about a transaction are repeated at growing intervals, so after an outage most would only be due in minutes or
+hours. The first answer after an outage makes them due at once. Outcomes that had been unknown for hours before the
+outage keep their intervals, because the outage isn't their cause. Decision 0044.
 """
 
 from datetime import datetime, timedelta
@@ -17,16 +17,16 @@ from payments.services.rail_queries.query_leases import Lane
 
 PROBE_INTERVAL = timedelta(minutes=1)
 LONGEST_PROBE_INTERVAL = timedelta(hours=1)
-PROBES = 10  # an interval is the silence's age divided by this, between the two above
-# What is older than this when a silence begins is not asked early.
+PROBES = 10  # the interval is the duration of the silence divided by this, within the two limits above
+# Outcomes that are older than this at the beginning of a silence are not queried early.
 BEFORE_SILENCE = timedelta(hours=6)
-# A single lost answer is no outage: questions are not brought forward after it.
+# A single lost answer is not an outage, so no queries are brought forward after it.
 SHORTEST_OUTAGE = timedelta(seconds=20)
-AT_ONCE = 20_000  # rows of one table brought forward; the others keep their intervals
+AT_ONCE = 20_000  # rows brought forward per table; the others keep their intervals
 
 
 def silences() -> list[RailSilence]:
-    """Return the lanes that did not answer the last time."""
+    """Return the lanes whose last call wasn't answered."""
     return list(RailSilence.objects.order_by("lane"))
 
 
@@ -35,20 +35,20 @@ def note_silence(lane: Lane, *, now: datetime) -> None:
 
 
 def may_probe(silence: RailSilence, *, now: datetime) -> bool:
-    """Return whether this process may ask a question early. Only one process may, each time."""
+    """Return whether this process may query early. Only one process may in each interval."""
     interval = min(max((now - silence.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
     last = RailSilence.objects.filter(lane=silence.lane, probed_at__lte=now - interval)
     return last.update(probed_at=now) > 0
 
 
 def asked_early_from(silence: RailSilence) -> datetime:
-    """Return the moment of creation from which unknown outcomes may be asked about before they are due."""
+    """Return the earliest creation time of outcomes that may be queried before they are due."""
     return silence.since - BEFORE_SILENCE
 
 
 @database.atomic
 def end_silence(lane: Lane, *, now: datetime) -> int:
-    """The rail has answered: make the questions due that wait. Return how many."""
+    """End the silence of a rail that has answered, make its waiting queries due, and return their number."""
     silence = RailSilence.objects.select_for_update().filter(lane=str(lane)).first()
     if silence is None:
         return 0

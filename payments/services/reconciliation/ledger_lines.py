@@ -1,4 +1,4 @@
-"""What statements are compared with: the money that came in and went out by our own books."""
+"""Ledger lines to compare statements with: our own record of incoming and outgoing money."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from payments.models import CardOperation, PayoutReturn, Reconciliation, Transac
 from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 Source = Reconciliation.Source
-CHUNK = 2_000  # payments that are read at once, with their captures
+CHUNK = 2_000  # payments per query, with their captures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OurEntry:
-    """One movement of money as we know it, also one whose outcome we do not know. Amounts are minor units.
+class LedgerLine:
+    """A movement of money in our records, even if its outcome is unknown. Amounts are minor units.
 
-    An acquirer's or bank's own references, and those that we made for them, identify an entry across all
-    businesses. What merchants chose, and STANs, which repeat, identify it only where no other entry has the same.
+    References of the acquirer or bank, and those that we generate for them, are unique across all businesses. Merchants'
+    references and STANs may repeat, so they identify a line only if no other line has the same.
     """
 
     kind: str
@@ -34,16 +34,16 @@ class OurEntry:
     day: date
     direction: str
     status: str
-    may_be_missing: bool = False  # the statement may have it or not: both are right
+    may_be_missing: bool = False  # valid with or without it on the statement
 
     @property
     def is_certain(self) -> bool:
-        """Whether the money moved, as far as we know: then it belongs on the statement."""
+        """Return whether the money has moved and the line must be on the statement."""
         return self.status == Transaction.Status.SUCCESS and not self.may_be_missing
 
 
-def between(first: datetime, last: datetime, *, source: Source) -> Iterator[OurEntry]:
-    """Return what happened from `first` until before `last`, of the kinds that such a statement tells."""
+def between(first: datetime, last: datetime, *, source: Source) -> Iterator[LedgerLine]:
+    """Return the ledger lines from `first` until before `last` that belong on such a statement."""
     if source != Source.BANK:
         yield from _card_payments(first, last)
         yield from _card_refunds(first, last)
@@ -56,13 +56,13 @@ def between(first: datetime, last: datetime, *, source: Source) -> Iterator[OurE
 
 
 def _within(first: datetime, last: datetime) -> Q:
-    """Finished within the time; or not finished, and begun in it."""
+    """Select rows finished in the period, and unfinished ones created in it."""
     return Q(finished_at__gte=first, finished_at__lt=last) | Q(
         finished_at=None, created_at__gte=first, created_at__lt=last
     )
 
 
-def _card_payments(first: datetime, last: datetime) -> Iterator[OurEntry]:
+def _card_payments(first: datetime, last: datetime) -> Iterator[LedgerLine]:
     paid = Transaction.objects.filter(
         _within(first, last),
         request_type=Transaction.RequestType.PAYMENT,
@@ -73,9 +73,9 @@ def _card_payments(first: datetime, last: datetime) -> Iterator[OurEntry]:
     )
     taken = paid.prefetch_related(Prefetch("operations", queryset=captures, to_attr="captures"))
     for payment in taken.iterator(chunk_size=CHUNK):
-        # The acquirer lists a deferred capture under the capture's own numbers.
+        # The acquirer lists a deferred capture by the capture's own STAN and RRN.
         messages: list[CardOperation | Transaction] = [*payment.captures, payment]
-        yield OurEntry(
+        yield LedgerLine(
             kind="card",
             id=payment.pk,
             references=_given(
@@ -92,12 +92,12 @@ def _card_payments(first: datetime, last: datetime) -> Iterator[OurEntry]:
         )
 
 
-def _card_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """An acquirer lists a refund under the refund's own numbers, or under those of its payment."""
+def _card_refunds(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+    """An acquirer lists a refund by its own STAN and RRN or by those of its payment."""
     refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND, connector="")
     for refund in refunds.select_related("transaction").iterator():
         payment = refund.transaction
-        yield OurEntry(
+        yield LedgerLine(
             kind="refund",
             id=refund.pk,
             references=_given(
@@ -114,11 +114,11 @@ def _card_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
         )
 
 
-def _transfer_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """A bank lists the refund of a transfer payment as it lists a payout."""
+def _transfer_refunds(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+    """A bank lists the refund of a transfer payment like a payout."""
     refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND)
     for refund in refunds.exclude(connector="").select_related("transaction").iterator():
-        yield OurEntry(
+        yield LedgerLine(
             kind="refund",
             id=refund.pk,
             references=_order_references(refund),
@@ -131,20 +131,20 @@ def _transfer_refunds(first: datetime, last: datetime) -> Iterator[OurEntry]:
         )
 
 
-def _transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """Every transfer that the hosting bank told us of, applied to a payment or not."""
+def _transfers(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+    """Every transfer that the hosting bank notified, whether applied to a payment or not."""
     yield from _received("transfer", Transfer.objects.filter(received_at__gte=first, received_at__lt=last))
 
 
-def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """Money that no account could take. A notification that contradicts an earlier one is no further money."""
+def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+    """Transfers that no account could accept. A notification that contradicts an earlier one isn't more money."""
     unclaimed = UnclaimedTransfer.objects.filter(received_at__gte=first, received_at__lt=last)
     yield from _received("unclaimed", unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT))
 
 
-def _received(kind: str, transfers: QuerySet[Any]) -> Iterator[OurEntry]:
+def _received(kind: str, transfers: QuerySet[Any]) -> Iterator[LedgerLine]:
     for transfer in transfers.iterator():
-        yield OurEntry(
+        yield LedgerLine(
             kind=kind,
             id=transfer.pk,
             references=(transfer.bank_reference,),
@@ -156,11 +156,11 @@ def _received(kind: str, transfers: QuerySet[Any]) -> Iterator[OurEntry]:
         )
 
 
-def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
+def _payouts(first: datetime, last: datetime) -> Iterator[LedgerLine]:
     payouts = Transaction.objects.filter(_within(first, last), request_type=Transaction.RequestType.PAYOUT)
     returned = PayoutReturn.objects.filter(transaction=OuterRef("pk"), applied=PayoutReturn.Applied.FAILED)
     for payout in payouts.annotate(was_returned=Exists(returned)).iterator():
-        yield OurEntry(
+        yield LedgerLine(
             kind="payout",
             id=payout.pk,
             references=_order_references(payout),
@@ -169,21 +169,21 @@ def _payouts(first: datetime, last: datetime) -> Iterator[OurEntry]:
             currency=payout.currency,
             day=business_day(payout.finished_at or payout.created_at),
             direction=OUT,
-            # It failed because the bank returned it: the bank may have sent it before.
+            # It failed because the bank returned it, so the bank may have sent it before.
             status=Transaction.Status.SUCCESS if payout.was_returned else payout.status,
             may_be_missing=payout.was_returned,
         )
 
 
-def _returns(first: datetime, last: datetime) -> Iterator[OurEntry]:
-    """Payouts that the bank returned: their money comes in again. A pending one may have been refused instead."""
+def _returns(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+    """Payouts that the bank returned to us. It may have rejected a pending one instead of sending it."""
     applied = [PayoutReturn.Applied.REVERSED, PayoutReturn.Applied.FAILED]
     returns = PayoutReturn.objects.filter(applied__in=applied, at__gte=first, at__lt=last)
     for returned in returns.select_related("transaction").iterator():
         payout = returned.transaction
-        if payout is None:  # the database has a rule against it
+        if payout is None:  # excluded by a database constraint
             continue
-        yield OurEntry(
+        yield LedgerLine(
             kind="payout_reversed",
             id=returned.pk,
             references=_given(returned.bank_reference, *_order_references(payout)),
@@ -198,7 +198,7 @@ def _returns(first: datetime, last: datetime) -> Iterator[OurEntry]:
 
 
 def _order_references(order: Transaction | CardOperation) -> tuple[str, ...]:
-    """Return the bank's reference of a payout or refund, and ours as the bank received it, with and without hyphens."""
+    """Return the bank's reference of a payout or refund, and ours with and without hyphens."""
     return _given(order.acquirer_transaction_id, order.pk.hex, str(order.pk))
 
 

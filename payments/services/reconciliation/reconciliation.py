@@ -1,8 +1,8 @@
-"""A statement of an acquirer or bank compared with our entries: by reference, amount and day.
+"""Compare a statement of an acquirer or bank with the ledger by reference, amount and day.
 
-RRNs and references of the acquirer or bank decide first; a reference that a merchant chose only where it is unique.
+RRNs and references of the acquirer or bank are matched first, and a merchant's reference only if it is unique.
 
-Nothing is moved or corrected by it: people read what differs and decide.
+Nothing is corrected automatically. Staff review the differences.
 """
 
 import hashlib
@@ -21,27 +21,27 @@ from payments.bank_statements import Row
 from payments.business_days import begins_at
 from payments.identifiers import new_id
 from payments.models import Reconciliation, ReconciliationLine
-from payments.services.reconciliation.ledger_lines import OurEntry, Source, between
+from payments.services.reconciliation.ledger_lines import LedgerLine, Source, between
 
 Result = ReconciliationLine.Result
 
-# A bank may tell an entry some days after us, or before: so far around the statement's days we look for it.
+# A statement may date a line some days earlier or later than we do, so search this far around its days.
 AROUND = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A line of the statement with its entry of ours; or one of them, where the other is missing."""
+    """A line of the statement with its ledger line, or one of them if the other is missing."""
 
     result: Result
     row: Row | None = None
-    entry: OurEntry | None = None
+    entry: LedgerLine | None = None
     differences: dict[str, list[Any]] = field(default_factory=dict)  # by field: [statement, ours]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a comparison found."""
+    """The result of a comparison."""
 
     source: Source
     first_day: date
@@ -61,7 +61,7 @@ class Report:
 
 
 def compare(rows: list[Row], *, source: Source) -> Report:
-    """Compare a statement with our entries of its days and currencies. `rows` must not be empty."""
+    """Compare a statement with the ledger lines of its days and currencies. `rows` must not be empty."""
     first, last = min(row.day for row in rows), max(row.day for row in rows)
     currencies = {row.currency for row in rows}
     window = begins_at(first - AROUND), begins_at(last + AROUND + timedelta(days=1))
@@ -78,8 +78,8 @@ def compare(rows: list[Row], *, source: Source) -> Report:
     return Report(source=source, first_day=first, last_day=last, findings=findings)
 
 
-def _look_up(rows: list[Row], entries: Iterable[OurEntry]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
-    """Find each line's entry. Lines that agree in everything go first; no entry serves two lines."""
+def _look_up(rows: list[Row], entries: Iterable[LedgerLine]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
+    """Match each row with a ledger line, exact matches first. No ledger line matches two rows."""
     index = _Index(entries)
     seen: set[tuple[str, UUID]] = set()
     found: dict[int, Finding] = {}
@@ -108,22 +108,22 @@ def _look_up(rows: list[Row], entries: Iterable[OurEntry]) -> tuple[list[Finding
 
 
 class _Index:
-    """Our entries by direction and reference."""
+    """Ledger lines by direction and reference."""
 
-    def __init__(self, entries: Iterable[OurEntry]) -> None:
-        self._own: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
-        self._shared: dict[tuple[str, str], list[OurEntry]] = defaultdict(list)
+    def __init__(self, entries: Iterable[LedgerLine]) -> None:
+        self._own: dict[tuple[str, str], list[LedgerLine]] = defaultdict(list)
+        self._shared: dict[tuple[str, str], list[LedgerLine]] = defaultdict(list)
         for entry in entries:
             for reference in dict.fromkeys(entry.references):
                 self._own[entry.direction, reference].append(entry)
             for reference in dict.fromkeys(entry.shared_references):
                 self._shared[entry.direction, reference].append(entry)
 
-    def candidates(self, row: Row) -> list[OurEntry]:
-        """Return the entries that a line's reference may name.
+    def candidates(self, row: Row) -> list[LedgerLine]:
+        """Return the ledger lines that a row's reference may identify.
 
-        A reference that a merchant chose counts only where it is no RRN or bank reference of another entry,
-        and one entry alone has it: another business may have chosen the same.
+        A merchant's reference counts only if it is unique and not the RRN or bank reference of another line, because
+        different businesses may use the same one.
         """
         own = self._own.get((row.direction, row.reference))
         if own:
@@ -132,26 +132,26 @@ class _Index:
         return shared if len(shared) == 1 else []
 
     def ambiguity(self, row: Row) -> dict[str, list[Any]]:
-        """Return what a person needs to know about a line whose reference several entries have."""
+        """Return the explanation for a row whose reference belongs to several ledger lines."""
         place = row.direction, row.reference
         if place in self._own or len(shared := self._shared.get(place, [])) < 2:  # noqa: PLR2004
             return {}
         return {"reference": [row.reference, f"{len(shared)} entries"]}
 
 
-def _differences(row: Row, entry: OurEntry) -> dict[str, list[Any]]:
+def _differences(row: Row, entry: LedgerLine) -> dict[str, list[Any]]:
     sides: dict[str, list[Any]] = {
         "amount": [row.amount, entry.amount],
         "currency": [row.currency, entry.currency],
         "day": [row.day.isoformat(), entry.day.isoformat()],
-        "status": ["success", str(entry.status)],  # what is on a statement has happened
+        "status": ["success", str(entry.status)],  # everything on a statement has succeeded
     }
     return {name: both for name, both in sides.items() if both[0] != both[1]}
 
 
 @database.atomic
 def record(report: Report, *, file_name: str, content: bytes, actor: Actor, now: datetime) -> Reconciliation:
-    """Keep what was found, with who looked and when. No money moves by it."""
+    """Store a report with its actor and time. No money moves."""
     made = Reconciliation.objects.create(
         id=new_id(now),
         source=report.source,
@@ -177,17 +177,17 @@ def record(report: Report, *, file_name: str, content: bytes, actor: Actor, now:
 
 def _line(made: Reconciliation, found: Finding) -> ReconciliationLine:
     row, entry = found.row, found.entry
-    told = row or entry
-    assert told is not None  # noqa: S101  (a finding has one side at least)
+    side = row or entry
+    assert side is not None  # noqa: S101  (a finding has at least one side)
     return ReconciliationLine(
         reconciliation=made,
         result=found.result,
         line=row.line if row else None,
         reference=reference_of(found),
-        amount=told.amount,
-        currency=told.currency,
-        day=told.day,
-        direction=told.direction,
+        amount=side.amount,
+        currency=side.currency,
+        day=side.day,
+        direction=side.direction,
         kind=entry.kind if entry else "",
         entry_id=entry.id if entry else None,
         differences=found.differences,
@@ -195,7 +195,7 @@ def _line(made: Reconciliation, found: Finding) -> ReconciliationLine:
 
 
 def reference_of(found: Finding) -> str:
-    """Return what names it on the statement; or what would, had the statement had it."""
+    """Return the reference on the statement, or the expected one if it is missing there."""
     if found.row:
         return found.row.reference
     return found.entry.references[0] if found.entry else ""

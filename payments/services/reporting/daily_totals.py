@@ -1,8 +1,8 @@
-"""What a business did day by day (UTC), counted: exact at every moment, and cheap at any volume.
+"""Daily totals of a business (UTC): exact at any time, and fast at any volume.
 
-The schedule counts each day once, when it is over. A finished transaction never changes what is counted here,
-so a total of finished ones stays true; those that had not finished are named beside it, and looked up. Today,
-and what is not rolled up yet, is counted from the transactions themselves.
+The scheduler rolls up each day once, after it has ended. Finished transactions never change in the counted columns, so
+their totals stay correct. Unfinished ones are stored as ids and queried each time. Today, and days not rolled up yet,
+are counted from the transactions.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from merchants.models import Business
 from payments.models import DayTotals, RolledDay, Transaction
 
 DAY = timedelta(days=1)
-LONGEST = 90  # days that anybody looks back, today included
-LATE = timedelta(hours=1)  # nobody takes as long to write a transaction after it was given its id
-AT_ONCE = 1000  # transactions looked up by their ids in one statement
-CHUNK = 50_000  # transactions counted in one statement: well below the limit of 30 seconds on any machine
+LONGEST = 90  # days of the longest report, including today
+LATE = timedelta(hours=1)  # upper bound of the time between a transaction's id and its insert
+AT_ONCE = 1000  # ids per statement
+CHUNK = 50_000  # transactions counted per statement, well below the limit of 30 seconds
 
 ALIKE = ("request_type", "method", "status", "currency", "response_code")
 VOLUME = Sum(Case(When(method=Transaction.Method.CARD, then=F("amount_captured")), default=F("amount")))
-# The id of one that has not finished: it makes a group of its own, so that one statement counts and names.
+# The id of an unfinished transaction. Each forms its own group, so that one statement returns counts and ids.
 UNFINISHED = Case(When(status=Transaction.Status.PENDING, then=F("pk")), output_field=models.UUIDField())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Transactions of one day that are alike in everything but their amounts. Minor units."""
+    """The number and volume of similar transactions of one day, in minor units."""
 
     day: date
     request_type: str
@@ -45,14 +45,14 @@ class Tally:
     currency: str
     response_code: str
     count: int
-    volume: int  # what was captured of cards, and the amount of everything else
+    volume: int  # captured amounts of card payments, full amounts of others
 
 
 def tallies(business: Business, *, days: int, now: datetime) -> Sequence[Tally]:
-    """Return what happened in so many days, today included."""
+    """Return the tallies of the last `days` days, including today."""
     today = now.date()
     first = today - (days - 1) * DAY
-    # Asked first: a day that is rolled up after this question is counted by the last one, and only there.
+    # Query this first. A day that is rolled up later is then counted from its transactions only.
     open_from = max(first, _rolled_up_to(first) + DAY)
     over = list(DayTotals.objects.filter(business=business, day__gte=first, day__lt=open_from))
     unfinished = [key for totals in over for key in totals.unfinished]
@@ -65,7 +65,7 @@ def tallies(business: Business, *, days: int, now: datetime) -> Sequence[Tally]:
 
 
 def roll_up(*, now: datetime) -> Iterator[date]:
-    """Count the days that are over and not counted yet, oldest first; then what has finished since. Yield each day."""
+    """Roll up past days, oldest first, and yield each. Then update earlier totals with transactions finished since."""
     today = (now - LATE).date()
     first = now.date() - (LONGEST - 1) * DAY
     day = max(first, _rolled_up_to(first) + DAY)
@@ -74,7 +74,7 @@ def roll_up(*, now: datetime) -> Iterator[date]:
             yield day
         day += DAY
     for totals in DayTotals.objects.filter(day__gte=first).exclude(unfinished=[]):
-        _look_again(totals)
+        _update_unfinished(totals)
 
 
 def _rolled_up_to(first: date) -> date:
@@ -83,11 +83,11 @@ def _rolled_up_to(first: date) -> date:
 
 
 def _roll_up(day: date) -> bool:
-    """Write every business's totals of a day; return False where another process has done so.
+    """Store all businesses' totals of a day. Returns False if another process has already stored them.
 
-    Chunks are counted before the transaction that writes: the duration of a statement doesn't grow with the day, and no
-    lock is held meanwhile. Each transaction is in one chunk. What finishes after its chunk was counted is named there
-    as unfinished, and looked up. Of two processes that count a day, the first to write wins.
+    Counts in chunks outside the database transaction, so that statements stay short and no locks are held. Each
+    transaction is in one chunk. One that finishes after its chunk was counted stays listed as unfinished. If two
+    processes count the same day, the first writer wins.
     """
     if RolledDay.objects.filter(day=day).exists():
         return False
@@ -103,7 +103,7 @@ def _roll_up(day: date) -> bool:
 
 
 def _chunks(day: date) -> Iterator[QuerySet[Transaction]]:
-    """Yield the transactions of a day in chunks of at most `CHUNK`, by their ids."""
+    """Yield the transactions of a day in chunks of at most `CHUNK`, by id."""
     of_day = Transaction.objects.filter(_between(day, day)).order_by("pk")
     begin, end = earliest_id(_begin(day)), earliest_id(_begin(day + DAY))
     while True:
@@ -122,8 +122,8 @@ def _write(day: date, totals: Iterable[DayTotals]) -> bool:
     return True
 
 
-def _look_again(totals: DayTotals) -> None:
-    """Add what has finished since. Whoever else does so at this moment writes other totals that are true."""
+def _update_unfinished(totals: DayTotals) -> None:
+    """Add the transactions that have finished since. A concurrent update also writes correct totals."""
     named, totals.unfinished = totals.unfinished, []
     for keys in _pieces(named):
         for row in _count_apart(Transaction.objects.filter(pk__in=keys)):
@@ -145,7 +145,7 @@ def _add(row: dict[str, Any], totals: DayTotals) -> None:
 
 
 def _count(*parts: QuerySet[Transaction]) -> list[Tally]:
-    """Count parts that share nothing, in one statement. Each has an index of its own."""
+    """Count disjoint querysets in one statement. Each uses its own index."""
     first, *others = (
         part.annotate(day=TruncDate("created_at", tzinfo=UTC))
         .values("day", *ALIKE)
@@ -158,13 +158,13 @@ def _count(*parts: QuerySet[Transaction]) -> list[Tally]:
 
 
 def _count_apart(transactions: QuerySet[Transaction], *by: str) -> Iterator[dict[str, Any]]:
-    """Count the finished ones, and name the others, in one statement: it sees each of them at one moment."""
+    """Count the finished transactions and list the others, in one statement for a consistent snapshot."""
     rows: Any = transactions.annotate(unfinished=UNFINISHED).values(*by, *ALIKE, "unfinished")
     yield from rows.annotate(count=Count("pk"), volume=VOLUME).order_by().iterator()
 
 
 def _between(first: date, last: date) -> Q:
-    # By id, which begins with the time: there is an index for it.
+    # By id, which begins with the time and is indexed.
     return Q(id__gte=earliest_id(_begin(first)), id__lt=earliest_id(_begin(last + DAY)))
 
 

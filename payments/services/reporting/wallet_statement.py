@@ -1,4 +1,4 @@
-"""The wallet's statement: what each movement of a wallet belongs to."""
+"""The wallet statement: movements of a wallet with their causes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Kind = Entry.Kind
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What moved the money: the reference that merchants look it up by, and its own id."""
+    """The cause of a movement: the reference that merchants look it up by, and its id."""
 
     reference: str
     id: UUID
@@ -33,7 +33,7 @@ class Movement:
 
 
 def movements(postings: Sequence[Posting]) -> list[Movement]:
-    """Return postings of wallets with their causes, in one statement for each kind of cause."""
+    """Return postings of wallets with their causes, with one query for each kind of cause."""
     causes: dict[tuple[str, UUID], Cause] = {}
     for kinds, look_up in _LOOKUPS:
         wanted = {posting.entry.cause for posting in postings if posting.entry.kind in kinds}
@@ -71,7 +71,7 @@ def _unapplied_transfers(ids: Iterable[UUID]) -> dict[UUID, Cause]:
     return {transfer: Cause(str(pk), pk) for transfer, pk in rows}
 
 
-# The kinds of entries that move a wallet, and what each means to its owner.
+# The kinds of entries that change a wallet, with their labels.
 MOVEMENT_KINDS = {
     Kind.PAYOUT_ACCEPTED: "Payout",
     Kind.PAYOUT_FAILED: "Failed payout",

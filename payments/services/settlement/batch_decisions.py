@@ -1,4 +1,4 @@
-"""What our own people decide about a batch: approved, released into the wallet, or rejected."""
+"""Decisions of staff about a settlement batch: approve, release to the wallet, or reject."""
 
 from datetime import datetime
 from uuid import UUID
@@ -17,7 +17,7 @@ SettleStatus = Transaction.SettleStatus
 
 @database.atomic
 def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
-    """The bank has the money: the batch may be released.
+    """Approve a batch for release, because the bank has received the money.
 
     :raises InvalidState: it is not pending
     """
@@ -26,27 +26,27 @@ def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") ->
 
 @database.atomic
 def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
-    """Put what the batch comes to into the merchant's wallet, once.
+    """Credit the batch's net to the merchant's wallet, once.
 
     :raises InvalidState: it is not approved
     """
     batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now, reason=reason.strip())
     opt_in_events.publish_settlement(batch, now=now)
-    if batch.net:  # last of all: an account's lock is held by nobody who still waits for a payment's
+    if batch.net:  # last, because account locks come after payment locks
         ledger.book(ledger_entries.settlement_released(batch, now=now))
     return batch
 
 
 @database.atomic
 def reject(batch_id: UUID, *, reason: str, actor: Actor, now: datetime) -> SettlementBatch:
-    """Give the batch's payments and refunds free for a new one.
+    """Reject a batch, so that its payments and refunds can join a new one.
 
-    :raises InvalidState: it is neither initiated nor pending, or no reason was given
+    :raises InvalidState: it is neither initiated nor pending, or the reason is empty
     """
     if not reason.strip():
-        raise InvalidState("A rejection needs a reason.")
+        raise InvalidState("Enter a reason for the rejection.")
     batch = _decide(batch_id, SettleStatus.REJECTED, actor=actor, now=now, reason=reason.strip())
-    batches.add_up(batch)  # one that was still being built has no totals yet
+    batches.update_totals(batch)  # an incomplete batch has no totals yet
     batch.items.update(is_live=False)
     batch.brought.update(carried_into=None)
     return batch

@@ -1,4 +1,4 @@
-"""What is in a settlement batch, line by line: for a page, and as a file."""
+"""Statements of settlement batches, line by line, for pages and CSV files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementLine:
-    """A payment, a refund, or what an earlier batch could not cover. Amounts are minor units."""
+    """A payment, a refund or a carried amount. Amounts are minor units."""
 
     kind: str
     reference: str  # the merchant's: of the payment, or of the refund
@@ -51,11 +51,11 @@ class Statement:
 
     @property
     def items(self) -> QuerySet[SettlementItem]:
-        """Return what a page is cut from; `show` makes a line of each."""
+        """Return the items to paginate. `show` converts each to a line."""
         return self.batch.items.select_related("transaction", "operation").order_by("id")
 
     def lines(self) -> Iterator[StatementLine]:
-        """Return all lines, read as they are needed. Their net comes to the batch's, less what is carried."""
+        """Yield all lines, including carried amounts, without loading them at once."""
         for item in self.items.iterator(chunk_size=2_000):
             yield show(item)
         yield from carried(self.batch)
@@ -81,7 +81,7 @@ def show(item: SettlementItem) -> StatementLine:
 
 
 def carried(batch: SettlementBatch) -> Iterator[StatementLine]:
-    """Return what comes from earlier batches, and what is left for a later one."""
+    """Yield the amounts brought forward from earlier batches and carried forward to a later one."""
     for kind, net in (
         ("brought_forward", -batch.brought_forward),
         ("carried_forward", batch.carried_forward),
@@ -98,15 +98,15 @@ class NumberedLine:
     line: StatementLine
 
 
-# Positions of the lines that are no rows: after every item.
+# Positions of the carried amounts, after every item.
 _CARRIED_FROM = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementLines:
-    """The lines of a statement as the paginators of `kit.api.pagination` cut them: by position.
+    """The lines of a statement by position, for the paginators of `kit.api.pagination`.
 
-    Carried amounts are lines, but no rows, so a queryset cannot return them.
+    Carried amounts are not rows, so a queryset can't return them.
     """
 
     batch: SettlementBatch
@@ -138,7 +138,7 @@ class StatementLines:
 
 
 def csv_lines(batch: SettlementBatch) -> Iterator[str]:
-    """Return the statement as CSV, line by line, for a streamed answer. Safe to open in a spreadsheet."""
+    """Yield the lines of the statement as CSV, for a streaming response. Safe to open in a spreadsheet."""
     yield line(COLUMNS)
     for one in statement(batch).lines():
         yield line(

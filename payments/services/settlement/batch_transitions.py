@@ -1,4 +1,4 @@
-"""A batch moves, and its payments with it: in one database transaction, under the lock of the batch's row."""
+"""State transitions of a batch and its payments, in one database transaction under the lock of the batch."""
 
 from datetime import datetime
 from uuid import UUID
@@ -12,18 +12,18 @@ SettleStatus = Transaction.SettleStatus
 
 
 def lock(batch_id: UUID) -> SettlementBatch:
-    """Return the batch as it is, locked until the database transaction ends.
+    """Return the batch, locked until the database transaction ends.
 
-    :raises SettlementBatch.DoesNotExist: there is none
+    :raises SettlementBatch.DoesNotExist: there is no such batch
     """
     batches = SettlementBatch.objects.select_for_update(of=("self",)).select_related("business")
     return batches.get(pk=batch_id)
 
 
 def move(batch: SettlementBatch, to: SettleStatus, *, actor: str, reason: str = "", now: datetime) -> None:
-    """Move a locked batch and every payment in it.
+    """Change the state of a locked batch and of every payment in it.
 
-    :raises InvalidState: it is no move
+    :raises InvalidState: the state machine doesn't allow the transition
     """
     batch.move(to, actor=actor, reason=reason, now=now)
     in_it = batch.items.filter(operation=None, is_live=True).values("transaction")
@@ -31,7 +31,7 @@ def move(batch: SettlementBatch, to: SettleStatus, *, actor: str, reason: str = 
 
 
 def follow(payments: TransactionQuerySet, to: SettleStatus, *, now: datetime) -> None:
-    """Give payments the settle_status of their batch, and log the move of each."""
+    """Set the settle_status of payments to the state of their batch, and log each transition."""
     insert_selected(
         Transition,
         payments,

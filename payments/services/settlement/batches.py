@@ -1,8 +1,7 @@
-"""Settlement batches put together: every success of a business day, and the refunds that are netted.
+"""Build settlement batches from the successful payments of a business day and the refunds to net.
 
-A batch grows chunk by chunk, each in a database transaction of its own, under the lock of the batch's row.
-So a run that is killed leaves a batch that the next one goes on with, and two runs at once fill the same
-one. Lock order: batch, transactions.
+A batch is filled in chunks, each in its own database transaction under the lock of the batch. The next run continues
+the batch of a killed run, and concurrent runs fill the same batch. Lock order: batch, transactions.
 """
 
 from collections.abc import Iterator
@@ -48,18 +47,18 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one database transaction did: how many payments it put into which batch."""
+    """The result of one database transaction: the number of payments added to a batch."""
 
     batch: SettlementBatch
     payments: int
 
 
 class _NothingLeft(Exception):
-    """Somebody was faster, and the batch that was just begun would be empty."""
+    """A concurrent run has taken the payments, and the new batch would be empty."""
 
 
 def due(*, until: date) -> list[Due]:
-    """Return what awaits a batch up to the end of a business day, the oldest day first."""
+    """Return the payments that await a batch up to the end of a business day, oldest day first."""
     groups = (
         Transaction.objects.unsettled()
         .filter(finished_at__lt=business_days.begins_at(business_days.day_after(until)))
@@ -72,9 +71,9 @@ def due(*, until: date) -> list[Due]:
 
 
 def settle(work: list[Due], *, actor: str, now: datetime) -> Iterator[Step]:
-    """Put what is due into batches and hand these over to the bank; finish what a killed run has left.
+    """Put due payments into batches and make these pending, after completing those of a killed run.
 
-    Safe to run again, and by two operators at once: a payment goes into one live batch.
+    Safe to repeat and to run concurrently: a payment is in at most one live batch.
     """
     left_behind = SettlementBatch.objects.filter(state=SettleStatus.INITIATED)
     begun = list(left_behind.order_by("id").values_list("business_id", "currency", "day"))
@@ -84,9 +83,9 @@ def settle(work: list[Due], *, actor: str, now: datetime) -> Iterator[Step]:
 
 
 def _take_step(business_id: UUID, currency: str, day: date, *, actor: str, now: datetime) -> Step | None:
-    """Put one more chunk into the batch being built, or complete it. None: nothing of that day is left.
+    """Add the next chunk to the batch being built, or complete it. Returns None if no payments of the day are left.
 
-    The batch may be another day's, begun by somebody else: then that one is finished first.
+    If a concurrent run is building the batch of another day, that one is completed first.
     """
     try:
         with database.atomic():
@@ -119,7 +118,7 @@ def _unsettled(business_id: UUID, currency: str, day: date) -> TransactionQueryS
 
 
 def _lock_begun(business_id: UUID, currency: str) -> SettlementBatch | None:
-    """Return the batch that is being built, locked. There is one at most."""
+    """Lock and return the batch that is being built. There is at most one."""
     return (
         SettlementBatch.objects.select_for_update()
         .filter(business=business_id, currency=currency, state=SettleStatus.INITIATED)
@@ -128,7 +127,7 @@ def _lock_begun(business_id: UUID, currency: str) -> SettlementBatch | None:
 
 
 def _begin(business_id: UUID, currency: str, day: date, *, actor: str, now: datetime) -> SettlementBatch:
-    """Begin a batch, or wait for the one that somebody else has begun at the same moment."""
+    """Create a batch, or wait for the one that a concurrent run has created."""
     while True:
         of_that_day = SettlementBatch.objects.filter(business=business_id, currency=currency, day=day)
         batch = SettlementBatch(
@@ -148,7 +147,7 @@ def _begin(business_id: UUID, currency: str, day: date, *, actor: str, now: date
 
 
 def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
-    """Put the next chunk of unsettled payments into the batch; return how many there were."""
+    """Add the next chunk of unsettled payments to the batch, and return its size."""
     unsettled = _unsettled(batch.business_id, batch.currency, batch.day).order_by("finished_at")
     chosen = list(unsettled.select_for_update().values_list("pk", flat=True)[:CHUNK])
     payments = Transaction.objects.filter(pk__in=chosen)
@@ -161,7 +160,7 @@ def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
 
 
 def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
-    """Net the refunds and what earlier batches could not cover, and hand the batch over to the bank."""
+    """Net the refunds and the debts of earlier batches, and make the batch pending."""
     insert_selected(
         SettlementItem,
         _refunds_to_net(batch).order_by("finished_at", "id"),
@@ -183,12 +182,12 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
         carried_into=None,
     )
     debts.update(carried_into=batch)
-    add_up(batch)
+    update_totals(batch)
     batch_transitions.move(batch, SettleStatus.PENDING, actor=actor, now=now)
 
 
 def _refunds_to_net(batch: SettlementBatch) -> QuerySet[CardOperation]:
-    """Return the refunds of payments in this batch and in earlier ones that no live batch has netted."""
+    """Return the refunds of payments in this and earlier batches that no live batch has netted."""
     netted = SettlementItem.objects.filter(operation=OuterRef("pk"), is_live=True)
     return CardOperation.objects.filter(
         ~Exists(netted),
@@ -200,8 +199,8 @@ def _refunds_to_net(batch: SettlementBatch) -> QuerySet[CardOperation]:
     )
 
 
-def add_up(batch: SettlementBatch) -> None:
-    """Set the batch's totals to what is in it."""
+def update_totals(batch: SettlementBatch) -> None:
+    """Set the batch's totals to the sums of its items."""
     items = batch.items.aggregate(
         payments_count=Count("pk", filter=Q(operation=None)),
         gross=Sum("gross", default=0),

@@ -1,4 +1,4 @@
-"""Rows made from other rows by the database itself, thousands in one statement."""
+"""INSERT ... SELECT for Django models, to insert thousands of rows in one statement."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -11,10 +11,9 @@ from django.db.models.expressions import Combinable
 def insert_selected(
     model: type[models.Model], source: models.QuerySet[Any], columns: Mapping[str, Combinable | Any]
 ) -> int:
-    """Insert one row of a model for each row of a query; return how many there were.
+    """Insert one row of a model for each row of a query, and return their number.
 
-    `columns` names, for each of the model's fields, what is selected for it: an expression over the
-    source, or a value that is the same in all of them.
+    `columns` maps each field of the model to an expression over the source or to a constant.
     """
     fields = [cast("models.Field", model._meta.get_field(name)) for name in columns]
     selected = {

@@ -1,7 +1,7 @@
-"""Four eyes: an action of staff that moves money is proposed by one person and confirmed by another.
+"""The four-eyes rule: one staff member proposes an action that moves money, and another confirms it.
 
-With `FOUR_EYES` off an action is performed at once. With it on it is stored, and performed once, under the lock of the
-proposal and with another check of the state it needs, when a second person confirms it.
+Without `FOUR_EYES`, an action is performed at once. With it, the action is stored and performed once when a second
+person confirms it, under the lock of the proposal and after another check of the required state.
 """
 
 from datetime import datetime, timedelta
@@ -45,7 +45,7 @@ class SamePerson(InvalidState):
 
 
 def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> Proposal | None:
-    """Perform an action at once, or store it as a proposal where `FOUR_EYES` is on; return the proposal.
+    """Perform an action at once, or store and return it as a proposal if `FOUR_EYES` is on.
 
     :raises Problem: the state does not allow it.
     :raises AlreadyProposed: another proposal about the same target is open.
@@ -59,7 +59,7 @@ def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> P
 
 
 def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Proposal:
-    """Perform what another person has proposed.
+    """Perform an action that another person has proposed.
 
     :raises NotOpen: it was already decided, or it has expired.
     :raises SamePerson: the user has proposed it.
@@ -154,7 +154,7 @@ def _lock_open(proposal_id: UUID) -> Proposal:
 
 
 def _may_perform(user_id: int, proposal: Proposal) -> bool:
-    """Return whether one of our staff may perform it now: permissions are read again, not those of the session."""
+    """Return whether a staff member may perform it now. Reads the permissions from the database, not the session."""
     person = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
     return person is not None and person.has_perm(staff_actions.PERMISSIONS[proposal.action])
 

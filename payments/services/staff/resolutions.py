@@ -1,7 +1,7 @@
-"""Unknown outcomes that no rail will answer, resolved by staff as succeeded or failed.
+"""Resolve unknown outcomes as succeeded or failed, by staff, if the rail won't answer.
 
-A resolution takes the same path as the rail's own answer: the same transitions, entries and events. An answer that
-arrives afterwards finds the outcome final and changes nothing.
+A resolution has the same transitions, ledger entries and events as the rail's own answer. A later answer changes
+nothing, because the outcome is final.
 """
 
 from datetime import datetime
@@ -23,15 +23,15 @@ Awaiting = Transaction.Awaiting
 
 
 class BeingAsked(InvalidState):
-    """A process is asking the rail: it may still carry the order out."""
+    """A process is querying the rail, which may still execute the order."""
 
-    default_detail = "Its rail is being asked at this moment. Try again in a minute."
+    default_detail = "Its rail is being queried. Try again in a minute."
 
 
 class OutcomeKnown(InvalidState):
     """The rail has answered, or another person has resolved it."""
 
-    default_detail = "Its outcome is known: there is nothing to resolve."
+    default_detail = "Its outcome is known, so there is nothing to resolve."
 
 
 @database.atomic
@@ -40,11 +40,11 @@ def resolve_transaction(
 ) -> Transaction:
     """Resolve a payment, card check or payout that awaits its rail, or the reversal of an authorisation.
 
-    Where the reversal is unknown, `succeeded` is the reversal's: the payment fails. If the reversal failed, the
-    charge stands and the payment succeeds.
+    If it awaits a reversal, `succeeded` refers to the reversal: the payment fails. If the reversal failed, the charge
+    stands and the payment succeeds.
 
-    :raises OutcomeKnown: it awaits no answer of a rail.
-    :raises BeingAsked: another process asks its rail.
+    :raises OutcomeKnown: it doesn't await a rail's answer.
+    :raises BeingAsked: another process is querying its rail.
     """
     transaction = lock(transaction_id)
     awaited = transaction.awaiting
@@ -76,7 +76,7 @@ def resolve_operation(
     """Resolve a capture, void or refund.
 
     :raises OutcomeKnown: it is not pending.
-    :raises BeingAsked: another process asks its rail.
+    :raises BeingAsked: another process is querying its rail.
     """
     transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
     pending = CardOperation.objects.unanswered().select_for_update()
@@ -101,7 +101,7 @@ def resolve_operation(
 
 
 def _refuse_while_asked(unknown: Transaction | CardOperation) -> None:
-    """Refuse while a process holds the lease of a question. The caller holds the row's lock."""
+    """Check that no process has leased the row for a query. The caller holds the row's lock."""
     leased_until = unknown.query_leased_until
     if leased_until is not None and leased_until > database_now():
         raise BeingAsked
@@ -111,7 +111,7 @@ def is_unknown(transaction: Transaction) -> bool:
     return transaction.awaiting in {Awaiting.RAIL, Awaiting.REVERSAL}
 
 
-# No gateway said so: its code and recommendation stay empty.
+# Not from a gateway, so its code and recommendation are empty.
 UNSPECIFIED_FAILURE_BY_STAFF = Outcome(UNSPECIFIED_FAILURE.code, UNSPECIFIED_FAILURE.summary)
 
 

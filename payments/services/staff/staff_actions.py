@@ -1,7 +1,7 @@
-"""Actions of our staff that move money: what each does, and who may do it.
+"""Staff actions that move money, and their permissions.
 
-An action is a value, so that it can be performed at once or stored as a proposal and performed at its confirmation
-(`proposals`). Every action checks the state it needs under lock when it is performed.
+An action is a value, so it can be performed at once, or stored as a proposal and performed when it is confirmed
+(`proposals`). Every action checks the required state under a lock when it is performed.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,12 +21,12 @@ from payments.settlement_transitions import BATCH_MOVES
 from virtual_accounts.models import UnappliedMoney
 
 Action = Proposal.Action
-AfterCommit = Callable[[], object]  # calls a rail: never inside a database transaction
+AfterCommit = Callable[[], object]  # calls a rail, so it must run outside a database transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaffAction:
-    """An action with what it is about. Amounts are minor units."""
+    """An action with its target. Amounts are minor units."""
 
     kind: Proposal.Action
     target: UUID
@@ -59,7 +59,7 @@ def top_up(*, business: Business, currency: str, amount: int, cause: UUID, reaso
 def batch_decision(batch: SettlementBatch, kind: Proposal.Action, *, reason: str) -> StaffAction:
     """Return the approval or release of a batch.
 
-    :raises InvalidState: the batch cannot become that now.
+    :raises InvalidState: the batch's state doesn't allow it.
     """
     after = {Action.APPROVE_BATCH: "approved", Action.RELEASE_BATCH: "released"}[kind]
     if after not in BATCH_MOVES[batch.state]:
@@ -144,9 +144,9 @@ def resolution(
 
 
 def perform(action: StaffAction, *, actor: Actor, now: datetime) -> AfterCommit | None:
-    """Perform an action in the caller's transaction; return what the caller must call after the commit.
+    """Perform an action in the caller's transaction. If it returns a function, call that after the commit.
 
-    :raises Problem: the state does not allow it (any more).
+    :raises Problem: the state doesn't allow it, or no longer does.
     """
     return _PERFORM[action.kind](action, actor, now)
 

@@ -1,4 +1,4 @@
-"""Deactivate and reactivate virtual accounts. The account provider is notified afterwards, from the outbox."""
+"""Deactivate and reactivate virtual accounts. The account provider is notified later, from the outbox."""
 
 from datetime import datetime
 from uuid import UUID
@@ -17,9 +17,9 @@ from virtual_accounts.services import accounts, provider_messages, sessions
 
 @database.atomic
 def deactivate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
-    """Deactivate an account: its open payments fail. Repeating it changes nothing.
+    """Deactivate an account and fail its open payments. Idempotent.
 
-    A person's change is audited with it; a key's call is in the request log.
+    A change by a person is audited. Calls with an API key are in the request log.
     """
     account = accounts.lock(account_id)
     if account.is_active:
@@ -33,7 +33,7 @@ def deactivate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -
 
 @database.atomic
 def activate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -> VirtualAccount:
-    """Let an inactive account accept money again. Payments that failed stay failed."""
+    """Reactivate an inactive account. Its failed payments stay failed."""
     account = accounts.lock(account_id)
     if not account.is_active:
         account.activate()

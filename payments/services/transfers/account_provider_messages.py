@@ -1,6 +1,6 @@
-"""Send messages to the account provider in threads of their own, each until it is answered. Decision 0046.
+"""Send messages to the account provider in separate threads, and repeat each until it is answered. Decision 0046.
 
-A provider that hangs occupies its places here, and delays neither other tasks nor questions to other rails.
+A hanging provider only blocks its own places. Other tasks and queries to other rails are not delayed.
 """
 
 import time
@@ -19,11 +19,11 @@ from virtual_accounts.services import provider_messages
 log = structlog.get_logger("sluice.account_messages")
 
 LANE = Lane("account-provider", "")
-RUN_TIME = 1.0  # seconds that a run collects answers; a later one is recorded by the thread of its call
+RUN_TIME = 1.0  # seconds that a run collects answers; later ones are recorded by their threads
 
 
 def send_due() -> int:
-    """Send what is due, until nothing is or the run's time is over; return how many were answered."""
+    """Send due messages until none is left or the run's time is over, and return the number of answers."""
     ends_at = time.monotonic() + RUN_TIME
     calls, answered = Round(late=_record_late), 0
     try:
@@ -57,7 +57,7 @@ def _fill(calls: Round) -> None:
 
 
 def _send(kind: str, number: str) -> None:
-    """Send one message. This needs no database."""
+    """Send one message. Needs no database."""
     provider = account_provider()
     send = provider.close if kind == ProviderMessage.Kind.CLOSE else provider.reopen
     send(number)

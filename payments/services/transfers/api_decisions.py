@@ -1,7 +1,7 @@
-"""Decisions about unapplied transfers that merchants make over the API, where their business allows it.
+"""Decisions about unapplied transfers over the API, if the business allows it.
 
-A decision is its kind and, for a return, the account that the money goes to. The reason explains it and is not part
-of it: the same decision again is a replay, even if someone else made it first. Decision 0048.
+A decision consists of its kind and, for a return, the destination account, but not of its reason. Repeating a decision
+is a replay, even if another person made it first. Decision 0048.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ State = UnappliedMoney.State
 
 
 class KeyMayNotDecide(Problem):
-    """The business does not let its API keys decide about unapplied transfers."""
+    """The business doesn't allow its API keys to decide about unapplied transfers."""
 
     status_code = status.HTTP_403_FORBIDDEN
     default_code = "key_may_not_decide"
@@ -37,7 +37,7 @@ class KeyMayNotDecide(Problem):
 
 
 def require_permission(business: Business) -> None:
-    """Check the business's setting as it is stored now: authentication caches businesses for a few seconds.
+    """Check the business's setting in the database, because authentication caches businesses for a few seconds.
 
     :raises KeyMayNotDecide: the setting is off
     """
@@ -52,8 +52,8 @@ def credit(
     """Credit an unapplied transfer to the business's wallet.
 
     :raises UnappliedMoney.DoesNotExist: the business has no such transfer
-    :raises KeyMayNotDecide: the business does not let keys decide
-    :raises NotOpen: it was returned before
+    :raises KeyMayNotDecide: the business doesn't allow keys to decide
+    :raises NotOpen: it was already returned
     """
     money = _lock(business, unapplied_id)
     if money.state == State.CREDITED:
@@ -72,16 +72,16 @@ def give_back(
     actor: Actor,
     now: datetime,
 ) -> IdempotentResult[UnappliedMoney]:
-    """Return an unapplied transfer to its sender by a payout, or to `destination` where the sender is unknown.
+    """Return an unapplied transfer by a payout to its sender, or to `destination` if the sender is unknown.
 
     :raises UnappliedMoney.DoesNotExist: the business has no such transfer
-    :raises KeyMayNotDecide: the business does not let keys decide
-    :raises NotOpen: it was credited before, or returned to another account
-    :raises ValidationError: the destination is missing, or the sender is known
-    :raises OtherCurrency: the bank of the account takes another currency
+    :raises KeyMayNotDecide: the business doesn't allow keys to decide
+    :raises NotOpen: it was already credited, or returned to another account
+    :raises ValidationError: the destination is missing, or isn't allowed because the sender is known
+    :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is available for payouts; nothing was stored
     """
-    bank = rail_choices.attempt(lambda: rail_choices.bank_for(business))  # not while rows are locked
+    bank = rail_choices.attempt(lambda: rail_choices.bank_for(business))  # before locking rows
     with database.atomic():
         money = _lock(business, unapplied_id)
         return_destinations.refuse_beside_sender(money.transfer, destination)
@@ -101,9 +101,9 @@ def give_back(
 
 
 def _lock(business: Business, unapplied_id: UUID) -> UnappliedMoney:
-    """Return the business's money, locked until the transaction ends.
+    """Return the business's unapplied money, locked until the transaction ends.
 
-    :raises UnappliedMoney.DoesNotExist: it is another business's, or there is none
+    :raises UnappliedMoney.DoesNotExist: the business has no such money
     :raises KeyMayNotDecide: the setting was turned off in the meantime
     """
     money = unapplied_money.lock(unapplied_id, owner=business)
@@ -118,7 +118,7 @@ def _require_open(money: UnappliedMoney) -> None:
 
 
 def _is_same_return(money: UnappliedMoney, destination: Mapping[str, str] | None) -> bool:
-    """Return whether a return goes to the account that the money was returned to. No account matches any."""
+    """Return whether the money was returned to this account. None matches any account."""
     payout = find_of(money.business, money.reference)
     return destination is None or (payout is not None and _is_to(payout, destination))
 

@@ -1,7 +1,7 @@
-"""Bank transfers that arrive: what they do to payments.
+"""Apply incoming bank transfers to payments.
 
-The session, the payment, the ledger and the event change in one database transaction. Locks are taken in this
-order: session, transaction, ledger account.
+The session, the payment, the ledger and the event change in one database transaction. Lock order: session,
+transaction, ledger account.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,8 @@ __all__ = ["Notice", "Receipt", "receive", "receive_notification"]
 
 Why = UnclaimedTransfer.Why
 
-UNCLAIMED = "unclaimed"  # what the bank is told about a transfer that no account can take
-# Minor units of one entry. A ledger account holds 2**63: hundreds of these before it is full.
+UNCLAIMED = "unclaimed"  # the response for a transfer that no account can accept
+# Minor units of one entry. A balance of up to 2**63 has room for hundreds of these.
 LARGEST_ENTRY = 10**16
 
 
@@ -40,12 +40,10 @@ LARGEST_ENTRY = 10**16
 def receive(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
 ) -> Receipt:
-    """Take in a transfer: it ends a payment, makes a new one, or is kept as unapplied money.
+    """Record a transfer: it finishes a payment, creates a new one, or becomes unapplied money. Idempotent.
 
-    The same transfer told again changes nothing.
-
-    :raises UnknownAccount: nobody has, or had, the number; with `owner`, nobody but that business counts
-    :raises DuplicateReference: the bank's reference belongs to a different transfer
+    :raises UnknownAccount: no account has or had the number; with `owner`, no account of that business
+    :raises DuplicateReference: the bank's reference was already used for a different transfer
     """
     receipt = incoming_transfers.receive(notice, owner=owner, clock=clock)
     if receipt.is_new and receipt.session is not None:
@@ -58,7 +56,7 @@ def receive(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationReceipt:
-    """What became of a notification, as the bank is answered."""
+    """The response to a bank's notification."""
 
     bank_reference: str
     applied: str
@@ -69,11 +67,11 @@ class NotificationReceipt:
 def receive_notification(
     notice: Notice, *, clock: Callable[[], datetime] = database_now
 ) -> NotificationReceipt:
-    """Record a transfer that the bank announced, whether or not a business's account can take it.
+    """Record a transfer that the bank notified, even if no account can accept it.
 
-    Money that has arrived is never refused: what no account can take is kept as an unclaimed transfer.
+    Money that has arrived is never rejected. A transfer that no account can accept is stored as unclaimed.
 
-    :raises DuplicateReference: the bank's reference belongs to a transfer of other content
+    :raises DuplicateReference: the bank's reference was already used for a different transfer
     """
     recorded = unclaimed_transfers.find(notice)
     if recorded is not None:
@@ -122,8 +120,8 @@ def _unclaimed_receipt(notice: Notice, why: UnclaimedTransfer.Why, *, is_new: bo
 
 
 def _settle(transfer: Transfer, session: Session) -> None:
-    is_asked_for = transfer.applied != Transfer.Applied.NEW_PAYMENT
-    payment = lock_of_session(session) if is_asked_for else _new_payment(transfer, session)
+    is_expected = transfer.applied != Transfer.Applied.NEW_PAYMENT
+    payment = lock_of_session(session) if is_expected else _new_payment(transfer, session)
     outcome = _outcome(transfer, session)
     transitions.finish(payment, outcome, cause=Cause.TRANSFER, now=transfer.received_at)
 
@@ -149,7 +147,7 @@ def _unapplied(transfer: Transfer) -> Booking:
 
 
 def _new_payment(transfer: Transfer, session: Session) -> Transaction:
-    """Write the payment of money that came to a static account without being asked for."""
+    """Create the payment of an unexpected transfer to a static account."""
     account = session.account
     intent = open_intent(
         business=account.business,

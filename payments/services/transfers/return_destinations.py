@@ -1,4 +1,4 @@
-"""Bank accounts that money is returned to: the sender's as its bank named it, or the one that a request names."""
+"""Bank accounts to return money to: the sender's account from the bank's notification, or the one in the request."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ ACCOUNT_NUMBER = re.compile(r"[0-9]{10}")
 
 
 class OtherCurrency(Problem):
-    """The money cannot be paid out to this bank, which takes another currency."""
+    """The bank uses another currency than the money."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "unsupported_currency"
@@ -35,7 +35,7 @@ class Destination:
 
 
 def sender_of(transfer: Transfer) -> Destination | None:
-    """Return the account that a transfer came from; None unless the bank named one that payouts can reach."""
+    """Return the sender's account, or None if the bank sent none that payouts can reach."""
     bank = banks.find(transfer.sender_bank_code)
     if bank is None or not ACCOUNT_NUMBER.fullmatch(transfer.sender_account_number):
         return None
@@ -49,9 +49,9 @@ def is_payable(named: Mapping[str, str]) -> bool:
 
 
 def choose(transfer: Transfer, named: Mapping[str, str] | None) -> Destination:
-    """Return where a transfer's money goes back to; `named` is the `destination` of the request, if it has one.
+    """Return the account to return a transfer to. `named` is the `destination` of the request, if any.
 
-    :raises ValidationError: a destination is missing, or is named although the sender is known
+    :raises ValidationError: the destination is missing, or isn't allowed because the sender is known
     """
     refuse_beside_sender(transfer, named)
     sender = sender_of(transfer)
@@ -63,7 +63,7 @@ def choose(transfer: Transfer, named: Mapping[str, str] | None) -> Destination:
 
 
 def refuse_beside_sender(transfer: Transfer, named: Mapping[str, str] | None) -> None:
-    """Refuse a destination where the bank named the sender's account.
+    """Reject a destination if the sender's account is known.
 
     :raises ValidationError: the code is `not_allowed_here`
     """
@@ -73,7 +73,7 @@ def refuse_beside_sender(transfer: Transfer, named: Mapping[str, str] | None) ->
 
 
 def refuse_without_sender(named: Mapping[str, str] | None) -> None:
-    """Refuse a destination where the money did not come from a bank account.
+    """Reject a destination if the money didn't come from a bank account.
 
     :raises ValidationError: the code is `not_allowed_here`
     """
@@ -82,9 +82,9 @@ def refuse_without_sender(named: Mapping[str, str] | None) -> None:
 
 
 def require_currency(destination: Destination, currency: str, *, advice: str = "") -> None:
-    """Refuse a destination whose bank does not take the currency of the money.
+    """Check that the destination's bank uses the currency of the money.
 
-    :raises OtherCurrency: it takes another one
+    :raises OtherCurrency: it uses another currency
     """
     bank = banks.find(destination.bank_code)
     if bank is not None and bank.currency != currency:

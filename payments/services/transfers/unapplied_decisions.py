@@ -1,7 +1,7 @@
-"""Unapplied money is credited to its owner or returned to its sender.
+"""Credit unapplied money to the business, or return it to the sender.
 
-Either way it goes to the owner's wallet first. A return takes it out again at once, by a payout without a fee.
-If the bank refuses that payout, the money is in the wallet, as after any failed payout.
+Both credit the wallet first. A return then debits it at once, by a payout without a fee. If that payout fails, the
+money is in the wallet, as after any failed payout.
 """
 
 from collections.abc import Mapping
@@ -34,25 +34,25 @@ from virtual_accounts.services import unapplied_money
 
 
 class NotOpen(InvalidState):
-    """The money was returned or credited before."""
+    """The money was already returned or credited."""
 
-    default_detail = "This money was returned or credited before."
+    default_detail = "This money was already returned or credited."
 
 
 class SenderUnknown(Problem):
-    """The bank did not name an account of the sender that payouts can reach."""
+    """The bank sent no account of the sender that payouts can reach."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "invalid_request"
-    default_detail = "Enter the sender's account number and bank: the bank did not name them."
+    default_detail = "Enter the sender's account number and bank. The bank did not send them."
 
 
 class SenderKnown(Problem):
-    """An account is named although the bank named the sender's."""
+    """An account was entered although the sender's account is known."""
 
     status_code = status.HTTP_400_BAD_REQUEST
     default_code = "invalid_request"
-    default_detail = "The bank named the sender's account, and the money goes back there. Leave account number and bank empty."
+    default_detail = "Leave account number and bank empty. The money goes back to the sender's account, which the bank sent."
 
 
 @database.atomic
@@ -82,14 +82,14 @@ def return_to_sender(
     account_number: str = "",
     bank_code: str = "",
 ) -> UnappliedMoney:
-    """Return the money by a payout to the account that it came from.
+    """Return the money by a payout to the sender's account.
 
-    Name an account only if the bank didn't name the sender's.
+    Pass an account only if the bank didn't send one.
 
-    :raises NotOpen: it was returned or credited before
-    :raises SenderKnown: an account is named although the bank named the sender's
-    :raises SenderUnknown: neither the caller nor the bank names an account
-    :raises OtherCurrency: the bank of the account takes another currency
+    :raises NotOpen: it was already returned or credited
+    :raises SenderKnown: an account is passed although the sender's account is known
+    :raises SenderUnknown: no account is passed, and the sender's account is unknown
+    :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
     opened = open_return(
@@ -106,14 +106,14 @@ def return_to_sender(
 
 @dataclass(frozen=True, slots=True)
 class OpenedReturn:
-    """A return that is booked, with the payout that the bank has not been asked for yet."""
+    """A booked return with its payout, which has not been sent to the bank yet."""
 
     money: UnappliedMoney
     intent: IdempotentResult[Transaction]
     bank: PayoutBank
 
     def send(self) -> None:
-        """Ask the bank for the payout. Call it after the commit."""
+        """Send the payout to the bank. Call it after the commit."""
         ask_if_new(self.intent, lambda new: self.bank.send(payout_order(new)))
 
 
@@ -127,12 +127,12 @@ def open_return(
     account_number: str = "",
     bank_code: str = "",
 ) -> OpenedReturn:
-    """Book the return of money to its sender, and write the payout that carries it.
+    """Book the return of money to its sender, and create its payout.
 
-    :raises NotOpen: it was returned or credited before
-    :raises SenderKnown: an account is named although the bank named the sender's
-    :raises SenderUnknown: neither the caller nor the bank names an account
-    :raises OtherCurrency: the bank of the account takes another currency
+    :raises NotOpen: it was already returned or credited
+    :raises SenderKnown: an account is passed although the sender's account is known
+    :raises SenderUnknown: no account is passed, and the sender's account is unknown
+    :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
     owner = unapplied_money.owner(unapplied_id)
@@ -154,8 +154,8 @@ def return_locked(
 ) -> OpenedReturn:
     """Book the return of open money that the caller has locked. All returns use this function.
 
-    :raises ValidationError: a destination is missing, or is named although the sender is known
-    :raises OtherCurrency: the bank of the account takes another currency
+    :raises ValidationError: the destination is missing, or isn't allowed because the sender is known
+    :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
     destination = return_destinations.choose(money.transfer, named)
@@ -178,7 +178,7 @@ def return_locked(
 def lock_open(unapplied_id: UUID) -> UnappliedMoney:
     """Return open money, locked until the transaction ends.
 
-    :raises NotOpen: it was returned or credited before
+    :raises NotOpen: it was already returned or credited
     """
     money = unapplied_money.lock(unapplied_id)
     if not money.is_open:
@@ -187,10 +187,10 @@ def lock_open(unapplied_id: UUID) -> UnappliedMoney:
 
 
 def require_destination(transfer: Transfer, *, account_number: str, bank_code: str) -> None:
-    """Check the entered account of a return. It must be empty if the bank named the sender's account.
+    """Check the entered account of a return. It must be empty if the sender's account is known.
 
-    :raises SenderKnown: an account is named although the bank named the sender's
-    :raises SenderUnknown: neither the caller nor the bank names an account
+    :raises SenderKnown: an account is passed although the sender's account is known
+    :raises SenderUnknown: no account is passed, and the sender's account is unknown
     """
     named = _named(transfer, account_number=account_number, bank_code=bank_code)
     if return_destinations.sender_of(transfer) is not None:
@@ -201,7 +201,7 @@ def require_destination(transfer: Transfer, *, account_number: str, bank_code: s
 
 
 def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[str, str] | None:
-    """Return the named destination. Parts that were left empty are taken from the bank's notification."""
+    """Return the entered destination. Empty parts are taken from the bank's notification."""
     if not account_number and not bank_code:
         return None
     bank = banks.find(bank_code or transfer.sender_bank_code)
@@ -215,7 +215,7 @@ def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[s
 def _order_return(
     money: UnappliedMoney, connector: str, *, destination: Destination, reason: str, now: datetime
 ) -> IdempotentResult[Transaction]:
-    """Write the payout of a return. It has no fee."""
+    """Create the payout of a return. It has no fee."""
     return open_intent(
         business=money.business,
         reference=f"return_{money.pk.hex}",

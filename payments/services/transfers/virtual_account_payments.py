@@ -1,4 +1,4 @@
-"""Payments into virtual accounts: the payer is told a number, and the money is waited for."""
+"""Payments into virtual accounts: the payer gets an account number, and the payment awaits the transfer."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,18 +20,20 @@ from virtual_accounts.services import accounts, number_pool, sessions
 
 
 class SessionOpen(InvalidState):
-    """A static account has one number: it can expect one payment at a time."""
+    """A static account has one number, so it can expect only one payment at a time."""
 
-    default_detail = "A payment into this static account is open. Wait for its end, or use a dynamic account."
+    default_detail = (
+        "A payment into this static account is open. Wait until it has finished, or use a dynamic account."
+    )
 
 
 def start(
     *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
-    """Start a payment into a virtual account: it is pending until money arrives or its time is over.
+    """Start a payment into a virtual account. It is pending until the transfer arrives or the session expires.
 
-    :raises ValidationError: the account is not the business's, or takes no such payment
-    :raises SessionOpen: the account is static, and expects another payment
+    :raises ValidationError: the business has no such account, or it can't accept the payment
+    :raises SessionOpen: the account is static and already expects a payment
     :raises RailUnavailable: no hosting bank is configured
     """
     number_pool.require_bank()
@@ -48,7 +50,7 @@ def start(
 def _open(
     *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
 ) -> IdempotentResult[Transaction]:
-    """Write payment and session. The account is held: whoever deactivates it finds the session, or was first."""
+    """Create the payment and its session. Locks the account, so that a concurrent deactivation sees the session."""
     account = _usable_account(business, request)
     if account is None:
         return _replayed(business, request["reference"])
@@ -88,9 +90,12 @@ def _usable_account(business: Business, request: dict[str, Any]) -> VirtualAccou
 
 
 def _replayed(business: Business, reference: str) -> IdempotentResult[Transaction]:
-    """Return the payment with the reference, which may outlive its account. A new payment needs a usable account."""
+    """Return the payment with the reference, even if its account is no longer usable.
+
+    :raises ValidationError: there is none, and a new payment needs a usable account
+    """
     existing = find_of(business, reference)
     if existing is None:
-        message = "This is none of your active virtual accounts, or it takes another currency."
+        message = "This isn't one of your active virtual accounts, or it uses another currency."
         raise ValidationError({"payment_method_id": error(message, "invalid_payment_method")})
     return IdempotentResult(existing, is_replay=True)
