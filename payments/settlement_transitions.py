@@ -1,4 +1,4 @@
-"""How settlement moves: a batch, and the payments in it. What is not here is refused, by the database too."""
+"""Allowed state transitions of settlement batches and their payments. The database triggers enforce them, too."""
 
 BATCH_MOVES: dict[str, tuple[str, ...]] = {
     "initiated": ("pending", "rejected"),
@@ -7,5 +7,5 @@ BATCH_MOVES: dict[str, tuple[str, ...]] = {
     "released": (),
     "rejected": (),
 }
-# A payment is in no batch at first; from a rejected one it goes to a new one.
+# A payment has no batch at first, and can join a new batch after a rejected one.
 PAYMENT_MOVES = BATCH_MOVES | {"": ("initiated",), "rejected": ("initiated",)}

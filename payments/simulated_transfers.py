@@ -1,4 +1,4 @@
-"""Simulated transfers: what the sandbox's bank would tell, and what is answered about it."""
+"""Simulated bank transfers of the sandbox, and the messages about their results."""
 
 import uuid
 from typing import Any
@@ -11,14 +11,14 @@ from virtual_accounts.services.incoming_transfers import Notice
 
 
 class SandboxOnly(Problem):
-    """Only the sandbox does this."""
+    """The endpoint is available in the sandbox only."""
 
     status_code = status.HTTP_403_FORBIDDEN
     default_code = "sandbox_only"
-    default_detail = "Only the sandbox does this."
+    default_detail = "This is available in the sandbox only."
 
 
-SENDER = "Sandbox Sender"  # where the request names none
+SENDER = "Sandbox Sender"  # if the request has no sender
 
 _WHY_UNAPPLIED = {
     Transfer.Reason.LATE: "the payment is over",
@@ -28,20 +28,20 @@ _WHY_UNAPPLIED = {
 }
 
 
-def simulated_notice(told: dict[str, Any]) -> Notice:
-    """Return the transfer that a request for a simulation asks for."""
+def simulated_notice(request: dict[str, Any]) -> Notice:
+    """Return the notification of a simulated transfer."""
     return Notice(
         bank_reference=f"sim_{uuid.uuid4().hex}",
-        account_number=told["account_number"],
-        amount=told["amount"],
-        sender_name=told.get("sender_name") or SENDER,
-        sender_account_number=told.get("sender_account_number", ""),
-        sender_bank_code=told.get("sender_bank_code", ""),
+        account_number=request["account_number"],
+        amount=request["amount"],
+        sender_name=request.get("sender_name") or SENDER,
+        sender_account_number=request.get("sender_account_number", ""),
+        sender_bank_code=request.get("sender_bank_code", ""),
     )
 
 
 def simulation_message(transfer: Transfer) -> str:
-    """Say what came of a simulated transfer."""
+    """Return the message about a simulated transfer's result."""
     arrived = f"Payment simulated: {transfer.amount} {transfer.currency} arrived at {transfer.number_id}"
     if transfer.applied == Transfer.Applied.NEW_PAYMENT:
         return f"{arrived} and made a new payment."

@@ -1,4 +1,4 @@
-"""Scheduled work of the payments app. Each looks into the database for what is due."""
+"""Scheduled tasks of the payments app. Each queries the database for due work."""
 
 import threading
 
@@ -18,7 +18,7 @@ def expire_due() -> None:
         pass
 
 
-# A run takes a second where rails are slow. One at a time leaves a process's other threads to other tasks.
+# A run takes a second if rails are slow. One run at a time leaves a process's other threads to other tasks.
 _requery_run = threading.Lock()
 
 

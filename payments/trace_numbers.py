@@ -1,8 +1,8 @@
 """Trace numbers: the STAN and RRN of every message to an acquirer (ISO 8583 fields 11 and 37).
 
-A process reserves numbers in blocks from a counter in the database and gives them out from memory. A
-reservation is one statement that commits at once, so no later rollback returns its numbers. `take` raises
-inside a database transaction. Decision 0042 has the reasons.
+A process reserves blocks of numbers from a counter in the database and allocates them from memory. A reservation is
+one statement that commits at once, so a later rollback can't release its numbers. `take` raises inside a database
+transaction. See decision 0042.
 """
 
 import os
@@ -18,34 +18,32 @@ from kit.connectors import RailUnavailable
 from payments.models import TraceCounter
 
 ROUND = 999_999  # STANs: 000001 to 999999, then again from 000001
-BLOCK = 100  # numbers that a process reserves at once
-PER_HOUR = 900_000  # numbers of one hour at most: the hour and the STAN make the RRN
-PER_SECOND = 10  # the counter moves at least this fast, so that a restored backup is behind it
-FAILOVER_GAP = (
-    100_000  # numbers skipped when the database becomes another server, which may lack the last blocks
-)
+BLOCK = 100  # numbers per reservation
+PER_HOUR = 900_000  # limit per hour, because an RRN consists of the hour and the STAN
+PER_SECOND = 10  # minimum rate of the counter, so that a restored backup doesn't repeat numbers
+FAILOVER_GAP = 100_000  # numbers skipped after a failover, because the new server may lack the last blocks
 HOUR = 3_600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class TraceNumber:
-    """A number that no other message of its period has."""
+    """A STAN and the RRN that contains it."""
 
     stan: str
     rrn: str
 
 
 class Block:
-    """Numbers that this process has reserved and not given out yet."""
+    """Numbers that this process has reserved and not yet allocated."""
 
     def __init__(self, *, first: int, count: int, hour: int, seconds_left: float) -> None:
         self._next, self._end, self._hour = first, first + count, hour
-        # Two clocks: the monotonic one stops while a machine is suspended, and the wall clock may be set back.
+        # Two clocks, because the monotonic one stops while a machine is suspended and the wall clock may be set back.
         self._ends = time.monotonic() + seconds_left, time.time() + seconds_left
 
     @property
     def is_usable(self) -> bool:
-        """Whether numbers are left and their hour is not over."""
+        """Return whether numbers are left and their hour is not over."""
         monotonic_end, wall_end = self._ends
         is_in_time = time.monotonic() < monotonic_end and time.time() < wall_end
         return self._next < self._end and is_in_time
@@ -60,14 +58,14 @@ class Block:
 
 
 class TraceNumbers:
-    """The trace numbers of one process. Safe to use from any thread."""
+    """The trace numbers of one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._block: Block | None = None
 
     def take(self) -> TraceNumber:
-        """Return a number that is given out once.
+        """Return the next number, which is never allocated twice.
 
         :raises RuntimeError: a database transaction is open
         :raises RailUnavailable: all numbers of this hour are taken
@@ -79,8 +77,8 @@ class TraceNumbers:
             return self._block.take()
 
     def discard(self) -> None:
-        """Drop the reserved block. A forked child calls it: the block belongs to its parent."""
-        self._lock = threading.Lock()  # a thread that held the old one does not exist in the child
+        """Discard the reserved block. Called in a forked child, because the block belongs to its parent."""
+        self._lock = threading.Lock()  # the thread that held the old lock doesn't exist in the child
         self._block = None
 
 
@@ -98,7 +96,7 @@ os.register_at_fork(after_in_child=trace_numbers.discard)
 
 
 def _refuse_inside_transaction() -> None:
-    """Raise if a rollback could undo the reservation, or the caller holds locks while it waits for one."""
+    """Raise inside a transaction. A rollback could undo the reservation, and waiting for it would hold locks."""
     blocks = connection.atomic_blocks
     if blocks and not getattr(blocks[-1], "_from_testcase", False):  # as `atomic(durable=True)` decides
         raise RuntimeError("Take trace numbers before the database transaction begins.")
@@ -114,7 +112,7 @@ def _reserve() -> Block:
     return Block(first=taken - BLOCK, count=BLOCK, hour=hour, seconds_left=(hour + 1) * HOUR - now)
 
 
-# The counter's next number. `excluded` has the values of a first reservation at this moment.
+# The counter's next number. `excluded` has the values of a first reservation at this time.
 _FIRST = """
     {greatest}(
         counter.taken + CASE WHEN counter.server = excluded.server THEN 0 ELSE %(gap)s END,
@@ -136,7 +134,7 @@ _STATEMENTS = {
     "postgresql": _RESERVATION.format(
         greatest="greatest",
         now="floor(extract(epoch FROM clock_timestamp()))::bigint",
-        # Another cluster, or another timeline of it after a failover or a restore.
+        # The cluster, and its timeline, which changes after a failover or restore.
         server="(SELECT system_identifier FROM pg_control_system())"
         " || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8)",
     ),

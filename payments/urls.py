@@ -1,4 +1,4 @@
-"""Addresses of the payment API, of the bank's notifications and of the payer's pages."""
+"""URLs of the payment API, the bank's notifications and the payers' pages."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""An acquirer and a bank to try the real connectors on: processes that keep books and can misbehave."""
+"""Simulated acquirer and bank for testing the real connectors. They keep books and can inject faults."""

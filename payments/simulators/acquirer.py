@@ -1,4 +1,4 @@
-"""The simulated acquirer: a server that speaks ISO 8583 and misbehaves when it is told to."""
+"""The simulated acquirer: an ISO 8583 server that injects faults on command."""
 
 import asyncio
 import json
@@ -18,18 +18,18 @@ NOISE = b"\x00\x20" + b"\xff" * 32
 
 
 class AcquirerSimulator:
-    """Serves on a port; a second one takes orders. Everything but the thread-safe books runs on one loop."""
+    """Serves ISO 8583 on one port and accepts commands on another. Everything except the books runs on one event loop."""
 
     def __init__(self, *, port: int = 0, control_port: int = 0) -> None:
         self.books = AcquirerBooks()
-        self.plan: deque[Mischief] = deque()  # for the next messages, one each
+        self.plan: deque[Mischief] = deque()  # faults of the next messages, one each
         self.refuses_sign_on = False
-        self.is_deaf = False  # to echoes
-        self.is_down = False  # closes every connection at once; the books stay
-        self.jitter = 0.0  # seconds at most by which answers are held back, so that they overtake each other
+        self.is_deaf = False  # doesn't answer echoes
+        self.is_down = False  # closes every connection at once, but keeps the books
+        self.jitter = 0.0  # maximum random delay of answers in seconds, so that they arrive out of order
         self.port, self.control_port = port, control_port
-        self.heard: list[str] = []  # types of messages
-        self.echoes_answered = 0  # those that we sent
+        self.heard: list[str] = []  # types of the received messages
+        self.echoes_answered = 0  # answers to our own echoes
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -55,12 +55,12 @@ class AcquirerSimulator:
             writer.close()
 
     def send_echo(self) -> None:
-        """Ask every client whether it is there."""
+        """Send an echo to every client."""
         for number, writer in enumerate(self._writers, start=1):
             writer.write(frame(network_request(ECHO, stan=f"{number:06}", now=datetime.now(UTC))))
 
     def carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Do what an order of the control port says, and return what it asks for."""
+        """Execute a command from the control port, and return its result."""
         for name, value in order.items():
             if name == "plan":
                 self.plan.extend(Mischief.read(word) for word in value)
@@ -73,7 +73,7 @@ class AcquirerSimulator:
             elif name == "send_echo":
                 self.send_echo()
             elif name not in {"books", "statement"}:
-                raise NoSuchAct(f"{name!r} is no order")
+                raise NoSuchAct(f"unknown command {name!r}")
         statement = {"statement": "\n".join(self.books.statement())} if order.get("statement") else {}
         return statement | {"books": self.books.positions(), "plan": len(self.plan), "heard": len(self.heard)}
 
@@ -84,7 +84,7 @@ class AcquirerSimulator:
                 length = int.from_bytes(await reader.readexactly(LENGTH_BYTES))
                 self._receive(unpack(await reader.readexactly(length)), writer)
         except (EOFError, OSError, Garbage):
-            pass  # it is gone, or not worth listening to
+            pass  # disconnected, or not a valid message
         finally:
             self._writers.discard(writer)
             writer.close()
@@ -125,7 +125,7 @@ class AcquirerSimulator:
             writer.close()
 
     async def _ordered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take orders: one JSON object in a line, answered by one."""
+        """Accept commands: one JSON object per line, answered by one line."""
         while line := await reader.readline():
             try:
                 said = self.carry_out(json.loads(line))

@@ -1,8 +1,7 @@
-"""The simulated acquirer's books: what it has reserved, taken and given back, and what it answers.
+"""The simulated acquirer's books and answers.
 
-It decides by the sandbox's table of outcomes. It does what `docs/rails.md` asks of an acquirer: a message
-that comes again gets the answer of the first time, and an authorisation that comes after its reversal is
-refused. Of cards it keeps nothing.
+It decides by the sandbox's outcome table and meets the requirements of `docs/rails.md`: a repeated message gets the
+first answer again, and an authorisation that arrives after its reversal is declined. It stores no card data.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ APPROVED, INVALID, TOO_LARGE, DONE_BEFORE, NOT_FOUND = "00", "12", "13", "21", "
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """A message that moved money, as the statement lists it. Minor units."""
+    """A line of the statement: a message that moved money. Minor units."""
 
     rrn: str
     amount: int
@@ -37,7 +36,7 @@ class Cleared:
 
 @dataclass(slots=True)
 class Entry:
-    """An authorisation, a purchase or a check, and what became of it. Minor units."""
+    """An authorisation, purchase or card check, with its current state. Minor units."""
 
     is_purchase: bool
     amount: int
@@ -46,11 +45,11 @@ class Entry:
     captured: int = 0
     refunded: int = 0
     is_reversed: bool = False
-    cleared: list[Cleared] = field(default_factory=list)  # what the statement lists, unless it is reversed
+    cleared: list[Cleared] = field(default_factory=list)  # statement lines, unless it is reversed
 
     @property
     def charged(self) -> int:
-        """What the cardholder has paid, refunds not counted."""
+        """Return the amount charged to the cardholder, before refunds."""
         if self.is_reversed or self.code != APPROVED:
             return 0
         return self.amount if self.is_purchase else self.captured
@@ -66,11 +65,11 @@ class Entry:
 
 
 class AcquirerBooks:
-    """Answers messages, one at a time."""
+    """Answers messages, one at a time. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._answers: dict[tuple[str, str, str], Message] = {}  # by names: what was answered the first time
+        self._answers: dict[tuple[str, str, str], Message] = {}  # the first answers, by class, STAN and RRN
         self._entries: dict[tuple[str, str], Entry] = {}  # by STAN and transmission time
         self._reversed_ahead: set[tuple[str, str]] = set()
         self._names: dict[str, tuple[str, str]] = {}  # RRN to STAN and transmission time
@@ -83,7 +82,7 @@ class AcquirerBooks:
             return known
 
     def position(self, rrn: str) -> dict[str, int]:
-        """Return what stands in the books for an authorisation or purchase: nothing, if it never came."""
+        """Return the amounts of an authorisation or purchase, which are zero if it never arrived."""
         with self._lock:
             entry = self._entries.get(self._names.get(rrn, ("", "")))
             if entry is None:
@@ -91,7 +90,7 @@ class AcquirerBooks:
             return {"charged": entry.charged, "reserved": entry.reserved, "refunded": entry.refunded}
 
     def delete_reversals(self) -> None:
-        """Delete reversals of authorisations that have not arrived: they would be accepted if they did."""
+        """Delete reversals of authorisations that haven't arrived, which would then be accepted."""
         with self._lock:
             self._reversed_ahead.clear()
 
@@ -99,7 +98,7 @@ class AcquirerBooks:
         return {rrn: self.position(rrn) for rrn in list(self._names)}
 
     def statement(self) -> Iterator[str]:
-        """Yield the acquirer's own statement, in the form that `reconcile` reads: every message that moved money."""
+        """Yield the lines of the acquirer's statement, in the format of `reconcile`."""
         with self._lock:
             entries = list(self._entries.values())
         yield ",".join(COLUMNS)
@@ -171,7 +170,7 @@ class AcquirerBooks:
 
 
 def card_decision(question: Message) -> str:
-    """Return the response code for a card and an amount, as the sandbox's table has it."""
+    """Return the response code for a card and an amount by the sandbox's outcome table."""
     number, expiry = question.fields.get(2, ""), question.fields.get(14, "")
     if has_expired(month=expiry[2:], year=f"20{expiry[:2]}", now=datetime.now(UTC)):
         return EXPIRED_CARD.gateway_code
@@ -182,7 +181,7 @@ def card_decision(question: Message) -> str:
 
 
 def loses_answer(question: Message) -> bool:
-    """Tell whether the table says that the first answer to this gets lost."""
+    """Return whether the outcome table says that the first answer is lost."""
     table = _LOSSES.get((question.type, question.fields.get(3, "")), {})
     return sandbox_outcomes.by_amount(int(question.fields.get(4, "0")), table) is Special.LOST_ANSWER
 
@@ -200,6 +199,6 @@ def _alphabetic(number: str) -> str:
 
 
 def _place_of_original(question: Message) -> tuple[str, str]:
-    """Return STAN and transmission time out of field 90."""
+    """Return the STAN and the transmission time from field 90."""
     elements = question.fields[90]
     return elements[4:10], elements[10:20]

@@ -1,6 +1,6 @@
-"""The simulated bank: transfers and name enquiries as signed JSON, with books, and misbehaviour on order.
+"""The simulated bank: accepts transfers and name enquiries as signed JSON, and injects faults on command.
 
-Orders come by HTTP too, unsigned, under /control: it listens on this machine only.
+Commands are unsigned HTTP requests to /control, because it listens on localhost only.
 """
 
 import hmac
@@ -32,7 +32,7 @@ from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
 TOLERANCE = 300  # seconds between the two clocks
 NOTIFICATION_TIMEOUT = 10  # seconds
-HANGING = 3600.0  # seconds that a swallowed answer keeps its connection
+HANGING = 3600.0  # seconds that the connection of a withheld answer stays open
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Transfer:
 
     @property
     def paid(self) -> int:
-        """Return what the beneficiary has, in minor units."""
+        """Return the amount that the beneficiary has received and kept, in minor units."""
         return self.amount - sum(self.returns) if self.code == DONE else 0
 
     def document(self, reference: str) -> dict[str, Any]:
@@ -60,11 +60,11 @@ class Transfer:
 
 
 class NoSuchTransfer(ValueError):
-    """A transfer that the bank has not paid."""
+    """The bank has not paid such a transfer."""
 
 
 class BankBooks:
-    """What was transferred, by the sender's reference: once each."""
+    """Transfers by the sender's reference. Each is executed once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,26 +96,26 @@ class BankBooks:
             return found.document(reference)
 
     def sent(self, reference: str) -> Transfer:
-        """Return a transfer as the bank got it."""
+        """Return a transfer as the bank received it."""
         with self._lock:
             return self._transfers[reference]
 
     def paid(self, reference: str) -> int:
-        """Return what the beneficiary has got, in minor units."""
+        """Return the amount that the beneficiary has received and kept, in minor units."""
         with self._lock:
             found = self._transfers.get(reference)
             return found.paid if found else 0
 
     def give_back(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
-        """Return a transfer to its sender, in whole or in part, and return the notification about it.
+        """Return a transfer to its sender in full or in part. Returns the notification about it.
 
-        :raises NoSuchTransfer: no transfer with this reference was paid, or less of it is left
+        :raises NoSuchTransfer: no transfer with this reference was paid, or its rest is smaller
         """
         with self._lock:
             found = self._transfers.get(reference)
             returned = amount or (found.paid if found else 0)
             if found is None or not 0 < returned <= found.paid:
-                raise NoSuchTransfer(f"There is nothing to return of {reference!r}.")
+                raise NoSuchTransfer(f"Transfer {reference!r} has no such amount to return.")
             found.returns.append(returned)
             bank_reference = f"return-{reference}-{len(found.returns)}"
             self._note(bank_reference, returned, found.currency, IN)
@@ -130,7 +130,7 @@ class BankBooks:
     def receive(
         self, *, account_number: str, amount: int, currency: str = "NGN", **sender: str
     ) -> dict[str, Any]:
-        """Credit a virtual account with a transfer from elsewhere, and return the notification about it."""
+        """Credit a virtual account with an incoming transfer. Returns the notification about it."""
         with self._lock:
             reference = f"transfer-{len(self._lines) + 1:06}"
             self._note(reference, amount, currency, IN)
@@ -143,7 +143,7 @@ class BankBooks:
         }
 
     def statement(self) -> str:
-        """Return the bank's own statement, in the form that `reconcile` reads."""
+        """Return the bank's statement, in the format of `reconcile`."""
         with self._lock:
             return "\n".join([",".join(COLUMNS), *self._lines])
 
@@ -155,7 +155,7 @@ class BankBooks:
 
 
 class BankSimulator(ThreadingHTTPServer):
-    """Serves on a port of this machine."""
+    """An HTTP server on localhost."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -171,10 +171,10 @@ class BankSimulator(ThreadingHTTPServer):
     ) -> None:
         super().__init__(("127.0.0.1", port), _Exchange)
         self.books = BankBooks()
-        self.plan: deque[Mischief] = deque()  # for the next calls, one each
+        self.plan: deque[Mischief] = deque()  # faults of the next calls, one each
         self.client_id, self.key = client_id, key
-        self.notify_url, self.notify_key = notify_url, notify_key  # of the service that gets notifications
-        self.is_over = threading.Event()  # ends what hangs
+        self.notify_url, self.notify_key = notify_url, notify_key  # of the service to notify
+        self.is_over = threading.Event()  # ends hanging calls
         self.port: int = self.server_address[1]
 
     @property
@@ -182,7 +182,7 @@ class BankSimulator(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.port}"
 
     def give_back(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
-        """Return a transfer, and notify the service where an address for it was given.
+        """Return a transfer, and notify the service if its URL is configured.
 
         :raises NoSuchTransfer: there is nothing to return
         """
@@ -190,7 +190,7 @@ class BankSimulator(ThreadingHTTPServer):
         return self._notify("/bank/payout-returns", notification)
 
     def receive(self, **transfer: Any) -> dict[str, Any]:
-        """Credit a virtual account, and notify the service where an address for it was given."""
+        """Credit a virtual account, and notify the service if its URL is configured."""
         return self._notify("/bank/transfers", self.books.receive(**transfer))
 
     def _notify(self, path: str, notification: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class BankSimulator(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Callers that go away are no errors here."""
+        """Ignore disconnecting callers."""
 
 
 class _Exchange(BaseHTTPRequestHandler):
@@ -220,7 +220,7 @@ class _Exchange(BaseHTTPRequestHandler):
         self._exchange(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
     def log_message(self, *arguments: Any) -> None:
-        """Say nothing: the books tell."""
+        """Log nothing, because the books record every call."""
 
     def _exchange(self, body: bytes) -> None:
         path = urlsplit(self.path).path
@@ -320,7 +320,7 @@ def _today() -> date:
 
 
 def _notify(url: str, path: str, key: str, notification: dict[str, Any]) -> dict[str, Any]:
-    """Send a notification to the service, signed as `docs/bank-transfers.md` says."""
+    """Send a notification to the service, signed as described in `docs/bank-transfers.md`."""
     body = json.dumps(notification).encode()
     timestamp = str(int(time.time()))
     signature = hmac.digest(key.encode(), timestamp.encode() + b"." + body, "sha256").hex()

@@ -1,4 +1,4 @@
-"""What a simulator can be told to do to its next messages, one word for each.
+"""Faults that a simulator injects into its next messages.
 
 >>> Mischief.read("delay 0.5")
 Mischief(act=<Act.DELAY: 'delay'>, seconds=0.5)
@@ -11,22 +11,22 @@ from enum import Enum
 
 
 class Act(Enum):
-    ANSWER = "answer"  # as it should be
-    SWALLOW = "swallow"  # act upon it and never say so
-    LOSE = "lose"  # neither act nor answer
-    DELAY = "delay"  # act at once, answer after some seconds
-    ARRIVE_LATE = "arrive_late"  # act and answer after some seconds
-    TWICE = "twice"  # answer two times
-    CUT = "cut"  # act, then close the connection
-    LOSE_AND_CUT = "lose_and_cut"  # close the connection without having acted
-    HALF = "half"  # act, send half of the answer, close the connection
-    GARBAGE = "garbage"  # act, and send bytes that are no answer
-    DRIP = "drip"  # the bank: answer one byte at a time, with so many seconds in between
-    REDIRECT = "redirect"  # the bank: send the caller elsewhere
+    ANSWER = "answer"  # execute and answer, without a fault
+    SWALLOW = "swallow"  # execute, but never answer
+    LOSE = "lose"  # neither execute nor answer
+    DELAY = "delay"  # execute at once, answer after some seconds
+    ARRIVE_LATE = "arrive_late"  # execute and answer after some seconds
+    TWICE = "twice"  # answer twice
+    CUT = "cut"  # execute, then close the connection
+    LOSE_AND_CUT = "lose_and_cut"  # close the connection without executing
+    HALF = "half"  # execute, send half of the answer, close the connection
+    GARBAGE = "garbage"  # execute, and send an invalid answer
+    DRIP = "drip"  # bank only: send the answer byte by byte, with a pause of some seconds
+    REDIRECT = "redirect"  # bank only: redirect the caller
 
 
 class NoSuchAct(ValueError):
-    """A word that is none of the acts, or seconds that are no number."""
+    """The word is not a fault, or the seconds are not a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class Mischief:
 
     @classmethod
     def read(cls, text: str) -> Mischief:
-        """Return what a word, and the seconds behind it, stand for.
+        """Parse a fault: a word, optionally followed by seconds.
 
-        :raises NoSuchAct: nothing
+        :raises NoSuchAct: the text is invalid
         """
         word, _, seconds = text.strip().partition(" ")
         try:
             return cls(Act(word), float(seconds or 0))
         except ValueError:
-            raise NoSuchAct(f"{text!r} is none of {', '.join(act.value for act in Act)}") from None
+            raise NoSuchAct(f"{text!r} is not one of {', '.join(act.value for act in Act)}") from None
 
 
 ANSWER = Mischief(Act.ANSWER)

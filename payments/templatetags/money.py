@@ -1,4 +1,4 @@
-"""Amounts as people write them, in templates: {{ amount|money:currency }}."""
+"""Format amounts in templates: {{ amount|money:currency }}."""
 
 from django import template
 

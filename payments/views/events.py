@@ -1,4 +1,4 @@
-"""The API of events: what a business was, or is to be, notified of. `request.user` is the business that signed."""
+"""The events API. `request.user` is the business that signed the request."""
 
 from typing import cast
 from uuid import UUID

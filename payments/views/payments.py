@@ -1,4 +1,4 @@
-"""The payment API: parse, one call, answer. `request.user` is the business that signed."""
+"""The payment API. Each view parses, calls one service and responds. `request.user` is the business that signed."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -50,7 +50,7 @@ RESOLVE = ResolveBeneficiarySerializer()
 
 
 class PaymentsView(APIView):
-    """Start a payment, a payout or a card check; list them."""
+    """Start and list payments, payouts and card checks."""
 
     def post(self, request: Request) -> Response:
         body = _body(request)
@@ -68,7 +68,7 @@ class PaymentsView(APIView):
 
 
 class PaymentView(APIView):
-    """What became of a payment, a payout or a card check."""
+    """Get a payment, payout or card check."""
 
     def get(self, request: Request, reference: str) -> Response:
         return Response(represent(_find(request, reference)))
@@ -86,7 +86,7 @@ class CaptureView(APIView):
 
 
 class VoidView(APIView):
-    """Release an authorised card payment."""
+    """Void an authorised card payment."""
 
     def post(self, request: Request, reference: str) -> Response:
         read_request(VOID, _body(request), currencies=_business(request).currencies)
@@ -95,7 +95,7 @@ class VoidView(APIView):
 
 
 class CancelView(APIView):
-    """Cancel a payment that waits for its payer."""
+    """Cancel a payment that awaits its payer."""
 
     def post(self, request: Request, reference: str) -> Response:
         read_request(CANCEL, _body(request), currencies=_business(request).currencies)
@@ -103,7 +103,7 @@ class CancelView(APIView):
 
 
 class RefundsView(APIView):
-    """Refund a payment; list its refunds."""
+    """Refund a payment and list its refunds."""
 
     def post(self, request: Request, reference: str) -> Response:
         wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
@@ -118,7 +118,7 @@ class RefundsView(APIView):
 
 
 class RefundView(APIView):
-    """Look up a refund by its own reference."""
+    """Get a refund by its own reference."""
 
     def get(self, request: Request, reference: str) -> Response:
         found = refunds.find_of(_business(request), reference)
@@ -128,7 +128,7 @@ class RefundView(APIView):
 
 
 class DeactivateView(APIView):
-    """Let a virtual account accept nothing more."""
+    """Deactivate a virtual account."""
 
     def post(self, request: Request, reference: str) -> Response:
         read_request(DEACTIVATE, _body(request), currencies=_business(request).currencies)
@@ -137,23 +137,23 @@ class DeactivateView(APIView):
 
 
 class SimulateView(APIView):
-    """Let a bank transfer arrive, in the sandbox. Errors say `success: false` (`config.problems`)."""
+    """Simulate a bank transfer in the sandbox. Errors have `success: false` (`config.problems`)."""
 
     def post(self, request: Request) -> Response:
         if not settings.SANDBOX:
             raise SandboxOnly
         business = _business(request)
-        told = read_request(SIMULATE, _body(request), currencies=business.currencies)
-        receipt = incoming.receive(simulated_notice(told), owner=business)
+        wanted = read_request(SIMULATE, _body(request), currencies=business.currencies)
+        receipt = incoming.receive(simulated_notice(wanted), owner=business)
         return Response({"success": True, "message": simulation_message(receipt.transfer)})
 
     def get(self, request: Request) -> Response:
-        """The account whose reference is `simulate`, should there be one."""
+        """Return the account with the reference `simulate`, if any."""
         return Response(represent_account(_find_account(request, "simulate")))
 
 
 class BanksView(APIView):
-    """The banks that payouts can reach."""
+    """List the banks that payouts can reach."""
 
     def get(self, request: Request) -> Response:
         rows, etag = banks.listing()
@@ -177,12 +177,12 @@ def _business(request: Request) -> Business:
 
 
 def _body(request: Request) -> dict[str, Any]:
-    """Return the body's one object, which is all that the parser lets through; no body is an empty one."""
+    """Return the JSON object of the body, or an empty one. The parser rejects everything else."""
     return cast("dict[str, Any]", request.data or {})
 
 
 def _find(request: Request, reference: str) -> Transaction:
-    """Return the caller's transaction; another business's is as unknown as one that never was."""
+    """Return the caller's transaction. Returns 404 for transactions of other businesses."""
     transaction = find_of(_business(request), reference)
     if transaction is None:
         raise NotFound
@@ -197,7 +197,7 @@ def _find_account(request: Request, reference: str) -> VirtualAccount:
 
 
 def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:
-    """Answer with the page of a list that the request asks for."""
+    """Return the requested page of a list."""
     return Response(page_of(view, rows, show))
 
 

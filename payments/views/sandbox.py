@@ -1,4 +1,4 @@
-"""The API of the sandbox's time. `request.user` is the business that signed."""
+"""The API to advance sandbox payments. `request.user` is the business that signed the request."""
 
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ ADVANCE = AdvanceSerializer()
 
 
 class AdvanceView(APIView):
-    """Let what a payment waits for happen now."""
+    """Trigger the event that a sandbox payment waits for."""
 
     def post(self, request: Request) -> Response:
         if not settings.SANDBOX:

@@ -1,4 +1,4 @@
-"""The API of settlements: batches, and what is in each. `request.user` is the business that signed."""
+"""The settlements API. `request.user` is the business that signed the request."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -47,7 +47,7 @@ def _settlements(request: Request) -> SettlementBatchQuerySet:
 
 
 def _item(numbered: NumberedLine) -> dict[str, Any]:
-    """Return a line of a batch. `amount` is signed: what the line adds before its fee."""
+    """Return a line of a batch. `amount` is its signed amount before the fee."""
     line = numbered.line
     return {
         "kind": line.kind,

@@ -1,4 +1,4 @@
-"""The API of unapplied transfers: list them, credit or return them. `request.user` is the business that signed."""
+"""The unapplied transfers API. `request.user` is the business that signed the request."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -58,7 +58,7 @@ class ReturnUnappliedView(APIView):
 
 
 def _read(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
-    """Return the fields of a decision, if the business lets its keys decide."""
+    """Validate a decision, after checking that the business allows its keys to decide."""
     api_decisions.require_permission(_business(request))
     body = cast("dict[str, Any]", request.data or {})
     return read_request(serializer, body, currencies=_business(request).currencies)

@@ -1,4 +1,4 @@
-"""The API of the wallet's statement. `request.user` is the business that signed."""
+"""The wallet statement API. `request.user` is the business that signed the request."""
 
 from typing import Any, cast
 
@@ -39,7 +39,7 @@ class MovementsView(APIView):
 
 
 def _movement(movement: Movement) -> dict[str, Any]:
-    """Return a movement of a wallet. `amount` is above zero where the wallet gained it."""
+    """Return a movement of a wallet. `amount` is positive for credits."""
     posting = movement.posting
     return {
         "id": movement.id,
