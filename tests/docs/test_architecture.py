@@ -1,14 +1,15 @@
-"""The guide for developers names files that exist."""
+"""The guide for developers names files that exist and the layers that are enforced."""
 
 import re
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-ROWS = re.findall(
-    r"^\| (.+\?) \| `(.+)` \|$", (PROJECT / "docs" / "architecture.md").read_text(), re.MULTILINE
-)
+PAGE = (PROJECT / "docs" / "architecture.md").read_text()
+ROWS = re.findall(r"^\| (.+\?) \| `(.+)` \|$", PAGE, re.MULTILINE)
+NAMED = sorted(set(re.findall(r"`([\w.]+/[\w./]*)`", PAGE)))
 
 
 class TestWhereIs:
@@ -16,5 +17,20 @@ class TestWhereIs:
         assert len(dict(ROWS)) == len(ROWS) >= 40
 
     @pytest.mark.parametrize(("question", "path"), ROWS)
-    def test_file_exists(self, question, path):
+    def test_answer_is_a_file(self, question, path):
         assert Path(PROJECT, path).is_file(), question
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_named_path_exists(path):
+    assert Path(PROJECT, path).exists()
+
+
+def test_picture_shows_the_enforced_layers():
+    contracts = ConfigParser()
+    contracts.read(PROJECT / ".importlinter")
+    layers = contracts["importlinter:contract:apps"]["layers"].split("\n")
+    picture = PAGE.split("```text\n")[1].split("```")[0]
+    drawn = re.findall(r"^(\w+(?: \| \w+)*)(?:  |$)", picture, re.MULTILINE)
+
+    assert drawn == [layer for layer in layers if layer]
