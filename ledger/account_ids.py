@@ -1,4 +1,4 @@
-"""The accounts of a business in a currency: opened together when the first of them is needed."""
+"""Ids of a business's accounts in a currency. All accounts are created together at first use."""
 
 from functools import partial
 from uuid import UUID
@@ -7,20 +7,20 @@ from django.db import transaction
 
 from ledger.models import Account
 
-Ids = dict[str, int]  # by kind; they ascend in the order of the kinds, the wallet's is the least
+Ids = dict[str, int]  # by kind; ids ascend in the order of the kinds, so the wallet has the smallest
 
-REMEMBERED = 10_000  # businesses and currencies whose ids a process remembers
+REMEMBERED = 10_000  # businesses and currencies in the cache of a process
 
 _remembered: dict[tuple[UUID, str], Ids] = {}
 
 
 def account_ids(business_id: UUID, currency: str) -> Ids:
-    """Return the ids of a business's accounts, which are opened where they were not."""
+    """Return the ids of a business's accounts, creating them if they don't exist."""
     key = (business_id, currency)
     ids = _remembered.get(key)
     if ids is None:
         ids = _find_or_open(*key)
-        # Within a transaction the accounts may be its own, and it may yet be rolled back.
+        # Accounts created in an open transaction must not be cached, because it may be rolled back.
         transaction.on_commit(partial(_remember, key, ids))
     return ids
 

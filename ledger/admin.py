@@ -1,4 +1,4 @@
-"""The ledger as our own staff see it: everything to look at. The one thing they add is money to a wallet."""
+"""Admin pages of the ledger, read-only except for top-ups of wallets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ from merchants.admin.base import CurrencyFilter
 
 
 def by_cause(model: type[Model], term: str, path: str = "") -> Iterator[QuerySet[Any]]:
-    """Entries that something with this id caused, whatever it was: the index begins with the kind."""
+    """Match entries by the id of their cause, of any kind. The index begins with the kind."""
     for entries in by_id("cause")(Entry, term):
         found = entries.filter(kind__in=Entry.Kind.values)
         yield model._default_manager.filter(**{f"{path}pk__in": found.values("pk")})
@@ -33,8 +33,8 @@ class AccountAdmin(ReadOnlyAdmin):
     amounts = ("balance",)
     list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
-    looks = (by_id("business"), by_business_name())
-    search_help_text = "Name or id of the business."
+    searches = (by_id("business"), by_business_name())
+    search_help_text = "Name or ID of the business."
     exclude = ("hash",)
 
 
@@ -45,7 +45,7 @@ class PostingInline(ReadOnlyInline):
 
 
 class TopUpForm(forms.ModelForm):
-    """Money that our own people put into a wallet. Sent twice, it fills the wallet once."""
+    """A top-up of a wallet by staff. Submitting the form twice adds the money once."""
 
     amount = forms.IntegerField(min_value=1, max_value=MAX_AMOUNT, help_text="Minor units.")
     cause = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
@@ -68,13 +68,13 @@ class TopUpForm(forms.ModelForm):
 
 
 class EntryAdmin(ReadOnlyAdmin):
-    """Entries, read-only. `payments` registers the page: adding one is a top-up, which staff may have to propose."""
+    """Entries, read-only except for top-ups. `payments` registers the page, because a top-up may need approval."""
 
     list_display = ("id", "at", "kind", "cause", "business", "currency", "note")
     list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
-    looks = (by_cause, exactly("pk", shape="[0-9]{1,18}", read=int))
-    search_help_text = "Number of the entry, or id of what caused it: transaction, refund, batch or transfer."
+    searches = (by_cause, exactly("pk", shape="[0-9]{1,18}", read=int))
+    search_help_text = "Number of the entry, or ID of its cause: transaction, refund, batch or transfer."
     autocomplete_fields = ("business",)
     inlines = (PostingInline,)
 
@@ -106,6 +106,6 @@ class PostingAdmin(ReadOnlyAdmin):
     list_display = ("id", "account", "amount", "balance_after", "sequence", "entry")
     amounts, currency = ("amount", "balance_after"), "account.currency"
     list_select_related = ("account", "entry")
-    looks = (exactly("entry", shape="[0-9]{1,18}", read=int), by_cause_of_entry)
-    search_help_text = "Number of the entry, or id of what caused it."
+    searches = (exactly("entry", shape="[0-9]{1,18}", read=int), by_cause_of_entry)
+    search_help_text = "Number of the entry, or ID of its cause."
     exclude = ("previous_hash", "hash")

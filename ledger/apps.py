@@ -1,4 +1,4 @@
-"""Whose money is where: double-entry accounts, entries and balances."""
+"""The ledger: double-entry accounts, entries and balances."""
 
 from django.apps import AppConfig
 

@@ -1,7 +1,7 @@
-"""The chain that an account's postings form: each one's hash covers it and the hash of the one before.
+"""Hash chain of an account's postings: each hash covers the posting and the hash of the previous one.
 
-Whoever edits, removes or inserts a posting of the past would have to write every later one anew, and the
-account's own row too; `check_ledger` recomputes them all. `bookings` has the same rule in SQL.
+Editing, removing or inserting a past posting would require rewriting every later one and the account's row.
+`check_ledger` recomputes all hashes. `posting` implements the same rule in SQL.
 
 >>> from datetime import UTC, datetime
 >>> from uuid import UUID
@@ -18,26 +18,26 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-FIRST = b""  # what the first posting of an account follows
+FIRST = b""  # previous hash of an account's first posting
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
 def entry_text(*, kind: str, cause: UUID, at: datetime, note: str) -> str:
-    """Return what a posting's hash covers of its entry. The note comes last: it may hold any character."""
+    """Return the hashed text of an entry. The note comes last, because it may contain any character."""
     return f"{kind}|{cause}|{(at - EPOCH) // MICROSECOND}|{note}"
 
 
 def posting_text(
     previous: bytes, *, account_id: int, sequence: int, amount: int, balance: int, entry: str
 ) -> str:
-    """Return what is hashed; `balance` is the account's after the posting."""
+    """Return the hashed text of a posting. `balance` is the account's balance after it."""
     return f"{previous.hex()}|{account_id}|{sequence}|{amount}|{balance}|{entry}"
 
 
 def link(previous: bytes, *, account_id: int, sequence: int, amount: int, balance: int, entry: str) -> bytes:
-    """Return the hash of a posting that follows the one whose hash is `previous`."""
+    """Return the hash of a posting. `previous` is the hash of the previous one."""
     text = posting_text(
         previous, account_id=account_id, sequence=sequence, amount=amount, balance=balance, entry=entry
     )

@@ -17,18 +17,18 @@ from django.db import connection
 from ledger import hash_chain
 from ledger.models import Account, Entry, Posting
 
-SHOWN = 20  # rows that are named of those that break one rule
-LARGE = 8 * 1024 * 1024  # bytes of postings; what is smaller is read at once, however it is planned
+SHOWN = 20  # violating rows shown per rule
+LARGE = 8 * 1024 * 1024  # bytes of postings; smaller tables are fast with any query plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invariant:
-    """A rule, and the SELECT of one text column that names each row that breaks it."""
+    """A rule with a SELECT of one text column that names each violating row."""
 
     name: str
     rule: str
     sql: str
-    on_sqlite: str = ""  # where SQLite says it in other words
+    on_sqlite: str = ""  # if SQLite needs different SQL
 
     @property
     def statement(self) -> str:
@@ -37,10 +37,10 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What became of one rule."""
+    """The result of checking a rule."""
 
     invariant: Invariant
-    broken: list[str]  # the rows that break it, the first SHOWN of them
+    broken: list[str]  # the first SHOWN violating rows
     milliseconds: float
 
     @property
@@ -48,10 +48,10 @@ class Checked:
         return not self.broken
 
 
-def is_planned_blindly() -> bool:
-    """Return whether there is much to read of which PostgreSQL has no statistics yet, as after a restore.
+def lacks_statistics() -> bool:
+    """Return whether the postings table is large but has no planner statistics yet, as after a restore.
 
-    What takes seconds with them may take hours without.
+    Without statistics, checks that take seconds may take hours.
     """
     if connection.vendor != "postgresql":
         return False
@@ -62,7 +62,7 @@ def is_planned_blindly() -> bool:
 
 
 def check(invariants: Iterable[Invariant]) -> Iterator[Checked]:
-    """Look for rows that break a rule, rule by rule. Reads only."""
+    """Check each rule for violating rows. Read-only."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             connection.connection.create_function("ledger_link", 9, _link, deterministic=True)
@@ -85,7 +85,7 @@ def _link(  # noqa: PLR0917 (SQLite calls it by position)
     at: str,
     note: str,
 ) -> bytes:
-    """Compute a posting's hash from its columns as SQLite keeps them."""
+    """Compute a posting's hash from its columns as stored by SQLite."""
     entry = hash_chain.entry_text(
         kind=kind, cause=UUID(cause), at=datetime.fromisoformat(at).replace(tzinfo=UTC), note=note
     )
@@ -96,7 +96,7 @@ def _link(  # noqa: PLR0917 (SQLite calls it by position)
 
 Kind = Account.Kind
 
-# The accounts that an entry of each kind may move; other kinds of entries there are none.
+# Accounts that an entry of each kind may post to. This lists all kinds.
 MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
     Entry.Kind.CARD: (Kind.ACQUIRER_RECEIVABLE, Kind.PENDING_SETTLEMENT, Kind.FEES),
     Entry.Kind.REFUND: (Kind.PENDING_SETTLEMENT, Kind.REFUNDS_PAYABLE, Kind.BANK_CLEARING),

@@ -1,8 +1,8 @@
 """Accounts, entries and postings. Amounts are minor units; a credit is positive, a debit negative.
 
-So an account of money that somebody is owed (the merchant's wallet, our fees) stands above zero, and an
-account of money that somebody owes us or keeps for us (the acquirer, the bank) below. The postings of an
-entry sum to zero, and so do all accounts of a business and currency.
+Accounts of money that is owed (the merchant's wallet, our fees) have positive balances. Accounts of money that others
+owe us or hold for us (the acquirer, the bank) have negative ones. The postings of an entry sum to zero, and so do all
+accounts of a business in a currency.
 """
 
 from typing import ClassVar
@@ -15,23 +15,23 @@ from merchants.models import Business
 
 
 class Account(models.Model):
-    """One kind of money of one business in one currency; its balance is the sum of its postings.
+    """A kind of money of a business in a currency. The balance is the sum of its postings.
 
-    The house's own kinds are kept for each business too, so that no row is written by all of them at
-    once; what the house has is the sum over all businesses.
+    Our own accounts also exist once per business, so that businesses don't contend for one row. Our total is the sum
+    over all businesses.
     """
 
     class Kind(models.TextChoices):
         # The merchant's
         WALLET = "wallet"  # may be paid out
-        PENDING_SETTLEMENT = "pending_settlement"  # earned, less fees and refunds, and not released yet
-        PAYOUTS_IN_FLIGHT = "payouts_in_flight"  # taken from the wallet for payouts under way, fee included
-        # The house's
-        ACQUIRER_RECEIVABLE = "acquirer_receivable"  # captured: the acquirer owes it to us
-        BANK_CLEARING = "bank_clearing"  # what came in and went out by bank transfer
-        FEES = "fees"  # what we have earned
-        UNAPPLIED = "unapplied"  # transfers that belong to no payment
-        REFUNDS_PAYABLE = "refunds_payable"  # refunded to cards: we owe it to the acquirer
+        PENDING_SETTLEMENT = "pending_settlement"  # earned, less fees and refunds, not released yet
+        PAYOUTS_IN_FLIGHT = "payouts_in_flight"  # taken from the wallet for pending payouts, including fees
+        # Ours
+        ACQUIRER_RECEIVABLE = "acquirer_receivable"  # captured, owed to us by the acquirer
+        BANK_CLEARING = "bank_clearing"  # received and sent by bank transfer
+        FEES = "fees"  # our earnings
+        UNAPPLIED = "unapplied"  # transfers that match no payment
+        REFUNDS_PAYABLE = "refunds_payable"  # refunded to cards, owed by us to the acquirer
 
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     currency = models.CharField(max_length=3)
@@ -55,29 +55,29 @@ class Account(models.Model):
 
 
 class Entry(models.Model):
-    """One event that moved money. Append-only; its kind and cause are unique, so that it is booked once."""
+    """A movement of money. Append-only. Kind and cause are unique, so an event is booked once."""
 
     class Kind(models.TextChoices):
-        """What happened; beside it, what the cause is the id of."""
+        """What happened. The comment names the object whose id is the cause."""
 
         CARD = "card"  # a card payment was captured: the transaction
         REFUND = "refund"  # a refund succeeded: the operation
         VIRTUAL_ACCOUNT = "virtual_account"  # a transfer paid a payment: the transaction
         PAYOUT_ACCEPTED = "payout_accepted"  # taken from the wallet: the transaction
-        PAYOUT_SENT = "payout_sent"  # the bank has sent it: the transaction
-        PAYOUT_FAILED = "payout_failed"  # given back to the wallet: the transaction
-        PAYOUT_REVERSED = "payout_reversed"  # the bank returned it after success: the payout return
+        PAYOUT_SENT = "payout_sent"  # sent by the bank: the transaction
+        PAYOUT_FAILED = "payout_failed"  # returned to the wallet: the transaction
+        PAYOUT_REVERSED = "payout_reversed"  # returned by the bank after success: the payout return
         SETTLEMENT_RELEASED = "settlement_released"  # from pending into the wallet: the batch
-        UNAPPLIED_IN = "unapplied_in"  # a transfer that belongs to no payment: the transfer
+        UNAPPLIED_IN = "unapplied_in"  # a transfer that matches no payment: the transfer
         UNAPPLIED_OUT = "unapplied_out"  # it was returned or applied: the transfer
-        TOP_UP = "top_up"  # our own people filled the wallet: the form that asked for it
+        TOP_UP = "top_up"  # staff topped up the wallet: the submitted form
 
     kind = models.CharField(max_length=20, choices=Kind.choices)
     cause = models.UUIDField()
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     currency = models.CharField(max_length=3)
     note = FreeTextField(max_length=255, blank=True)  # reason, entered by a person
-    # Payouts: accepted only because the wallet, less what the business owed, held enough.
+    # Payouts: the booking required the wallet, less what the business owed, to cover it.
     is_covered = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()
 
@@ -92,7 +92,7 @@ class Entry(models.Model):
 
 
 class Posting(models.Model):
-    """What an entry did to one account. Append-only; see `chain` for the hashes."""
+    """The change of one account by an entry. Append-only; see `hash_chain` for the hashes."""
 
     entry = models.ForeignKey(Entry, on_delete=models.PROTECT, related_name="postings")
     account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="postings", db_index=False)

@@ -1,6 +1,7 @@
-"""How an entry is written: its accounts locked in the order of their ids, its postings chained to them.
+"""Booking of entries: accounts are locked in the order of their ids, postings are linked in a hash chain.
 
-On PostgreSQL this is one statement. SQLite has one writer at a time: there it is a few plain statements.
+On PostgreSQL this is one statement, or part of the statement that changes a transaction
+(`kit.db.prepared_statements.update_if_unchanged`). SQLite has one writer at a time and uses separate statements.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ Kind = Account.Kind
 
 
 class Unbalanced(ValueError):
-    """The legs of a booking do not sum to zero, or it has fewer than two."""
+    """The legs of a booking don't sum to zero, or there are fewer than two."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Booking:
-    """An entry to be written: what each account gains (above zero) or loses, in minor units.
+    """An entry to be written, with the amount of each account in minor units: positive for a credit.
 
-    Legs of zero are left out.
+    Legs of zero are omitted.
 
     :raises Unbalanced: the legs do not sum to zero
     """
@@ -69,7 +70,7 @@ class Booking:
         ]
 
     def write(self) -> bool:
-        """Write the entry; return False where its cause was booked before."""
+        """Write the entry; return False if its cause was booked before."""
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute(STATEMENT, self.values)
@@ -79,7 +80,7 @@ class Booking:
 
     @cached_property
     def amounts(self) -> dict[int, int]:
-        """What is added to each account, by its id, in the order in which they are locked."""
+        """Amounts by account id, in locking order."""
         ids = account_ids(self.business_id, self.currency)
         return dict(sorted((ids[kind], amount) for kind, amount in self.legs.items() if amount))
 
@@ -88,7 +89,7 @@ class Booking:
         return hash_chain.entry_text(kind=self.kind, cause=self.cause, at=self.at, note=self.note)
 
     def _write_rows(self) -> bool:
-        """Write the postings and then the entry, which the database lets close them if they balance."""
+        """Write the postings and then the entry. A trigger on the entry checks that they balance."""
         if Entry.objects.filter(kind=self.kind, cause=self.cause).exists():
             return False
         entry = Entry(
@@ -113,15 +114,15 @@ class Booking:
 def lock_accounts(ids: Iterable[int]) -> dict[int, int]:
     """Lock accounts in the order of their ids until the transaction ends; return their balances by id.
 
-    An entry locks its own accounts so. A transaction that books a second entry locks the accounts of both
-    first: otherwise it would hold a higher id while it waits for a lower one.
+    A single entry locks its own accounts in this order. A transaction that books several entries must lock the
+    accounts of all of them first, or it could hold a higher id while it waits for a lower one.
     """
     accounts = Account.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     return dict(accounts.values_list("pk", "balance"))
 
 
 def _posting(account: Account, entry_id: int, amount: int, entry: str) -> Posting:
-    """Return the account's next posting, with the account moved on."""
+    """Return the account's next posting, and update the account."""
     previous = bytes(account.hash)
     account.balance += amount
     account.sequence += 1
@@ -145,14 +146,14 @@ def _posting(account: Account, entry_id: int, amount: int, entry: str) -> Postin
 
 
 def _next_entry_id() -> int:
-    """Return the id that the entry to be written will have. SQLite only: nobody else is writing."""
+    """Return the id of the next entry. SQLite only, where there is no other writer."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT coalesce(max(id), 0) + 1 FROM ledger_entry")
         return int(cursor.fetchone()[0])
 
 
-# Each part waits for the one before: an entry that was there already locks and books nothing. An account
-# that is missing leaves its posting without one, which the database refuses, and with it everything.
+# Each part depends on the previous one, so an entry that already exists locks and books nothing. A missing account
+# makes its posting violate a constraint, which aborts the whole statement.
 STATEMENT = """
 WITH entry AS (
     INSERT INTO ledger_entry (kind, cause, business_id, currency, at, note, is_covered)

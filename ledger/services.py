@@ -1,4 +1,4 @@
-"""The ledger as the other apps use it: entries booked, balances told, the wallet asked and filled."""
+"""Services of the ledger: book entries, read balances, top up wallets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,25 +29,25 @@ __all__ = [
 
 
 class InsufficientFunds(Exception):
-    """The wallet, less what the business owes, holds less than a booking would take. Nothing was booked."""
+    """The wallet, less what the business owes, doesn't cover the booking. Nothing was booked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """What a business has in one currency, in minor units."""
+    """Balances of a business in one currency, in minor units."""
 
     currency: str
-    available: int  # the wallet; below zero where payouts were not required to be covered
-    pending: int  # earned and not released yet; below zero where more was refunded than earned since
+    available: int  # the wallet; negative if payouts need no cover
+    pending: int  # earned but not released; negative if refunds exceed it
 
     @property
     def available_for_payouts(self) -> int:
-        """What covers payouts: the wallet, less what the business owes for refunds. Never below zero."""
+        """Amount available for payouts: the wallet less what the business owes for refunds. Never negative."""
         return max(0, covering(wallet=self.available, pending=self.pending))
 
 
 def covering(*, wallet: int, pending: int) -> int:
-    """Return what covers payouts. A business that owes for refunds cannot pay that money out first.
+    """Return the amount that covers payouts: the wallet less what the business owes for refunds.
 
     >>> covering(wallet=985_000, pending=40_000), covering(wallet=985_000, pending=-1_000_000)
     (985000, -15000)
@@ -61,9 +61,9 @@ def book(booking: Booking) -> bool:
 
 
 def book_all(entries: Sequence[Booking]) -> None:
-    """Write several entries in the caller's transaction, which books nothing else.
+    """Write several entries in the caller's transaction, which may not book anything else.
 
-    Their accounts are locked together first, in one order, so that two such transactions cannot deadlock.
+    All their accounts are locked first, in one order, so that two such transactions can't deadlock.
     """
     lock_accounts({account for booking in entries for account in booking.amounts})
     for booking in entries:
@@ -71,11 +71,11 @@ def book_all(entries: Sequence[Booking]) -> None:
 
 
 def book_if_covered(booking: Booking) -> bool:
-    """Book a payout if the wallet, less what the business owes, holds it. Call within a transaction.
+    """Book a payout if the wallet, less what the business owes, covers it. Call within a transaction.
 
-    The pending account is locked as well: a refund at the same moment is either seen or waits.
+    The pending account is also locked, so that a concurrent refund is either included or waits.
 
-    :raises InsufficientFunds: it does not
+    :raises InsufficientFunds: the wallet doesn't cover it
     """
     ids = account_ids(booking.business_id, booking.currency)
     wallet, pending = ids[Kind.WALLET], ids[Kind.PENDING_SETTLEMENT]
@@ -90,9 +90,9 @@ def book_if_covered(booking: Booking) -> bool:
 def top_up(
     *, business: Business, currency: str, amount: int, reason: str, cause: UUID, actor: Actor, now: datetime
 ) -> bool:
-    """Put money that our own people vouch for into a wallet; return False where this was done before.
+    """Add money to a wallet; return False if this was done before.
 
-    `cause` names the act, so that a form that is sent twice fills the wallet once.
+    `cause` identifies the submitted form, so that submitting it twice adds the money once.
     """
     booking = Booking(
         kind=Entry.Kind.TOP_UP,
@@ -121,7 +121,7 @@ def _is_booked(booking: Booking) -> bool:
 
 
 def balances(business: Business) -> list[Balance]:
-    """Return a business's balance in each of its currencies, and in any other that it has money in."""
+    """Return a business's balances in each of its currencies and in any other with money."""
     found: dict[str, dict[str, int]] = {currency: {} for currency in business.currencies}
     shown = Account.objects.filter(business=business, kind__in=[Kind.WALLET, Kind.PENDING_SETTLEMENT])
     for currency, kind, balance in shown.values_list("currency", "kind", "balance"):

@@ -1,11 +1,11 @@
-"""Statements of accounts: the movements of a period, with the balances before and after it.
+"""Account statements: the postings of a period with its opening and closing balance.
 
-The postings of an account are numbered without gaps and carry the balance after each. A period is therefore two
-positions in that sequence, found by binary search over the moments of the entries: the cost is the same at any
-number of postings, and the opening balance of a period is always the closing balance of the period before it.
+The postings of an account are numbered without gaps and store the balance after each. A period is therefore a range
+of that sequence, found by binary search over the times of the entries. The opening balance of a period always equals
+the closing balance of the previous one.
 
-Two transactions that book at the same moment may commit in the other order, so moments may decrease by the
-duration of a transaction along the sequence. The position decides to which period such a posting belongs.
+Two concurrent transactions may commit in the opposite order of their times, so times in the sequence can decrease by
+the duration of a transaction. The position in the sequence decides the period of such a posting.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def wallet_statements(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedPostings:
-    """The postings of several statements in one order, as the paginators of `kit.api.pagination` read them.
+    """The postings of several statements in one order, with the interface that `kit.api.pagination` needs.
 
-    Each account is read through its own index: one statement with all accounts in it would sort everything.
+    Each account is read through its own index, because a single query for all accounts would sort everything.
     """
 
     statements: tuple[AccountStatement, ...]
@@ -136,14 +136,14 @@ def _last_up_to_id(account: Account, posting_id: int) -> int:
 
 
 def _search(account: Account, statement: str, limit: Any) -> int:
-    """Return the position of the last posting that meets a condition; 0 where none does."""
+    """Return the position of the last posting that meets a condition, or 0."""
     step = 1 << account.sequence.bit_length()
     with connection.cursor() as cursor:
         cursor.execute(statement, [step, account.pk, account.sequence, limit])
         return int(cursor.fetchone()[0])
 
 
-# Binary search: halve the step, and advance by it wherever the posting there still meets the condition.
+# Binary search: halve the step, and advance by it if the posting there still meets the condition.
 _SEARCH = """
 WITH RECURSIVE search (step, found) AS (
     SELECT CAST(%s AS bigint), CAST(0 AS bigint)

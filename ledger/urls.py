@@ -1,4 +1,4 @@
-"""Addresses of the API of the ledger."""
+"""URLs of the ledger API."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The API of the ledger: what a business has. `request.user` is the business that signed."""
+"""API of the ledger. `request.user` is the business that signed the request."""
 
 from dataclasses import asdict
 from typing import cast
@@ -12,7 +12,7 @@ from merchants.models import Business
 
 
 class BalanceView(APIView):
-    """What a business may pay out, and what is pending settlement."""
+    """The amounts available for payouts and pending settlement."""
 
     def get(self, request: Request) -> Response:
         held = balances(cast("Business", request.user))

@@ -1,4 +1,4 @@
-"""API key pairs: made, rotated with an overlap, revoked. A secret is shown once, by whoever makes it."""
+"""API key pairs: create, rotate with an overlap, revoke. A secret is shown only once, when it is created."""
 
 import secrets
 import string
@@ -13,7 +13,7 @@ from merchants.models import ApiKey, Business
 
 
 class KeyHasEnded(Exception):
-    """The key pair was revoked, or has expired: there is nothing to rotate."""
+    """The key pair was revoked or has expired, so it can't be rotated."""
 
 
 _ALPHABET = string.ascii_letters + string.digits
@@ -23,7 +23,7 @@ _ALPHABET = string.ascii_letters + string.digits
 def create_key(
     *, business: Business, actor: Actor, now: datetime, name: str = "", access: str = ApiKey.Access.FULL
 ) -> ApiKey:
-    """Make a key pair. Its `secret` is readable on the returned object; show it now, never again."""
+    """Create a key pair. The returned object has the plain `secret`, which must be shown now and never again."""
     key: ApiKey = ApiKey.objects.create(
         business=business,
         public_id=random_key("pk", length=16),
@@ -44,9 +44,9 @@ def create_key(
 
 @transaction.atomic
 def rotate_keys(*, business: Business, overlap: timedelta, actor: Actor, now: datetime) -> ApiKey:
-    """Make a new key pair and let the older ones end after the overlap; at once where it is zero."""
+    """Create a new key pair and expire the older ones after the overlap, or at once if it is zero."""
     ends_at = now + overlap
-    # Not `usable`: an inactive business's keys end too, or they would be back with the business.
+    # Not `usable`: the keys of an inactive business must expire too, or they would work again once it is active.
     older = list(ApiKey.objects.select_for_update().filter(business=business, revoked_at__isnull=True))
     for key in older:
         if key.expires_at is None or key.expires_at > ends_at:
@@ -56,9 +56,9 @@ def rotate_keys(*, business: Business, overlap: timedelta, actor: Actor, now: da
 
 @transaction.atomic
 def rotate_key(*, key: ApiKey, overlap: timedelta, actor: Actor, now: datetime) -> ApiKey:
-    """Make a pair that takes another's place, and let that one end after the overlap.
+    """Create a key pair that replaces another, which expires after the overlap.
 
-    :raises KeyHasEnded: it was revoked, or has expired
+    :raises KeyHasEnded: the other key was revoked or has expired
     """
     locked = _lock_usable(key, now=now)
     ends_at = now + overlap
@@ -76,10 +76,10 @@ def _lock_usable(key: ApiKey, *, now: datetime) -> ApiKey:
 
 @transaction.atomic
 def revoke_key(*, key: ApiKey, actor: Actor, now: datetime) -> None:
-    """End a key pair for good. Its next request is answered 401 `unknown_key`."""
+    """Revoke a key pair. Its next request gets 401 `unknown_key`."""
     locked = ApiKey.objects.select_for_update().get(pk=key.pk)
     if locked.revoked_at is not None:
-        return  # ended before: nothing left to do
+        return  # already ended
     locked.revoked_at = now
     locked.save(update_fields=["revoked_at"])
     audit.record(
@@ -103,6 +103,6 @@ def _end(key: ApiKey, *, at: datetime, actor: Actor, now: datetime) -> None:
 
 
 def random_key(prefix: str, *, length: int) -> str:
-    """Return `prefix_sandbox_…` or `prefix_live_…` with so many random letters and digits at its end."""
+    """Return `prefix_sandbox_…` or `prefix_live_…`, ending with `length` random letters and digits."""
     kind = "sandbox" if settings.SANDBOX else "live"
     return f"{prefix}_{kind}_" + "".join(secrets.choice(_ALPHABET) for _ in range(length))

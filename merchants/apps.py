@@ -1,4 +1,4 @@
-"""Who is calling: businesses, their people, their keys, and how a request proves where it comes from."""
+"""Businesses, members, API keys and request authentication."""
 
 from django.apps import AppConfig
 

@@ -41,7 +41,7 @@ class Limit:
     window: timedelta
 
     def of(self, *subject: object) -> "Claim":
-        """Return the claim to one slot of a subject."""
+        """Return a request for one slot of a subject."""
         text = "\n".join([self.name, *map(str, subject)])
         return Claim(limit=self, subject=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
 

@@ -1,4 +1,4 @@
-"""The audit trail: what people and commands change, told in the same transaction as the change."""
+"""The audit trail: changes by people and commands, recorded in the transaction of the change."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from merchants.models import AuditEntry, Business
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who acts: a person by e-mail address, or a command by name; and from which address, if any."""
+    """The actor of a change: a person's e-mail address or a command's name, and an IP address if any."""
 
     name: str
     address: str | None = None
@@ -25,7 +25,7 @@ def record(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> AuditEntry:
-    """Write one entry. `before` and `after` hold plain values and never a secret."""
+    """Write an audit entry. `before` and `after` hold plain values and never a secret."""
     return AuditEntry.objects.create(
         business=business,
         actor=actor.name,

@@ -1,4 +1,4 @@
-"""Who is calling. The checks, in their order, are the ones of the signing chapter in `docs/signing.md`."""
+"""Authentication of signed API requests. The order of the checks is documented in `docs/signing.md`."""
 
 import time
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ SCHEME = "Sluice-HMAC-SHA256"
 
 
 class Unauthenticated(Problem):
-    """The request does not prove who sent it."""
+    """The request is not authenticated."""
 
     status_code = status.HTTP_401_UNAUTHORIZED
-    auth_header = SCHEME  # DRF sets it on exceptions of its own only
+    auth_header = SCHEME  # DRF sets it only on its own exceptions
 
 
 class MissingHeader(Unauthenticated):
@@ -55,7 +55,7 @@ class TimestampOutOfRange(Unauthenticated):
 
 class InvalidSignature(Unauthenticated):
     default_code = "invalid_signature"
-    default_detail = "X-Signature does not fit this request and key."
+    default_detail = "The signature does not match."
 
 
 class NonceReused(Unauthenticated):
@@ -65,7 +65,7 @@ class NonceReused(Unauthenticated):
 
 META_NAMES = {name: "HTTP_" + name.upper().replace("-", "_") for name in HEADERS}
 
-# Stands in for the secret of a key that is not there, so that its answer takes as long.
+# Replaces the secret of an unknown key, so that the response takes the same time.
 DUMMY_SECRET = "sk_dummy_" + "0" * 43
 
 
@@ -83,17 +83,17 @@ class SignedRequest(BaseAuthentication):
             body=request.body,
         )
         remembered = key_ring.remembered(api_key_id)
-        _tell(request, remembered)
+        _note_key(request, remembered)
         is_right = remembered is not None and _is_right(signature, remembered, text)
         if remembered is not None and is_right and _is_in_time(timestamp) and _use(remembered, nonce, now):
             return _accepted(request, remembered)
-        # Not known here, or something is wrong: from now on only what the database says counts.
+        # The key is not cached, or the request is invalid. From here on, only the database counts.
         api_key = key_ring.fetch(api_key_id, now=now)
-        if remembered is None:  # one HMAC for each request: time must not tell whether the key is there
+        if remembered is None:  # one HMAC per request, so that the time doesn't reveal whether the key exists
             is_right = _is_right(signature, api_key, text)
         if api_key is None:
             raise UnknownKey
-        _tell(request, api_key)
+        _note_key(request, api_key)
         _check_clock(timestamp)
         if not is_right:
             raise InvalidSignature(**({"string_to_sign": _shown(text)} if settings.SANDBOX else {}))
@@ -105,30 +105,30 @@ class SignedRequest(BaseAuthentication):
         return SCHEME
 
 
-def _tell(request: Request, api_key: ApiKey | None) -> None:
-    """Leave at the request, for its business's log, whose key it names; the signature may be wrong."""
+def _note_key(request: Request, api_key: ApiKey | None) -> None:
+    """Store the named key on the request for the request log. The signature may be wrong."""
     request._request.api_key = api_key  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _accepted(request: Request, api_key: ApiKey) -> tuple[Business, ApiKey]:
-    """Return who calls, and let the log lines of the request say it too."""
+    """Return the authenticated business and key, and add them to the request's log lines."""
     structlog.contextvars.bind_contextvars(business=str(api_key.business_id))
     request._request.is_authentic = True  # type: ignore[attr-defined]  # noqa: SLF001
     return api_key.business, api_key
 
 
 def request_target(request: Request | HttpRequest) -> str:
-    """Return path and query exactly as they were sent."""
+    """Return the path and query exactly as sent."""
     raw: str | None = request.META.get("RAW_URI")  # gunicorn's
     if raw is not None:
-        # WSGI hands bytes over as Latin-1; whoever signed knows them as UTF-8.
+        # WSGI decodes bytes as Latin-1; the client signed them as UTF-8.
         return raw if raw.isascii() else raw.encode("latin-1").decode(errors="surrogateescape")
     query = request.META.get("QUERY_STRING", "")
     return quote(request.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
 
 
 def _shown(string_to_sign: str) -> str:
-    """Return a string to sign for an answer: a card number in its target is masked."""
+    """Return a string to sign for a response, with card numbers in the target masked."""
     *before, target, body_hash = string_to_sign.rsplit("\n", 2)
     target = mask_target(target).encode(errors="replace").decode()
     return "\n".join([*before, target, body_hash])
@@ -160,7 +160,7 @@ def _check_clock(timestamp: str) -> None:
 
 
 def out_of_range(timestamp: str, *, header: str = "X-Timestamp") -> TimestampOutOfRange:
-    """Return the error of a timestamp that is too far from our clock, with how far and on which side."""
+    """Return the error for a timestamp too far from the server's clock, with its distance and direction."""
     server_time = int(time.time())
     away = int(timestamp) - server_time
     return TimestampOutOfRange(
@@ -171,22 +171,22 @@ def out_of_range(timestamp: str, *, header: str = "X-Timestamp") -> TimestampOut
 
 
 def _use(api_key: ApiKey, nonce: str, now: datetime) -> bool:
-    """Record the nonce, if it is new and the key is as good as when it was read."""
+    """Record the nonce if it is new and the key is still valid."""
     if not Nonce.objects.use(nonce, api_key=api_key, now=now):
         return False
-    if api_key.last_used_at is None:  # the first time is seen at once; later ones the request log tells
+    if api_key.last_used_at is None:  # the first use is recorded at once, later ones by the request log
         ApiKey.objects.filter(pk=api_key.pk).update(last_used_at=now)
         api_key.last_used_at = now
     return True
 
 
 def old_nonces(*, now: datetime) -> models.QuerySet[Nonce]:
-    """Return the nonces whose timestamps are long out of range."""
+    """Return nonces whose timestamps are no longer accepted."""
     return Nonce.objects.filter(used_at__lt=now - timedelta(seconds=settings.NONCE_RETENTION))
 
 
 def purge_nonces(*, now: datetime) -> Iterator[int]:
-    """Delete the old nonces, the oldest first, some thousand at a time; yield how many each time."""
+    """Delete old nonces in batches, oldest first; yield the number of each batch."""
     while oldest := list(old_nonces(now=now).order_by("used_at").values_list("used_at", flat=True)[:PIECE]):
         deleted, _ = Nonce.objects.filter(used_at__lte=oldest[-1]).delete()
         yield deleted

@@ -1,4 +1,4 @@
-"""Businesses: opened with an owner and a first key pair, found by id or name."""
+"""Businesses: create one with an owner and a first key pair, find one by id or name."""
 
 import secrets
 import uuid
@@ -15,22 +15,22 @@ from merchants.models import ApiKey, Business, Member, User
 
 
 class NoSuchBusiness(Exception):
-    """No business, or more than one, has that id or name. The message says what to do."""
+    """No business, or more than one, has the id or name. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedBusiness:
-    """A new business with what can be read only now: its secret key and its owner's first password."""
+    """A new business with its secret key and its owner's initial password, which are shown only once."""
 
     business: Business
     owner: User
-    password: str | None  # None where the owner already had an account
+    password: str | None  # None if the owner already had an account
     key: ApiKey
 
     def credentials(
         self, *, admin_email: str | None = None, admin_password: str | None = None
     ) -> dict[str, Any]:
-        """Return what a person needs to call the API and to sign in, as one document."""
+        """Return the credentials for the API and the dashboard."""
         return {
             "base_url": settings.PUBLIC_URL,
             "business": str(self.business.pk),
@@ -48,7 +48,7 @@ class OpenedBusiness:
 
 @transaction.atomic
 def open_business(*, name: str, email: str, actor: Actor, now: datetime) -> OpenedBusiness:
-    """Create a business, its owner (or make an existing person its owner) and its first key pair."""
+    """Create a business with its owner, who may be an existing user, and its first key pair."""
     business = Business.objects.create(name=name)
     owner = User.objects.with_email(email)
     password = None
@@ -69,9 +69,9 @@ def open_business(*, name: str, email: str, actor: Actor, now: datetime) -> Open
 
 
 def find_business(id_or_name: str) -> Business:
-    """Return the business with that id, or the only one with that name.
+    """Return the business with an id, or the only one with a name.
 
-    :raises NoSuchBusiness: none or several
+    :raises NoSuchBusiness: there is none, or more than one
     """
     try:
         return Business.objects.get(pk=uuid.UUID(id_or_name))

@@ -1,4 +1,4 @@
-"""What management commands share: how they name a business, and how they answer."""
+"""Shared parts of management commands: the --business option and the output."""
 
 import json
 import signal
@@ -16,13 +16,13 @@ Document = dict[str, Any]
 
 
 class DocumentCommand(BaseCommand):
-    """A command that answers with one document: as lines for a person, as JSON with --json."""
+    """A command that prints one document, as text or with --json as JSON."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def lines(self, document: Document) -> Iterable[str]:
-        """Return what a person reads of the document."""
+        """Return the document as lines of text."""
         raise NotImplementedError
 
     def show(self, document: Document, *, as_json: bool) -> None:
@@ -31,10 +31,10 @@ class DocumentCommand(BaseCommand):
 
 
 @contextmanager
-def until_told_to_stop() -> Iterator[None]:
-    """Run what follows until Ctrl-C or SIGTERM, which then is an end like any other.
+def until_interrupted() -> Iterator[None]:
+    """Run the block until Ctrl-C or SIGTERM, and then end normally.
 
-    Also where a shell started the command in the background: Python would leave Ctrl-C ignored there.
+    This also works if a shell started the command in the background, where Python would ignore Ctrl-C.
     """
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
@@ -51,7 +51,10 @@ def add_business_argument(parser: ArgumentParser) -> None:
 
 
 def chosen_business(id_or_name: str) -> Business:
-    """Return the business that --business names, or end the command with what is wrong with the name."""
+    """Return the business of --business.
+
+    :raises CommandError: there is none, or more than one
+    """
     try:
         return find_business(id_or_name)
     except NoSuchBusiness as problem:

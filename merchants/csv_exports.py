@@ -1,4 +1,4 @@
-"""CSV exports: streamed, and limited per user."""
+"""CSV exports, streamed and rate-limited per user."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -16,12 +16,12 @@ TOGETHER = 200  # lines in one piece
 def table(
     request: HttpRequest, *, name: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]
 ) -> HttpResponseBase:
-    """Return a CSV file with a table, or 429 if the user exports too often."""
+    """Return a table as a CSV file, or 429 if the user exports too often."""
     return file(request, name=name, lines=(line(cells) for cells in chain([head], rows)))
 
 
 def file(request: HttpRequest, *, name: str, lines: Iterable[str]) -> HttpResponseBase:
-    """Return a file whose lines are already CSV, or 429 if the user exports too often."""
+    """Return a file of CSV lines, or 429 if the user exports too often."""
     if not may_export(person=request.user.pk):
         refusal: HttpResponseBase = respond_429(request)
         return refusal

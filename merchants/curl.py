@@ -1,4 +1,4 @@
-"""Signed requests for people: headers, and a shell line that sends exactly what was signed."""
+"""Signed requests as headers and as a curl command line."""
 
 import secrets
 import shlex
@@ -13,7 +13,7 @@ from merchants.models import ApiKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedCall:
-    """One call, signed. It is good for five minutes and for one use."""
+    """A signed call, valid for five minutes and one use."""
 
     method: str
     target: str
@@ -42,9 +42,9 @@ def sign_call(
     timestamp: str | None = None,
     nonce: str | None = None,
 ) -> SignedCall:
-    """Sign a call with a key pair, now and with a random nonce unless told otherwise.
+    """Sign a call with a key pair. The timestamp defaults to now, the nonce to a random one.
 
-    Bytes of the body that are not UTF-8 stand in it as lone surrogates, as in `sys.argv`.
+    Bytes of the body that are not UTF-8 are represented as lone surrogates, as in `sys.argv`.
     """
     timestamp = timestamp or str(int(time.time()))
     nonce = nonce or secrets.token_urlsafe(18)

@@ -1,8 +1,8 @@
-"""Key pairs that this process has read a moment ago.
+"""Cache of key pairs, per process.
 
-A remembered key is a hint that saves a query: whether it is still good is asked again, in the statement
-that records the request's nonce (`Nonce.objects.use`). So a revoked key ends at once; other changes of a
-key's business, such as its currencies, are seen within REMEMBERED_FOR.
+The cache saves a query. The statement that records the request's nonce (`Nonce.objects.use`) checks the key again,
+so a revoked key stops working at once. Other changes, such as the currencies of the business, take effect within
+REMEMBERED_FOR.
 """
 
 import time
@@ -15,8 +15,8 @@ REMEMBERED_FOR = 5.0  # seconds
 SIZE = 4096
 
 
-class KeyRing:
-    """Keys by public id, with the business of each."""
+class KeyCache:
+    """Cached keys by public id, each with its business."""
 
     def __init__(self) -> None:
         self._keys: dict[str, tuple[float, ApiKey]] = {}
@@ -27,7 +27,7 @@ class KeyRing:
         return key if time.monotonic() - read_at < REMEMBERED_FOR else None
 
     def fetch(self, public_id: str, *, now: datetime) -> ApiKey | None:
-        """Read the key from the database; None where it is unknown, revoked or expired."""
+        """Read a key from the database; None if it is unknown, revoked or expired."""
         key = self._by_public_id.find(public_id)
         if key is None or not key.is_usable(at=now):
             self._keys.pop(public_id, None)
@@ -38,4 +38,4 @@ class KeyRing:
         return key
 
 
-key_ring = KeyRing()
+key_ring = KeyCache()

@@ -1,4 +1,4 @@
-"""Businesses, the people who work for them, the keys that sign their requests, and the audit trail."""
+"""Businesses, users, members, API keys, nonces, the request log and the audit trail."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def default_currencies() -> list[str]:
 
 
 class Business(models.Model):
-    """A merchant: whoever signs requests, is paid and pays."""
+    """A merchant, who signs requests, receives payments and makes payouts."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = FreeTextField(max_length=200)
@@ -48,7 +48,7 @@ class Business(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Refuse what amounts can't be counted in: a mistyped code would break every page that shows one."""
+        """Refuse unknown currencies, which would break every page that shows an amount."""
         codes = self.currencies
         if not isinstance(codes, list) or not codes or len({*map(str, codes)}) < len(codes):
             raise ValidationError({"currencies": 'Enter a list of different codes, such as ["NGN", "USD"].'})
@@ -58,7 +58,7 @@ class Business(models.Model):
 
     @property
     def is_authenticated(self) -> bool:
-        """A business stands as `request.user` only after its signature was verified."""
+        """A business is `request.user` only after its signature was verified."""
         return True
 
     @property
@@ -77,7 +77,7 @@ class UserManager(BaseUserManager):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def with_email(self, email: str) -> User | None:
-        """Return the user with an e-mail address, whatever its spelling."""
+        """Return the user with an e-mail address in any spelling."""
         return User.objects.filter(email__iexact=canonical(email)).first() if email else None
 
     def get_by_natural_key(self, username: str | None) -> User:  # type: ignore[override]
@@ -86,7 +86,7 @@ class UserManager(BaseUserManager):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person who signs in: merchant staff in the dashboard, our own people in the admin."""
+    """A person who signs in: merchants' members in the dashboard, our staff in the admin."""
 
     email = CheckedEmailField(unique=True)
     name = FreeTextField(max_length=200, blank=True)
@@ -110,10 +110,10 @@ class Member(models.Model):
     """A person's role in a business."""
 
     class Role(models.TextChoices):
-        OWNER = "owner"  # everything, other people's roles included
+        OWNER = "owner"  # everything, including other members' roles
         DEVELOPER = "developer"  # keys and webhooks
         FINANCE = "finance"  # money, payouts and settlements
-        VIEWER = "viewer"  # looks, changes nothing
+        VIEWER = "viewer"  # read-only
 
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -133,7 +133,7 @@ class Member(models.Model):
 
 
 class Invitation(models.Model):
-    """A place in a business, offered to an e-mail address. Whoever has the link may take it, once."""
+    """An invitation of an e-mail address to a business. Its link can be used once."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="invitations")
@@ -169,7 +169,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """A key pair: the public id names the business, the secret signs."""
+    """A key pair: the public id identifies the business, the secret signs requests."""
 
     class Access(models.TextChoices):
         FULL = "full"  # reads and writes
@@ -201,9 +201,9 @@ class ApiKey(models.Model):
 
 class NonceQuerySet(models.QuerySet["Nonce"]):
     def use(self, nonce: str, *, api_key: ApiKey, now: datetime) -> bool:
-        """Record a nonce in one statement; False where it was used before, or the key is no longer good.
+        """Record a nonce in one statement; return False if it was used before or the key is no longer usable.
 
-        "Good" is `ApiKey.is_usable`, with the access that the given key has.
+        The key must be usable (`ApiKey.is_usable`) and have the same access as the given one.
         """
         moment = connection.ops.adapt_datetimefield_value(now)
         with connection.cursor() as cursor:
@@ -222,7 +222,7 @@ _USE_NONCE = """
 
 
 class Nonce(models.Model):
-    """A nonce that has been used. The row, not a cache, is what stops a replay."""
+    """A used nonce. Its row in the database prevents a replay."""
 
     pk = models.CompositePrimaryKey("api_key_id", "nonce")
     api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, db_index=False, related_name="+")
@@ -248,9 +248,9 @@ class LimitSlot(models.Model):
 
 
 class ApiRequest(models.Model):
-    """One call to the API, as its business's developers look it up. No body, no header, no secret.
+    """An API call in the request log of a business, without body, headers and secrets.
 
-    Rows are written in batches after the answers have left, and deleted when they are old.
+    Rows are written in batches after the response and purged after their retention period.
     """
 
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -295,7 +295,7 @@ class FailedCallCount(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What a person or a command changed: who, when, from where, before and after. Never a secret.
+    """A change by a person or a command: actor, time, address, values before and after. Never a secret.
 
     Append-only: the database refuses to change or delete a row.
     """

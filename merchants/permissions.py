@@ -1,4 +1,4 @@
-"""What a key may do."""
+"""Permissions of API keys."""
 
 from rest_framework import status
 from rest_framework.permissions import SAFE_METHODS, BasePermission
@@ -9,7 +9,7 @@ from merchants.models import ApiKey
 
 
 class KeyMayNotWrite(Problem):
-    """A read-only key asked for a change."""
+    """A read-only key was used for a write request."""
 
     status_code = status.HTTP_403_FORBIDDEN
     default_code = "key_may_not_write"
@@ -17,7 +17,7 @@ class KeyMayNotWrite(Problem):
 
 
 class KeyAllowsMethod(BasePermission):
-    """A read-only key reads."""
+    """Allow read-only keys to use safe methods only."""
 
     def has_permission(self, request: Request, view: object) -> bool:  # noqa: ARG002
         if (

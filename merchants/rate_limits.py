@@ -1,4 +1,4 @@
-"""How often a key may call: so many writes and reads a second, counted in the shared cache."""
+"""Rate limits of API keys: writes and reads per second, counted in the shared cache."""
 
 import math
 import time
@@ -18,9 +18,9 @@ EXPORTS, EXPORT_WINDOW = 10, 60  # exports per user, and seconds
 
 
 class PerKeyRateLimit(BaseThrottle):
-    """Count each call of a key in its second; `cache.incr` is atomic, so parallel calls are all counted.
+    """Count the calls of a key per second. `cache.incr` is atomic, so parallel calls are all counted.
 
-    The state is left at the request for the `RateLimit` headers.
+    The state is stored on the request for the `RateLimit` headers.
     """
 
     def allow_request(self, request: Request, view: object) -> bool:  # noqa: ARG002
@@ -50,7 +50,9 @@ def may_export(*, person: int | None) -> bool:
 def _count(key: str, *, seconds: int = WINDOW) -> int:
     try:
         return _incremented(key, seconds=seconds)
-    except RedisError as error:  # the limit protects us from haste; its counter's absence stops nobody
+    except (
+        RedisError
+    ) as error:  # without the cache, calls are allowed: availability matters more than this limit
         log.warning("rate limit not counted", error=type(error).__name__)
         return 0
 
@@ -58,7 +60,7 @@ def _count(key: str, *, seconds: int = WINDOW) -> int:
 def _incremented(key: str, *, seconds: int) -> int:
     try:
         return cache.incr(key)
-    except ValueError:  # the first call of this second, or one of several first ones
+    except ValueError:  # the first call of this second, possibly one of several
         if cache.add(key, 1, timeout=seconds * 10):
             return 1
         return cache.incr(key)

@@ -1,4 +1,4 @@
-"""Which address a request comes from, and which person or API key acts in it."""
+"""The client address of a request, and the person or API key that sent it."""
 
 from ipaddress import ip_address
 from typing import cast
@@ -12,9 +12,9 @@ from merchants.models import ApiKey
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the caller's address: what our outermost proxy saw, or the peer's where there is no proxy.
+    """Return the client's address as seen by our outermost proxy, or the peer's without a proxy.
 
-    Proxies append to X-Forwarded-For, so only the last entries, as many as there are proxies, are theirs.
+    Proxies append to X-Forwarded-For, so only the last entries, one per proxy, can be trusted.
     """
     peer: str = request.META["REMOTE_ADDR"] or "127.0.0.1"
     seen = [entry.strip() for entry in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]

@@ -1,14 +1,14 @@
-"""What the API was asked, kept for a business's developers; and when its keys were last used.
+"""The request log for a business's developers, and the last use of API keys.
 
-A call only appends to a bounded list in memory, which costs it microseconds. A thread of the process
-writes the list down, some hundred rows in one statement, at most every INTERVAL. When it cannot keep up,
-or the database is away, entries are dropped and counted: no call ever waits for its own log.
+A call only appends to a bounded list in memory, which takes microseconds. A background thread stores the list at
+most every INTERVAL, with hundreds of rows per statement. If it cannot keep up or the database is unavailable,
+entries are dropped and counted. No call waits for its log entry.
 
 Calls that fail authentication can come from anyone with the public id of a key. They have a separate queue, so they
 never displace authenticated calls, and only a sample per minute of each network and of each key enters it. All of
 them are counted, by key, reason and hour.
 
-Bodies and headers are not kept at all. The target is, without card numbers.
+Bodies and headers are not stored. The target is stored without card numbers.
 """
 
 import atexit
@@ -44,7 +44,7 @@ LAST_USED_RESOLUTION = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call to the API, answered."""
+    """An API call with its response."""
 
     key: ApiKey
     is_authentic: bool  # the signature was right
@@ -144,7 +144,7 @@ class RequestLog:
         self._waiting.append(call)
 
     def start(self) -> None:
-        """Write down what is noted, from now on, in a thread of this process and of those it forks."""
+        """Start the background thread in this process and in its forks."""
         if self._thread is None:
             os.register_at_fork(after_in_child=self._start_in_child)
             atexit.register(self.flush)
@@ -153,13 +153,13 @@ class RequestLog:
             self._thread.start()
 
     def _start_in_child(self) -> None:
-        self._waiting.clear()  # the parent writes its own
+        self._waiting.clear()  # the parent process stores its own
         self._failed = FailedCalls()
         self._flushing = threading.Lock()  # whoever held it did not come along
         self.start()
 
     def flush(self) -> int:
-        """Write down everything that waits; return how many calls that were."""
+        """Store all queued entries; return the number of calls."""
         with self._flushing:
             return self._flush()
 
@@ -240,7 +240,7 @@ def failed_calls(business: Business, *, since: datetime) -> list[FailedCallSum]:
 
 
 def _touch_keys(calls: list[Call]) -> None:
-    """Say when each key was last used, to the minute."""
+    """Record when each key was last used, to the minute."""
     last_used: dict[int, datetime] = {}
     for call in calls:
         if call.is_authentic:
@@ -251,17 +251,17 @@ def _touch_keys(calls: list[Call]) -> None:
 
 
 def old_requests(*, now: datetime) -> QuerySet[ApiRequest]:
-    """Return the calls that are past their days."""
+    """Return the calls that are past their retention period."""
     return ApiRequest.objects.filter(at__lt=_days_ago(now))
 
 
 def old_counts(*, now: datetime) -> QuerySet[FailedCallCount]:
-    """Return the counts of failed calls that are past their retention."""
+    """Return the counts of failed calls that are past their retention period."""
     return FailedCallCount.objects.filter(hour__lt=_days_ago(now))
 
 
 def purge_requests(*, now: datetime) -> Iterator[int]:
-    """Delete the old calls, the oldest first, some thousand at a time; yield how many each time."""
+    """Delete old calls in batches, oldest first; yield the number of each batch."""
     return purge_in_order(ApiRequest.objects.all(), dated="at", before=_days_ago(now))
 
 

@@ -1,4 +1,4 @@
-"""What each role of a business may do: the one table, read by views, templates and tests alike.
+"""Permissions of each role in a business, in one table for views, templates and tests.
 
 >>> may(Role.FINANCE, Permission.REFUND), may(Role.VIEWER, Permission.REFUND)
 (True, False)
@@ -15,14 +15,14 @@ Role = Member.Role
 
 
 class Permission(StrEnum):
-    """One kind of act."""
+    """A kind of action."""
 
-    LOOK = "look"  # every page that only shows something, and its export
+    LOOK = "look"  # all read-only pages and their exports
     CAPTURE = "capture"  # capture or void an authorisation, cancel a payment
     REFUND = "refund"
     PAY_OUT = "pay_out"
     MANAGE_ACCOUNTS = "manage_accounts"  # virtual accounts: create, deactivate
-    RESOLVE_UNAPPLIED = "resolve_unapplied"  # say what becomes of money that fits no payment
+    RESOLVE_UNAPPLIED = "resolve_unapplied"  # credit or return money that matches no payment
     MANAGE_KEYS = "manage_keys"  # API keys: create, rotate, revoke
     MANAGE_WEBHOOKS = "manage_webhooks"  # settings, signing key, test event
     REPLAY_WEBHOOKS = "replay_webhooks"
@@ -44,8 +44,8 @@ GRANTS: dict[Permission, frozenset[Role]] = {
     Permission.MANAGE_TEAM: frozenset({Role.OWNER}),
 }
 
-_ACTS = {
-    Permission.LOOK: "look at this business",
+_ACTIONS = {
+    Permission.LOOK: "view this business",
     Permission.CAPTURE: "capture, void or cancel a payment",
     Permission.REFUND: "refund a payment",
     Permission.PAY_OUT: "make payouts",
@@ -53,8 +53,8 @@ _ACTS = {
     Permission.RESOLVE_UNAPPLIED: "settle unapplied money",
     Permission.MANAGE_KEYS: "create, rotate or revoke API keys",
     Permission.MANAGE_WEBHOOKS: "change webhooks or their signing key",
-    Permission.REPLAY_WEBHOOKS: "send deliveries again",
-    Permission.TRY_FLOWS: "try things out in the sandbox",
+    Permission.REPLAY_WEBHOOKS: "resend deliveries",
+    Permission.TRY_FLOWS: "use the sandbox page",
     Permission.MANAGE_TEAM: "invite people or change roles",
 }
 
@@ -76,12 +76,12 @@ def may_invite(inviter: str, *, to: str) -> bool:
 
 
 def why_not(permission: Permission) -> str:
-    """Return the sentence for those who may not."""
-    return f"Only {names_of(GRANTS[permission])} may {_ACTS[permission]}."
+    """Return the message for members without a permission."""
+    return f"Only {names_of(GRANTS[permission])} may {_ACTIONS[permission]}."
 
 
 def names_of(roles: Collection[Role]) -> str:
-    """Return the members with one of these roles, in words.
+    """Return the names of roles as text.
 
     >>> names_of({Role.OWNER, Role.FINANCE})
     'owners and finance'
@@ -90,11 +90,11 @@ def names_of(roles: Collection[Role]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def acts_of(role: Role) -> str:
-    """Return what a role may do, in a sentence."""
+def actions_of(role: Role) -> str:
+    """Return a description of what a role may do."""
     if role == Role.VIEWER:
-        return "Sees every page, changes nothing."
-    acts = [_ACTS[each] for each in Permission if role in GRANTS[each] and each != Permission.LOOK]
+        return "Can view every page but not change anything."
+    actions = [_ACTIONS[each] for each in Permission if role in GRANTS[each] and each != Permission.LOOK]
     if role == Role.OWNER:
-        return "Everything, other people's roles included."
-    return f"Sees every page; may {', '.join(acts[:-1])}, and {acts[-1]}."
+        return "Can do everything, including managing roles."
+    return f"Can view every page, {', '.join(actions[:-1])}, and {actions[-1]}."

@@ -1,6 +1,6 @@
-"""The four headers of a signed request: the form of each, in the order of the checks, and what to send instead.
+"""Formats of the four headers of a signed request, in the order of the checks, with hints for common mistakes.
 
-None of the forms admits a comma, so that a repeated header, which the server joins with one, is malformed.
+No format allows a comma. The server joins repeated headers with a comma, so they are malformed.
 """
 
 import re
@@ -23,7 +23,7 @@ FORMS = {
 HEADERS = {name: form.pattern for name, form in FORMS.items()}
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-|[A-Z][a-z]{2}, ")  # of RFC 3339, or of HTTP
-# What a malformed value often is.
+# Common mistakes.
 MISTAKES = (
     ("X-Api-Key", re.compile(r"sk_"), "yours is the secret key, which must not be sent"),
     ("X-Timestamp", re.compile(r"[0-9]{13}\Z"), "yours looks like milliseconds"),
@@ -33,7 +33,7 @@ MISTAKES = (
 
 
 def form_error(name: str, value: str) -> str:
-    """Say which form a header must have and what this value looks like instead. Never repeats the value.
+    """Return the required format of a header and what the value looks like instead. Never repeats the value.
 
     >>> form_error("X-Nonce", "short")
     'X-Nonce must be 16 to 128 characters of A-Z a-z 0-9 - _; yours has 5 characters.'
@@ -43,7 +43,7 @@ def form_error(name: str, value: str) -> str:
 
 
 def _mistake(name: str, value: str) -> str:
-    """Say what a malformed value looks like, if it is one of the usual mistakes."""
+    """Return what a malformed value looks like, if it is a common mistake."""
     if "," in value and all(part.strip() for part in value.split(",")) and not DATE.match(value):
         return "it was sent more than once"
     if name == "X-Nonce" and not 16 <= len(value) <= 128:  # noqa: PLR2004  (the form's limits)

@@ -1,7 +1,7 @@
-r"""How a request proves who sent it.
+r"""Signatures of API requests.
 
-Five parts, joined by one line feed, are signed with the secret key: timestamp, nonce, method, request
-target exactly as sent, and the SHA-256 of the raw body. The string holds no card number and may be logged.
+Five parts, joined by line feeds, are signed with the secret key: timestamp, nonce, method, request target exactly as
+sent, and the SHA-256 of the raw body. The string contains no card number and may be logged.
 
 >>> text = string_to_sign(
 ...     timestamp="1767225602", nonce="A1b2C3d4E5f6G7h8", method="GET", target="/api/banks", body=b"")
@@ -10,8 +10,8 @@ target exactly as sent, and the SHA-256 of the raw body. The string holds no car
 >>> sign("sk_sandbox_9hX2mVq7Tt0bJrWc4YzLpN8sKdE3uFgA5iRoQ1wCxZM", text)
 '9fa2b886c6e606fd1f771bc3fc22a8916536bb63dc2709d1e9764dd550f372d1'
 
-An answer of 401 `invalid_signature` shows, in the sandbox, the string that the server built: compare it
-with your own, line by line.
+In the sandbox, a 401 `invalid_signature` response contains the string that the server signed. Compare it with your
+own, line by line.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ def sign(secret_key: str, text: str) -> str:
 
 
 def is_signature(signature: str, *, secret_key: str, text: str) -> bool:
-    """Tell, in constant time, whether the signature (hex, in either case) fits the text."""
+    """Return, in constant time, whether the signature (hex, in either case) matches the text."""
     expected = sign(secret_key, text)
     # Bytes: compare_digest raises on a str that is not ASCII.
     return hmac.compare_digest(signature.lower().encode(), expected.encode())
 
 
 def is_same_secret(given: str, secret_key: str) -> bool:
-    """Tell, in constant time, whether somebody knows the secret."""
+    """Return, in constant time, whether two secrets are equal."""
     return hmac.compare_digest(given.encode(errors="surrogatepass"), secret_key.encode())

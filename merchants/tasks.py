@@ -1,4 +1,4 @@
-"""Scheduled work of the merchants app."""
+"""Scheduled tasks of the merchants app."""
 
 from celery import shared_task
 from django.utils import timezone

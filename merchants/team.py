@@ -1,7 +1,7 @@
-"""Who belongs to a business: invited by e-mail, given a role, removed.
+"""Team of a business: invite members by e-mail, change their roles, remove them.
 
-What may leave a business without an owner runs under a lock on the business, so that of two owners who
-remove each other at the same moment one stays.
+Changes that could leave a business without an owner lock the business, so if two owners remove each other at the same
+time, one stays.
 """
 
 import hashlib
@@ -32,15 +32,15 @@ MAILS_PER_INVITATION = Limit("invitation-mails", 3, DAY)
 
 
 class AlreadyMember(Exception):
-    """The person with that e-mail address belongs to the business."""
+    """The person with that e-mail address is already a member."""
 
 
 class LastOwner(Exception):
-    """A business keeps at least one owner."""
+    """The change would leave the business without an owner."""
 
 
 class InvitationHasEnded(Exception):
-    """It was taken, withdrawn or replaced, or it is too old."""
+    """The invitation was accepted, withdrawn or replaced, or has expired."""
 
 
 class MayNotInvite(Exception):
@@ -56,7 +56,7 @@ class AddressNotProven(Exception):
 
 
 class OtherPerson(Exception):
-    """The e-mail address has an account, and it is not the one that asks: sign in with it first."""
+    """The e-mail address belongs to another account than the one signed in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,9 @@ class Offer:
 
 @transaction.atomic
 def invite(*, business: Business, email: str, role: str, inviter: User, actor: Actor, now: datetime) -> Offer:
-    """Offer a place in a business; an earlier offer to the same address ends.
+    """Invite an e-mail address. An earlier invitation of the same address ends.
 
-    :raises AlreadyMember: it has one
+    :raises AlreadyMember: the address belongs to a member
     :raises MayNotInvite: the inviter was removed or demoted in the meantime
     :raises LimitReached: the business, the inviter or the address reached its daily limit
     """
@@ -114,9 +114,9 @@ def invite(*, business: Business, email: str, role: str, inviter: User, actor: A
 
 @transaction.atomic
 def withdraw(*, invitation: Invitation, actor: Actor, now: datetime) -> None:
-    """End an offer that nobody has taken.
+    """Withdraw an open invitation.
 
-    :raises InvitationHasEnded: somebody was faster
+    :raises InvitationHasEnded: it was accepted, replaced or withdrawn in the meantime
     """
     if not Invitation.objects.filter(pk=invitation.pk, ended_at__isnull=True).update(ended_at=now):
         raise InvitationHasEnded
@@ -130,9 +130,9 @@ def withdraw(*, invitation: Invitation, actor: Actor, now: datetime) -> None:
 
 
 def find_invitation(token: str, *, now: datetime) -> Invitation:
-    """Return what a link offers.
+    """Return the invitation of a link.
 
-    :raises InvitationHasEnded: nothing, or nothing any more
+    :raises InvitationHasEnded: there is none, or it is no longer open
     """
     shared, _, _ = token.partition(".")
     invitation = (
@@ -177,7 +177,7 @@ def join(
     address: str | None,
     now: datetime,
 ) -> Member:
-    """Take the place that a link offers: as the person who is signed in, or with a new account.
+    """Accept an invitation as the signed-in user or with a new account.
 
     The inviter must still be allowed to invite. This is checked again under the lock.
 
@@ -217,11 +217,11 @@ def change_role(*, member: Member, role: str, by: User, actor: Actor, now: datet
 
     :raises MayNotManage: the actor was removed or demoted in the meantime
     :raises Member.DoesNotExist: the member was removed in the meantime
-    :raises LastOwner: nobody else is an owner
+    :raises LastOwner: there is no other owner
     """
     locked = _lock_member(member, by=by)
     if locked.role == role:
-        return  # it is so already: nothing to tell
+        return  # unchanged
     if locked.role == Member.Role.OWNER:
         _require_another_owner(locked)
     before, locked.role = locked.role, role
@@ -244,7 +244,7 @@ def remove(*, member: Member, by: User, actor: Actor, now: datetime) -> None:
 
     :raises MayNotManage: the actor was removed or demoted in the meantime
     :raises Member.DoesNotExist: the member was removed in the meantime
-    :raises LastOwner: nobody else is an owner
+    :raises LastOwner: there is no other owner
     """
     locked = _lock_member(member, by=by)
     if locked.role == Member.Role.OWNER:

@@ -37,7 +37,7 @@ class VirtualAccountAdmin(ReadOnlyAdmin):
     list_display = ("reference", "business", "type", "account_type", "account_number", "status", "created_at")
     list_filter = ("type", "account_type", "status", CurrencyFilter)
     list_select_related = ("business",)
-    looks = (
+    searches = (
         by_id(),
         in_each_business("reference"),
         exactly("account_number", "numbers", shape=ACCOUNT_NUMBER),
@@ -51,7 +51,7 @@ class VirtualAccountAdmin(ReadOnlyAdmin):
 class AccountNumberAdmin(ReadOnlyAdmin):
     list_display = ("number", "bank_name", "holder", "last_holder", "free_at")
     list_select_related = ("holder", "last_holder")
-    looks = (exactly("pk", shape=ACCOUNT_NUMBER), by_id("holder"))
+    searches = (exactly("pk", shape=ACCOUNT_NUMBER), by_id("holder"))
     search_help_text = "Account number, or id of the account that holds it."
 
 
@@ -61,7 +61,7 @@ class SessionAdmin(ReadOnlyAdmin):
     amounts = ("expected_amount", "amount_received")
     list_filter = ("status", CurrencyFilter)
     list_select_related = ("number", "account")
-    looks = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER))
+    searches = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER))
     search_help_text = "Account number, or id of the session, its account or its payment."
 
 
@@ -95,7 +95,7 @@ class ProviderMessageAdmin(ReadOnlyAdmin):
     )
     list_filter = (UnansweredFilter, "kind")
     list_select_related = ("account",)
-    looks = (by_id("account"), exactly("account__account_number", shape=ACCOUNT_NUMBER))
+    searches = (by_id("account"), exactly("account__account_number", shape=ACCOUNT_NUMBER))
     search_help_text = "Account number, or id of the account."
 
 
@@ -105,7 +105,7 @@ class TransferAdmin(ReadOnlyAdmin):
     amounts = ("amount",)
     list_filter = ("applied", "reason", CurrencyFilter)
     list_select_related = ("number",)
-    looks = (
+    searches = (
         by_id(),
         by_id("account"),
         exactly("bank_reference"),
@@ -147,7 +147,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     amounts = ("amount",)
     list_filter = (ResolvedFilter, "why", CurrencyFilter)
-    looks = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER))
+    searches = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER))
     search_help_text = "Id, whole bank reference, or account number."
 
     def get_urls(self) -> list[URLPattern]:

@@ -34,7 +34,7 @@ class EndpointAdmin(ReadOnlyAdmin):
     list_display = ("business", "url", "subscribed_events", "enabled", "key_made_at")
     list_filter = ("enabled",)
     list_select_related = ("business",)
-    looks = (by_id("business"), by_business_name(), exactly("url"))
+    searches = (by_id("business"), by_business_name(), exactly("url"))
     search_help_text = "Name or ID of the business, or full URL."
     exclude = ("hash_key",)
 
@@ -82,7 +82,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     list_display = ("id", "business", "event", "state", "attempts_made", "next_attempt_at", "created_at")
     list_filter = (StateFilter,)
     list_select_related = ("business",)
-    looks = (by_id(), by_id("subject"), by_business_name())
+    searches = (by_id(), by_id("subject"), by_business_name())
     search_help_text = "ID of the event or its transaction, or name of the business."
     ordering = ("-created_at",)
     exclude = ("lease_token",)

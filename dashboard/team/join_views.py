@@ -103,7 +103,7 @@ def _page(
         has_account = is_proven and _has_account(invitation)
         is_theirs = person is not None and person.email.lower() == invitation.email.lower()
         context |= {
-            "actions": roles.acts_of(Role(invitation.role)),
+            "actions": roles.actions_of(Role(invitation.role)),
             "is_other_person": person is not None and not is_theirs,
             "has_account": has_account,
             "is_signed_in": is_theirs,

@@ -179,6 +179,6 @@ def _member(seat: Seat, member_id: int) -> Member:
 
 def _roles() -> Sequence[dict[str, Any]]:
     return [
-        {"value": role.value, "name": role.label, "actions": roles.acts_of(role)}
+        {"value": role.value, "name": role.label, "actions": roles.actions_of(role)}
         for role in (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
     ]

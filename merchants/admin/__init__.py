@@ -1,18 +1,18 @@
-"""The administration: how its pages behave, and merchants as our own staff see them. Secrets are never shown."""
+"""Base classes of the admin, and the admin pages of merchants. Secrets are never shown."""
 
 from merchants.admin import people
-from merchants.admin.base import HouseAdmin, ReadOnlyAdmin, ReadOnlyInline
+from merchants.admin.base import ReadOnlyAdmin, ReadOnlyInline, StaffAdmin
 from merchants.admin.businesses import BusinessAdmin
 from merchants.admin.reasons import ReasonedAdmin, ReasonForm
 from merchants.admin.search import by_business_name, by_id, exactly, in_each_business
 
 __all__ = [
     "BusinessAdmin",
-    "HouseAdmin",
     "ReadOnlyAdmin",
     "ReadOnlyInline",
     "ReasonForm",
     "ReasonedAdmin",
+    "StaffAdmin",
     "by_business_name",
     "by_id",
     "exactly",

@@ -1,6 +1,6 @@
-"""Base classes of the administration's pages.
+"""Base classes of admin pages.
 
-Nothing is deleted, no list counts or sorts a whole table, and a query string filters only by what the list offers.
+Nothing is deleted, no list counts or sorts a whole table, and query strings can use only the filters of the list.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,15 +24,15 @@ from kit.masking import mask_card_numbers
 from kit.money import money
 from merchants.models import Business
 
-# What a search term may mean: querysets, each of which one index answers.
-Look = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
+# Returns the querysets that a search term may match. Each uses one index.
+SearchRule = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
 
-FOUND = 200  # rows that one meaning of a search finds at most
-REACH = 2_000  # rows that can be paged through; what lies further back is searched for
+FOUND = 200  # maximum number of rows per queryset of a search
+REACH = 2_000  # rows that can be paged through; search finds older ones
 
 
 class FirstPages(Paginator):
-    """Pages of the first rows. Counting stops where paging does."""
+    """A paginator of the first rows, so that counting stops early."""
 
     @cached_property
     def count(self) -> int:
@@ -41,7 +41,7 @@ class FirstPages(Paginator):
 
 
 class CurrencyFilter(admin.SimpleListFilter):
-    """The currencies of the settings and of all businesses. Collecting those of the list would read every row."""
+    """Filter by the currencies of the settings and businesses, because collecting those of the list reads every row."""
 
     title = "currency"
     parameter_name = "currency"
@@ -69,14 +69,14 @@ class NewestFirst(ChangeList):
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
 
-class HouseAdmin(admin.ModelAdmin):
+class StaffAdmin(admin.ModelAdmin):
     """A model's rows: newest first, searched by exact values, never deleted."""
 
-    is_ours = True  # the site takes no others
+    is_ours = True  # the admin site refuses other classes
     formfield_overrides: ClassVar = {JSONField: {"form_class": BoundedJSONField}}
 
-    looks: ClassVar[Sequence[Look]] = ()
-    search_fields: ClassVar[tuple[str, ...]] = ("pk",)  # that there is a search; `looks` say what it does
+    searches: ClassVar[Sequence[SearchRule]] = ()
+    search_fields: ClassVar[tuple[str, ...]] = ("pk",)  # enables the search, which `searches` defines
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # a count of the whole table for each choice of each filter
     paginator = FirstPages
@@ -93,21 +93,21 @@ class HouseAdmin(admin.ModelAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:  # noqa: ARG002
         """Allow only the list's own filters. Django's version allows every lookup into a model's own columns.
 
-        With it, `?password__regex=` gives away a password hash, character by character, to people who may only
-        view users.
+        That would reveal a password hash, character by character, through `?password__regex=` to staff who may
+        only view users.
         """
         dates = {f"{self.date_hierarchy}__{part}" for part in ("year", "month", "day")}
         return lookup in self.allowed_lookups | dates | _parameters_of(self.get_list_filter(request))
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:  # noqa: ARG002
-        """Allow other pages to refer to rows by their ids only."""
+        """Allow references to rows by id only."""
         return to_field == self.opts.pk.name
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Refuse a filter with U+0000, which PostgreSQL compares with nothing. Searches find nothing for it.
+        """Refuse filters with U+0000, which PostgreSQL doesn't accept. Searches for it find nothing.
 
         :raises IncorrectLookupParameters: Django then shows the list without filters
         """
@@ -126,19 +126,19 @@ class HouseAdmin(admin.ModelAdmin):
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Look for each thing that the term may mean by itself, and put together what is found."""
+        """SearchRule for each thing that the term may mean by itself, and put together what is found."""
         term = search_term.strip()
         if not term:
             return queryset, False
         found: set[Any] = set()
-        for look in self.looks if "\x00" not in term else ():
-            for meant in look(self.model, term):
+        for search in self.searches if "\x00" not in term else ():
+            for meant in search(self.model, term):
                 found.update(islice(meant.values_list("pk", flat=True)[:FOUND], FOUND))
         return queryset.filter(pk__in=found), False
 
 
 def _parameters_of(filters: Iterable[Any]) -> set[str]:
-    """Return the query parameters that a list's filters read. A filter by a column compares whole values."""
+    """Return the query parameters of a list's filters. Filters by a column compare whole values."""
     allowed: set[str] = set()
     for each in filters:
         if isinstance(each, str):
@@ -150,7 +150,7 @@ def _parameters_of(filters: Iterable[Any]) -> set[str]:
 
 @dataclass(frozen=True)
 class Amount:
-    """A column of amounts, which are minor units, as people write them."""
+    """A column that shows minor units as formatted amounts."""
 
     field: str
     currency: str
@@ -176,10 +176,10 @@ class Amount:
 
 
 class ReadOnly:
-    """Rows to look at: nothing is added, changed or deleted here."""
+    """Read-only rows: nothing can be added, changed or deleted."""
 
-    amounts: ClassVar[tuple[str, ...]] = ()  # the fields that are shown as money
-    currency: ClassVar[str] = "currency"  # where a row has the currency of its amounts
+    amounts: ClassVar[tuple[str, ...]] = ()  # fields shown as formatted amounts
+    currency: ClassVar[str] = "currency"  # path to the currency of the amounts
 
     def get_list_display(self, request: HttpRequest) -> Any:
         return self._with_money(super().get_list_display(request))  # type: ignore[misc]
@@ -192,7 +192,7 @@ class ReadOnly:
 
     def _with_money(self, names: Iterable[Any]) -> list[Any]:
         shown = [Amount(name, self.currency) if name in self.amounts else name for name in names]
-        return list(dict.fromkeys(shown))  # Django names the read-only fields a second time, at the end
+        return list(dict.fromkeys(shown))  # Django repeats the read-only fields at the end
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
@@ -204,11 +204,11 @@ class ReadOnly:
         return False
 
 
-class ReadOnlyAdmin(ReadOnly, HouseAdmin):
+class ReadOnlyAdmin(ReadOnly, StaffAdmin):
     """A model's rows, read-only."""
 
 
 class ReadOnlyInline(ReadOnly, admin.TabularInline):
-    """The rows that belong to another one, read-only, on its page."""
+    """Related rows, read-only, on the page of their parent."""
 
     extra = 0

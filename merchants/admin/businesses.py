@@ -1,4 +1,4 @@
-"""Businesses as our own staff see them. `payments` registers the page: prices and connectors belong on it."""
+"""Admin page of businesses. `payments` registers it, because it also shows fees and connectors."""
 
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from merchants.models import ApiKey, Business, Member
 
 
 class MemberInline(ReadOnlyInline):
-    """Its people; their owners invite them and give them roles."""
+    """The members of a business, read-only. Owners manage them in the dashboard."""
 
     model = Member
     fields = ("user", "role", "created_at")
@@ -24,7 +24,7 @@ class MemberInline(ReadOnlyInline):
 
 
 class ApiKeyInline(ReadOnlyInline):
-    """Its key pairs, without what signs."""
+    """The key pairs of a business, without their secrets."""
 
     model = ApiKey
     fields = ("public_id", "name", "access", "created_at", "last_used_at", "expires_at", "revoked_at")
@@ -32,16 +32,16 @@ class ApiKeyInline(ReadOnlyInline):
 
 
 class BusinessAdmin(ReasonedAdmin):
-    """A business with what belongs to it. A new one is opened by `create_business`, with its owner and key."""
+    """A business with its members and keys. `create_business` creates new ones, with an owner and a key."""
 
     audited_as = "business.changed"
     list_display = ("name", "id", "is_active", "created_at")
     list_filter = ("is_active",)
-    looks = (
+    searches = (
         by_id(),
         exactly("name__icontains", "members__user__email__iexact", "api_keys__public_id"),
     )
-    search_help_text = "Name, id, e-mail address of a member, or public key id."
+    search_help_text = "Name, ID, e-mail address of a member, or public key ID."
     ordering = ("name",)
     fields = (
         "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied", "created_at",
@@ -51,7 +51,7 @@ class BusinessAdmin(ReasonedAdmin):
 
     def formfield_for_dbfield(self, db_field: "Field[Any, Any]", request: HttpRequest, **options: Any) -> Any:
         field: Any = super().formfield_for_dbfield(db_field, request, **options)
-        if db_field.name in {"name", "descriptor"}:  # payers read them
+        if db_field.name in {"name", "descriptor"}:  # shown to payers
             field.validators.append(validate_name)
         return field
 

@@ -1,4 +1,4 @@
-"""People, keys and the audit trail as our own staff see them."""
+"""Admin pages of users, groups, keys and the audit trail."""
 
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants import team
-from merchants.admin.base import HouseAdmin, ReadOnlyAdmin
+from merchants.admin.base import ReadOnlyAdmin, StaffAdmin
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
 from merchants.audit_roles import role_of, with_roles
@@ -25,11 +25,11 @@ class UserAdmin(ReasonedAdmin):
     audited_as = "user.changed"
     list_display = ("email", "name", "is_staff", "is_active", "last_login")
     list_filter = ("is_staff", "is_active")
-    looks = (exactly("email__iexact", "name__icontains"),)
+    searches = (exactly("email__iexact", "name__icontains"),)
     search_help_text = "E-mail address or name."
     ordering = ("email",)
     fields = ("email", "name", "is_active", *RIGHTS, "last_login", "date_joined")
-    formfield_overrides: ClassVar = HouseAdmin.formfield_overrides | {
+    formfield_overrides: ClassVar = StaffAdmin.formfield_overrides | {
         ManyToManyField: {"widget": CheckboxSelectMultiple}
     }
 
@@ -54,10 +54,10 @@ class UserAdmin(ReasonedAdmin):
 
 @admin.register(Group)
 class GroupAdmin(ReasonedAdmin):
-    """What several of our staff may do. Kept once made: a group without permissions gives none."""
+    """Permissions of a group of staff. Groups can't be deleted; one without permissions has no effect."""
 
     audited_as = "group.changed"
-    looks = (exactly("name__icontains"),)
+    searches = (exactly("name__icontains"),)
     search_help_text = "Name."
     ordering = ("name",)
     filter_horizontal = ("permissions",)
@@ -80,8 +80,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = ("public_id", "business", "name", "access", "last_used_at", "expires_at", "revoked_at")
     list_filter = ("access",)
     list_select_related = ("business",)
-    looks = (exactly("public_id"), by_id("business"), by_business_name())
-    search_help_text = "Public id, or name or id of the business."
+    searches = (exactly("public_id"), by_id("business"), by_business_name())
+    search_help_text = "Public ID, or name or ID of the business."
     exclude = ("secret",)
 
 
@@ -89,8 +89,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("at", "actor", "role", "action", "target", "business")
     list_select_related = ("business",)
-    looks = (exactly("actor", "target"), by_id("business"), by_business_name())
-    search_help_text = "Whole e-mail address or command, whole target, or name or id of the business."
+    searches = (exactly("actor", "target"), by_id("business"), by_business_name())
+    search_help_text = "Full e-mail address or command, full target, or name or ID of the business."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
         return with_roles(super().get_queryset(request))

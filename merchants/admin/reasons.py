@@ -1,4 +1,4 @@
-"""What staff change, they give a reason for; it goes into the audit trail with before and after."""
+"""Changes by staff need a reason. The audit trail records it with the values before and after."""
 
 from typing import Any
 
@@ -8,25 +8,25 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants import audit
-from merchants.admin.base import HouseAdmin
+from merchants.admin.base import StaffAdmin
 from merchants.models import Business
 from merchants.request_actors import person_acting
 
 
 class ReasonForm(forms.ModelForm):
-    """A change, and why it is made."""
+    """A form with a required reason."""
 
-    reason = forms.CharField(max_length=255, help_text="Why. It is kept in the audit trail.")
+    reason = forms.CharField(max_length=255, help_text="Recorded in the audit trail.")
 
 
-class ReasonedAdmin(HouseAdmin):
-    """Rows that staff may change, with a reason."""
+class ReasonedAdmin(StaffAdmin):
+    """Rows that staff can change, with a reason."""
 
     form = ReasonForm
     audited_as = ""  # the action's name in the audit trail
 
     def business_of(self, obj: Any) -> Business | None:  # noqa: ARG002
-        """Return whose audit trail tells of a change; None for the house's own."""
+        """Return the business whose audit trail records a change, or None for global settings."""
         return None
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
@@ -35,7 +35,7 @@ class ReasonedAdmin(HouseAdmin):
         return [*fields, "reason"] if may else fields
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
-        """Tell of the change once everything of it is written; the whole view is one transaction."""
+        """Write the audit entry after all changes are saved. The whole view is one transaction."""
         super().save_related(request, form, formsets, change)
         changed = [name for name in form.changed_data if name != "reason"]
         audit.record(
@@ -51,7 +51,7 @@ class ReasonedAdmin(HouseAdmin):
 
 
 def _plain(value: Any) -> Any:
-    """Return a form's value as the trail keeps it."""
+    """Return a form's value as the audit trail stores it."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Model):

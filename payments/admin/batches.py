@@ -57,7 +57,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
     amounts = ("gross", "fees", "refunds", "brought_forward", "net", "carried_forward")
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business",)
-    looks = (by_id(), by_id("business"), by_business_name())
+    searches = (by_id(), by_id("business"), by_business_name())
     search_help_text = "Id, or name or id of the business."
     inlines = (BatchTransitionInline,)
 
@@ -121,7 +121,7 @@ class SettlementItemAdmin(ReadOnlyAdmin):
     list_display = ("transaction", "batch", "gross", "fee", "refunded", "is_live")
     amounts, currency = ("gross", "fee", "refunded"), "batch.currency"
     list_select_related = ("transaction", "batch")
-    looks = (
+    searches = (
         by_id("batch"),
         by_id("transaction"),
         in_each_business("transaction__reference", business="transaction__business"),

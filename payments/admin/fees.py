@@ -35,7 +35,7 @@ class TariffAdmin(ReadOnlyAdmin):
     list_filter = ("flow", CurrencyFilter)
     list_select_related = ("business",)
     form = ReasonForm
-    looks = (by_id("business"), by_business_name(), exactly("agreed_by"))
+    searches = (by_id("business"), by_business_name(), exactly("agreed_by"))
     search_help_text = "Name or id of the business, or who agreed it."
     autocomplete_fields = ("business",)
     ordering = ("-id",)

@@ -45,7 +45,7 @@ class PayoutReturnAdmin(SubmittedRowAdmin):
     amounts = ("amount",)
     list_filter = ("applied", "why", CurrencyFilter)
     list_select_related = ("transaction",)
-    looks = (
+    searches = (
         by_id(),
         by_id("transaction"),
         exactly("bank_reference"),

@@ -82,7 +82,7 @@ class ProposalAdmin(ReadOnlyAdmin):
     amounts = ("amount",)
     list_filter = (StateFilter, "action")
     list_select_related = ("business", "proposed_by")
-    looks = (by_id(), by_id("target"), exactly("proposed_by__email__iexact"), by_business_name())
+    searches = (by_id(), by_id("target"), exactly("proposed_by__email__iexact"), by_business_name())
     search_help_text = "Id of the proposal or of what it is about, e-mail address, or name of the business."
     fields = (
         "action", "subject", "business", "amount", "details", "reason", "evidence", "state", "proposed_by",

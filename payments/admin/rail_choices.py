@@ -5,20 +5,20 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
-from merchants.admin import HouseAdmin, ReasonForm, by_business_name, by_id
+from merchants.admin import ReasonForm, StaffAdmin, by_business_name, by_id
 from merchants.request_actors import person_acting
 from payments.models import RailChoice
 from payments.services import rail_choices
 
 
 @admin.register(RailChoice)
-class RailChoiceAdmin(HouseAdmin):
+class RailChoiceAdmin(StaffAdmin):
     """A business's own connectors. An empty field means the connector in the settings; rows are never deleted."""
 
     list_display = ("business", "card_acquirer", "payout_bank")
     list_select_related = ("business",)
     form = ReasonForm
-    looks = (by_id("business"), by_business_name())
+    searches = (by_id("business"), by_business_name())
     search_help_text = "Name or id of the business."
     autocomplete_fields = ("business",)
 

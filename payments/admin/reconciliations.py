@@ -21,7 +21,7 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         "at",
     )
     list_filter = ("source",)
-    looks = (by_id(), exactly("file_name", "actor"))
+    searches = (by_id(), exactly("file_name", "actor"))
     search_help_text = "Id, file name, or who compared it."
 
 
@@ -41,5 +41,5 @@ class ReconciliationLineAdmin(ReadOnlyAdmin):
     amounts = ("amount",)
     list_filter = ("result", "direction")
     list_select_related = ("reconciliation",)
-    looks = (by_id("reconciliation"), by_id("entry_id"), exactly("reference"))
+    searches = (by_id("reconciliation"), by_id("entry_id"), exactly("reference"))
     search_help_text = "Whole reference, or id of the reconciliation or of our entry."

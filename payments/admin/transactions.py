@@ -93,7 +93,7 @@ class TransactionAdmin(ResolvableAdmin):
         "reference", "amount", "business", "awaiting", "waiting_for", "queries_made", "connector",
     )  # fmt: skip
     list_select_related = ("business",)
-    looks = (
+    searches = (
         by_id(),
         in_each_business("reference"),
         in_each_business("card_last4", shape="[0-9]{4}"),
@@ -120,7 +120,7 @@ class CardOperationAdmin(ResolvableAdmin):
     list_filter = (UnansweredFilter, "kind", "status")
     unanswered_columns = ("transaction", "kind", "amount", "waiting_for", "queries_made", "reference")
     list_select_related = ("transaction",)
-    looks = (
+    searches = (
         by_id(),
         by_id("transaction"),
         in_each_business("reference"),

@@ -50,7 +50,7 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
     amounts = ("amount",)
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business", "transfer")
-    looks = (
+    searches = (
         by_id(),
         by_id("transfer"),
         exactly("transfer__bank_reference"),

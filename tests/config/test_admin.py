@@ -186,7 +186,7 @@ class TestEveryModel:
         assert not shown.show_full_result_count
         assert shown.sortable_by == ()
         assert shown.show_facets == admin.ShowFacets.NEVER
-        assert shown.looks
+        assert shown.searches
         assert shown.search_help_text
 
     @pytest.mark.parametrize("label", MODELS)

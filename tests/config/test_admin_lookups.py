@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from kit.db.encrypted_field import EncryptedTextField
-from merchants.admin import HouseAdmin
+from merchants.admin import StaffAdmin
 from merchants.models import ApiKey, User
 from payments.models import Transaction
 from tests import orders
@@ -108,7 +108,7 @@ def subclasses(of):
 class TestEveryPage:
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
     def test_derives_from_the_base_class(self, model, page):
-        assert isinstance(page, HouseAdmin)
+        assert isinstance(page, StaffAdmin)
 
     def test_of_ours_derives_from_the_base_class_and_is_registered(self):
         ours = {
@@ -116,9 +116,9 @@ class TestEveryPage:
         }
 
         assert ours
-        assert [each for each in ours if not issubclass(each, HouseAdmin)] == []
+        assert [each for each in ours if not issubclass(each, StaffAdmin)] == []
         for each in ours:
-            assert "lookup_allowed" not in vars(each) or each is HouseAdmin, each
+            assert "lookup_allowed" not in vars(each) or each is StaffAdmin, each
 
     def test_is_left_out_without_the_base_class(self):
         class WithoutBaseClass(admin.ModelAdmin):
@@ -160,7 +160,7 @@ class TestEveryPage:
         secrets = {field.column for _, field in columns(model) if is_secret(field)}
 
         for term in terms:
-            for look in page.looks:
+            for look in page.searches:
                 for found in look(model, term):
                     condition = str(found.order_by().values("pk").query).partition(" WHERE ")[2]
                     assert not [name for name in secrets if f'"{name}"' in condition], (term, condition)

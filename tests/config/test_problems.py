@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisAway
 from config.problems import PROBLEMS, answer_exception
 from config.wsgi import application, readable
 from merchants import rate_limits
-from merchants.key_cache import KeyRing
+from merchants.key_cache import KeyCache
 from merchants.models import ApiKey, Nonce
 from payments.models import Transaction
 from tests import orders
@@ -410,8 +410,8 @@ class TestUnavailable:
         def away(*_, **__):
             raise OperationalError("connection to server at 10.0.0.7 failed")
 
-        monkeypatch.setattr(KeyRing, "fetch", away)
-        monkeypatch.setattr(KeyRing, "remembered", away)
+        monkeypatch.setattr(KeyCache, "fetch", away)
+        monkeypatch.setattr(KeyCache, "remembered", away)
 
         answer = api.get(PAYMENTS)
 

@@ -19,7 +19,7 @@ def business(db: None) -> Business:
 
 @pytest.fixture
 def booking(business: Business) -> Callable[..., Booking]:
-    """Makes bookings of the business; by default a card payment of 1,000 with a fee of 15."""
+    """Return a factory of bookings; the default is a card payment of 1,000 with a fee of 15."""
 
     def make(legs: dict[Kind, int] | None = None, **changes: object) -> Booking:
         fields = {

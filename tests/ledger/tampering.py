@@ -1,4 +1,4 @@
-"""The database edited by hand, past its guards: what `check_ledger` is there to find."""
+"""Manual changes of the database that bypass its triggers, for `check_ledger` to find."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 @contextmanager
 def tampering(*statements: str) -> Iterator[None]:
-    """Run statements with every guard and foreign key out of the way; all is undone at the end."""
+    """Run statements without triggers and foreign keys, and roll everything back at the end."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             for statement in [*_GUARDS_DOWN[connection.vendor](cursor), *statements]:

@@ -1,4 +1,4 @@
-"""The ledger in the administration: looked at, and topped up with a reason."""
+"""Admin pages of the ledger: read-only rows, and top-ups with a reason."""
 
 from uuid import uuid4
 
@@ -33,7 +33,7 @@ def filled_in(business, **changes):
 
 class TestPages:
     @pytest.mark.parametrize("model", ["account", "entry", "posting"])
-    def test_show_every_row_and_let_none_be_changed(self, staff, booking, model):
+    def test_show_every_row_read_only(self, staff, booking, model):
         book(booking())
 
         for row in {"account": Account, "entry": Entry}.get(model, Account).objects.all()[:1]:
@@ -45,7 +45,7 @@ class TestPages:
 
 
 class TestTopUp:
-    def test_fills_the_wallet_and_is_audited(self, staff, business):
+    def test_credits_the_wallet_and_is_audited(self, staff, business):
         answer = staff.post(ADD, filled_in(business))
 
         assert answer.status_code == 302
@@ -56,7 +56,7 @@ class TestTopUp:
         assert (told.actor, told.business, told.target) == ("staff@example.com", business, str(entry.cause))
         assert told.after == {"currency": "NGN", "amount": 500, "reason": "Float"}
 
-    def test_sent_twice_fills_the_wallet_once(self, staff, business):
+    def test_submitted_twice_credits_the_wallet_once(self, staff, business):
         form = filled_in(business)
 
         staff.post(ADD, form)
@@ -74,7 +74,7 @@ class TestTopUp:
         assert answer.status_code == 200
         assert not Entry.objects.exists()
 
-    def test_is_for_those_who_may(self, business):
+    def test_needs_a_permission(self, business):
         client = Client()
         looker = User.objects.create_user("looker@example.com", "a long enough password", is_staff=True)
         signed_in(looker, client=client)

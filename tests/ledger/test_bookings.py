@@ -1,4 +1,4 @@
-"""Entries: balanced, booked once, chained, and never changed."""
+"""Entries are balanced, booked once, chained and never changed."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -18,7 +18,7 @@ def run(sql, *values):
 
 
 class TestBook:
-    def test_moves_the_accounts_and_keeps_each_posting(self, booking, balance_of):
+    def test_updates_the_accounts_and_stores_each_posting(self, booking, balance_of):
         assert book(booking())
         assert book(booking({Kind.PENDING_SETTLEMENT: -485, Kind.WALLET: 485}, kind="settlement_released"))
 
@@ -88,7 +88,7 @@ class TestBook:
         fees = Account.objects.filter(kind=Kind.FEES)
         assert sorted(fees.values_list("balance", flat=True)) == [15, 15, 15]
 
-    def test_goes_with_the_transaction_that_it_is_part_of(self, booking):
+    def test_is_rolled_back_with_its_transaction(self, booking):
         with transaction.atomic():
             book(booking())
             transaction.set_rollback(True)
@@ -97,7 +97,7 @@ class TestBook:
 
 
 class TestBookIfCovered:
-    def test_takes_what_the_wallet_holds_and_no_more(self, booking, balance_of):
+    def test_takes_at_most_the_balance_of_the_wallet(self, booking, balance_of):
         book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
         taking = {Kind.WALLET: -60, Kind.PAYOUTS_IN_FLIGHT: 60}
 
@@ -118,7 +118,7 @@ class TestBookIfCovered:
 
 
 class TestBalances:
-    def test_are_told_for_each_currency_of_the_business(self, booking, business):
+    def test_cover_each_currency_of_the_business(self, booking, business):
         book(booking())
 
         assert balances(business) == [
@@ -126,18 +126,18 @@ class TestBalances:
             Balance(currency="USD", available=0, pending=0),
         ]
 
-    def test_are_told_for_a_currency_that_was_taken_away_while_money_is_in_it(self, booking, business):
+    def test_cover_a_removed_currency_that_still_has_money(self, booking, business):
         book(booking(currency="EUR"))
 
         assert balances(business)[-1] == Balance(currency="EUR", available=0, pending=985)
 
 
 class TestTheDatabase:
-    """Refuses, whoever writes."""
+    """The database refuses invalid writes from any code."""
 
     @pytest.mark.parametrize("table", ["ledger_entry", "ledger_posting"])
     @pytest.mark.parametrize("sql", ["UPDATE {} SET id = id", "DELETE FROM {}"])
-    def test_keeps_entries_and_postings_as_they_were(self, booking, table, sql):
+    def test_refuses_changes_of_entries_and_postings(self, booking, table, sql):
         book(booking())
 
         with pytest.raises(IntegrityError, match="append-only"):
@@ -151,7 +151,7 @@ class TestTheDatabase:
             "UPDATE ledger_account SET currency = 'EUR'",
         ],
     )
-    def test_keeps_accounts(self, booking, sql):
+    def test_refuses_to_delete_or_rename_accounts(self, booking, sql):
         book(booking())
 
         with pytest.raises(IntegrityError, match="keeps"):

@@ -16,7 +16,7 @@ from merchants.commands import Document, DocumentCommand
 class Command(DocumentCommand):
     help = (
         "Create a business with its owner and first key pair. The secret key and the password are shown "
-        "this once. Example: manage.py create_business --name 'Ada Books' --email ada@example.com --json"
+        "only once. Example: manage.py create_business --name 'Ada Books' --email ada@example.com --json"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -45,4 +45,4 @@ class Command(DocumentCommand):
         for label, value in document.items():
             if value is not None:
                 yield f"{label.replace('_', ' '):>15}  {value}"
-        yield "Keep the secret key and the password now: they are not shown again."
+        yield "Save the secret key and the password now. They are not shown again."

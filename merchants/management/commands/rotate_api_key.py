@@ -13,7 +13,7 @@ from merchants.commands import Document, DocumentCommand, add_business_argument,
 
 class Command(DocumentCommand):
     help = (
-        "Make a new key pair; the older ones go on for the overlap, then end. "
+        "Create a new key pair. The older ones expire after the overlap. "
         "Example: manage.py rotate_api_key --business 'Ada Books' --overlap 24"
     )
 
@@ -24,7 +24,7 @@ class Command(DocumentCommand):
             type=float,
             default=24.0,
             metavar="HOURS",
-            help="how long the older keys go on (default 24; 0 ends them now)",
+            help="hours until the older keys expire (default 24; 0 expires them now)",
         )
         super().add_arguments(parser)
 
@@ -50,4 +50,4 @@ class Command(DocumentCommand):
     def lines(self, document: Document) -> Iterable[str]:
         yield f"api key     {document['api_key']}"
         yield f"secret key  {document['secret_key']}  (shown only once)"
-        yield f"Older keys end at {document['older_keys_end_at']}."
+        yield f"Older keys expire at {document['older_keys_end_at']}."

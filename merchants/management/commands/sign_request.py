@@ -14,7 +14,7 @@ from merchants.signed_headers import HEADERS
 
 class Command(BaseCommand):
     help = (
-        "Sign a request and print it as a curl line that works when pasted, for five minutes and once. "
+        "Sign a request and print it as a curl command, valid for five minutes and one use. "
         "Example: manage.py sign_request GET /api/banks"
     )
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         if public_id is None:
             credentials = settings.SANDBOX_FOLDER.read_credentials() if settings.SANDBOX else None
             if credentials is None:
-                raise CommandError("Say which key signs: --api-key pk_...", returncode=2)
+                raise CommandError("Choose the signing key with --api-key pk_...", returncode=2)
             public_id = credentials["api_key"]
         key: ApiKey | None = ApiKey.objects.usable(at=timezone.now()).filter(public_id=public_id).first()
         if key is None:

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from merchants.commands import until_told_to_stop
+from merchants.commands import until_interrupted
 from payments.simulators.acquirer import AcquirerSimulator
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             raise CommandError("Simulators don't run in production (ENVIRONMENT).", returncode=2)
         simulator = AcquirerSimulator(port=port, control_port=control_port)
         try:
-            with until_told_to_stop():
+            with until_interrupted():
                 asyncio.run(simulator.serve(when_ready=lambda: self._say(simulator)))
         except OSError as problem:
             raise CommandError(f"The port cannot be used: {problem.strerror}.") from None

@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from merchants.commands import until_told_to_stop
+from merchants.commands import until_interrupted
 from payments.simulators.bank import BankSimulator
 
 
@@ -45,5 +45,5 @@ class Command(BaseCommand):
             raise CommandError(f"The port cannot be used: {problem.strerror}.") from None
         self.stdout.write(f"The bank listens on {simulator.url}. Press Ctrl-C to stop it.")
         self.stdout.flush()
-        with until_told_to_stop():
+        with until_interrupted():
             simulator.serve_forever()

@@ -3,7 +3,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
-from ledger.invariants import Invariant, check, is_planned_blindly
+from ledger.invariants import Invariant, check, lacks_statistics
 from merchants.commands import Document, DocumentCommand
 from payments.invariants.ledger import INVARIANTS
 
@@ -25,7 +25,7 @@ class Command(DocumentCommand):
         if explain:
             self.stdout.write("\n".join(explained(invariant) for invariant in INVARIANTS), ending="")
             return
-        if is_planned_blindly():
+        if lacks_statistics():
             self.stderr.write(
                 "PostgreSQL has no statistics for these tables, for example after a restore, so this may take very "
                 "long. Stop it, run ANALYZE, and start it again."
