@@ -41,18 +41,18 @@ class Migration(migrations.Migration):
     "9002_rules": """
 from django.db import migrations, models
 
-from merchants import expanding
+from kit.db import migration_operations
 
 
 class Migration(migrations.Migration):
     atomic = False
     dependencies = [("payments", "9001_expand")]
     operations = [
-        expanding.AddIndexConcurrently("transaction", models.Index(fields=["colour"], name="by_colour")),
-        expanding.AddConstraintNotValid(
+        migration_operations.AddIndexConcurrently("transaction", models.Index(fields=["colour"], name="by_colour")),
+        migration_operations.AddConstraintNotValid(
             "transaction", models.CheckConstraint(condition=~models.Q(colour="grey"), name="no_grey")
         ),
-        expanding.ValidateConstraint("transaction", "no_grey"),
+        migration_operations.ValidateConstraint("transaction", "no_grey"),
     ]
 """,
 }
