@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core import checks
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Min
 from django.utils import timezone
 from redis import Redis
@@ -27,6 +26,7 @@ from redis.exceptions import RedisError
 from config.models import LATE_AFTER, last_beat
 from config.operations.key_rotation import encrypted_columns
 from config.operations.metrics import drift
+from config.operations.migration_state import unapplied_migrations
 from kit.db import triggers
 from kit.db.encrypted_field import UnreadableSecret
 from payments.models import CardOperation, Transaction
@@ -180,11 +180,9 @@ def _database() -> Iterator[Finding]:
 
 
 def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if plan:
-        names = ", ".join(f"{migration.app_label}.{migration.name}" for migration, _ in plan)
-        yield Finding("migrations", Severity.BROKEN, f"Not applied: {names}.", "Run manage.py migrate.")
+    if names := unapplied_migrations(connection):
+        said = f"Not applied: {', '.join(names)}."
+        yield Finding("migrations", Severity.BROKEN, said, "Run manage.py migrate.")
     else:
         yield Finding("migrations", Severity.FINE, "All are applied.")
 

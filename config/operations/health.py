@@ -9,7 +9,6 @@ from ipaddress import ip_address, ip_network
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -18,6 +17,7 @@ from redis.exceptions import RedisError
 
 from config.models import LATE_AFTER, last_beat
 from config.operations import metrics
+from config.operations.migration_state import unapplied_migrations
 from merchants.request_actors import client_address
 
 BROKER_TIMEOUT = 0.5  # seconds
@@ -110,8 +110,7 @@ def has_migrated() -> bool:
     """Tell whether the database has every migration that this code has."""
     global _migrated  # noqa: PLW0603  (a fact about the process)
     if not _migrated:
-        executor = MigrationExecutor(connection)
-        _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+        _migrated = not unapplied_migrations(connection)
     return _migrated
 
 

@@ -24,6 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from config.access_rules import routes
+from config.operations.migration_state import migration_names
 from config.problems import PROBLEMS
 from config.request_metrics import METHODS
 from kit import bounded_json
@@ -120,7 +121,7 @@ class Redaction:
             return core
         if figures and (_FIGURE.fullmatch(core + "%") or _FIGURE.fullmatch(core)):
             return core
-        if _TIMESTAMP.fullmatch(core) or core in _migration_names():
+        if _TIMESTAMP.fullmatch(core) or core in migration_names():
             return core
         return exception_name(core) or REMOVED
 
@@ -202,13 +203,6 @@ def _sources() -> Iterator[ast.Module]:
     for package in sorted({"kit"} | {name.partition(".")[0] for name in settings.INSTALLED_APPS}):
         for path in sorted((settings.BASE_DIR / package).rglob("*.py")):
             yield ast.parse(path.read_text())
-
-
-@lru_cache(maxsize=1)
-def _migration_names() -> frozenset[str]:
-    return frozenset(
-        f"{path.parent.parent.name}.{path.stem}" for path in settings.BASE_DIR.glob("*/migrations/[0-9]*.py")
-    )
 
 
 def exception_name(text: str) -> str:

@@ -51,25 +51,29 @@ class RemoveIndexConcurrently(OnPostgreSQL, operations.RemoveIndexConcurrently):
     elsewhere = RemoveIndex
 
 
-class AddPostgreSQLIndexConcurrently(OnPostgreSQL, RunSQL):
-    """Build an index of a kind that SQLite doesn't have. Its migration has `atomic = False`.
+class AddPostgreSQLIndex(OnPostgreSQL, RunSQL):
+    """Build an index of a kind that SQLite doesn't have, on a table of the same migration.
 
     The model doesn't name it, because a model's indexes are built on both databases.
     """
 
+    concurrently = ""
+
     def __init__(self, *, name: str, table: str, definition: str) -> None:
         self._arguments = {"name": name, "table": table, "definition": definition}
-        super().__init__(
-            # An interrupted build leaves an invalid index of this name.
-            sql=[
-                f"DROP INDEX CONCURRENTLY IF EXISTS {name}",
-                f"CREATE INDEX CONCURRENTLY {name} ON {table} {definition}",
-            ],
-            reverse_sql=f"DROP INDEX CONCURRENTLY IF EXISTS {name}",
-        )
+        drop = f"DROP INDEX {self.concurrently} IF EXISTS {name}"
+        create = f"CREATE INDEX {self.concurrently} {name} ON {table} {definition}"
+        # An interrupted concurrent build leaves an invalid index of this name.
+        super().__init__(sql=[drop, create], reverse_sql=drop)
 
     def deconstruct(self) -> Any:
         return self.__class__.__name__, [], self._arguments
+
+
+class AddPostgreSQLIndexConcurrently(AddPostgreSQLIndex):
+    """Build such an index while rows are written. Its migration has `atomic = False`."""
+
+    concurrently = "CONCURRENTLY"
 
 
 class AddConstraintNotValid(OnPostgreSQL, operations.AddConstraintNotValid):

@@ -105,7 +105,8 @@ INVARIANTS = (
     Invariant(
         name="payouts_are_in_their_banks_currency",
         rule="A payout is in the currency of its bank, unless it is older than this rule or has failed.",
-        # The first release had no currencies of banks, so its payouts are exempt.
+        # The first release had no currencies of banks, so its payouts are exempt. A database from after the squash has
+        # this row since it was created, or doesn't have it.
         sql=f"""
             SELECT 'transaction ' || id || ': ' || currency
             FROM payments_transaction

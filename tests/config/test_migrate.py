@@ -1,12 +1,16 @@
-"""`manage.py migrate` beside a running service: who waits for a lock gives way, and tries again."""
+"""`manage.py migrate` beside a running service, and on databases from before the squash."""
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate as djangos
 from django.db import OperationalError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from psycopg import errors
 
 from config.management.commands import migrate
+from config.operations import health, migration_state
+from config.operations.redaction import Redaction
 
 
 def refusal(cause):
@@ -77,3 +81,105 @@ class TestMigrate:
 
         assert made == [("500ms", "0")]
         assert timeouts() == before != made[0]
+
+
+APPS = ["config", "dashboard", "ledger", "merchants", "payments", "virtual_accounts", "webhooks"]
+REPLACED = [
+    (app, name)
+    for (app, _), migration in MigrationLoader(None).disk_migrations.items()
+    for _, name in migration.replaces
+    if app in APPS
+]
+# Apps that had an `0001_initial` before it replaced the others.
+SEVERAL = ["ledger", "merchants", "payments", "virtual_accounts", "webhooks"]
+
+
+def last_replaced(app):
+    return max(name for of, name in REPLACED if of == app)
+
+
+def remove_rows(app, name):
+    assert MigrationRecorder.Migration.objects.filter(app=app, name=name).delete()[0] == 1
+
+
+def recorded():
+    return set(MigrationRecorder.Migration.objects.values_list("pk", "app", "name", "applied"))
+
+
+@pytest.mark.django_db
+class TestSquash:
+    """One initial migration per app replaces the migrations from before 0.1.0."""
+
+    def test_has_one_migration_per_app(self):
+        ours = {key for key in MigrationLoader(None).disk_migrations if key[0] in APPS}
+
+        assert {(app, "0001_initial") for app in APPS} <= ours
+        assert len(REPLACED) == 46
+        assert not ours & set(REPLACED)
+
+    def test_records_the_replaced_migrations_in_a_new_database(self):
+        assert set(REPLACED) <= {(app, name) for _, app, name, _ in recorded()}
+        assert migration_state.partial_squashes(connection) == []
+
+    def test_continues_a_database_at_the_last_migration_before(self):
+        for app in APPS:
+            if app not in SEVERAL:
+                remove_rows(app, "0001_initial")
+        before = recorded()
+
+        call_command("migrate", verbosity=0)
+
+        added = {(app, name) for _, app, name, _ in recorded() - before}
+        assert added == {("config", "0001_initial"), ("dashboard", "0001_initial")}
+        assert before < recorded()
+
+    @pytest.mark.parametrize("app", SEVERAL)
+    def test_refuses_a_database_behind_it(self, app, monkeypatch):
+        monkeypatch.setattr(djangos.Command, "handle", fail)
+        last = last_replaced(app)
+        remove_rows(app, last)
+        before = recorded()
+
+        with pytest.raises(
+            CommandError, match=rf"stands at {app}\.0.*{app}/migrations/{last}\.py"
+        ) as refused:
+            call_command("migrate", verbosity=0)
+
+        assert refused.value.returncode == 1
+        assert f"--diff-filter=D -- {app}/migrations/{last}.py" in str(refused.value)
+        assert recorded() == before
+
+    def test_refuses_a_database_at_the_first_migration(self, monkeypatch):
+        monkeypatch.setattr(djangos.Command, "handle", fail)
+        for app, name in REPLACED:
+            if app in SEVERAL:
+                remove_rows(app, name)
+
+        with pytest.raises(
+            CommandError, match=r"stands at ledger\.0001_initial, merchants\.0001_initial, pay"
+        ):
+            call_command("migrate", "webhooks", verbosity=0)
+
+    def test_applies_an_app_of_which_the_database_has_nothing(self):
+        remove_rows("dashboard", "0001_initial")
+        remove_rows("dashboard", "0001_password_reset_requests")
+
+        assert migration_state.unapplied_migrations(connection) == ["dashboard.0001_initial"]
+
+    @pytest.mark.parametrize("app", SEVERAL)
+    def test_keeps_a_process_unready_behind_it(self, app, monkeypatch):
+        """Django alone would have no plan for such an app, and so would report that nothing is missing."""
+        monkeypatch.setattr(health, "_migrated", False)
+        remove_rows(app, last_replaced(app))
+
+        assert not health.has_migrated()
+        assert migration_state.unapplied_migrations(connection) == [f"{app}.{last_replaced(app)}"]
+
+    def test_keeps_names_of_replaced_migrations_in_support_bundles(self):
+        name = "payments.0027_index_card_number_hashes"
+
+        assert Redaction().words(name, vocabulary=frozenset()) == name
+
+
+def fail(*_args, **_options):
+    raise AssertionError("Django's command ran.")

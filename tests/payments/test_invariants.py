@@ -302,6 +302,24 @@ class TestInvariant:
 
 
 @pytest.mark.usefixtures("books")
+class TestBankCurrency:
+    """An upgraded database has payouts from before the currencies of banks were known."""
+
+    NAME = "payouts_are_in_their_banks_currency"
+    MIGRATION = "app = 'payments' AND name = '0014_tariff_currency'"
+
+    def test_isnt_checked_for_payouts_from_before_the_rule(self):
+        upgraded = f"UPDATE django_migrations SET applied = '2999-01-01 00:00:00' WHERE {self.MIGRATION}"
+
+        with tampering(BREAKERS[self.NAME], upgraded):
+            assert self.NAME not in broken()
+
+    def test_is_checked_where_the_database_never_had_the_migration(self):
+        with tampering(BREAKERS[self.NAME], f"DELETE FROM django_migrations WHERE {self.MIGRATION}"):
+            assert broken()[self.NAME]
+
+
+@pytest.mark.usefixtures("books")
 class TestDestination:
     """Of the two returns and the four refunds, the bank had named the sender of one each."""
 

@@ -1,14 +1,20 @@
-"""Django's migrate, for a database that others work on: it waits for locks briefly, gives way, and tries again."""
+"""Django's migrate, for a database in use.
+
+It waits for locks briefly and retries. It refuses a database that is behind the last migration before the squash.
+"""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
+
+from config.operations.migration_state import partial_squashes
 
 # Behind a migration that waits for a table, everybody waits who wants it. Shorter than the second after which
 # PostgreSQL looks for deadlocks: the migration is who gives way.
@@ -24,8 +30,14 @@ class Command(migrate.Command):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate. Whatever is applied is written down, so that each try goes on where the last one ended."""
+        """Migrate. Whatever is applied is written down, so that each try goes on where the last one ended.
+
+        Raises:
+            CommandError: The database has some, but not all, of the migrations that an `0001_initial` replaces.
+
+        """
         connection = connections[options["database"]]
+        _refuse_partial_squash(connection)
         for one in range(1, TRIES + 1):
             try:
                 with _polite(connection):
@@ -37,6 +49,20 @@ class Command(migrate.Command):
                 time.sleep(PAUSE)
             else:
                 return
+
+
+def _refuse_partial_squash(connection: BaseDatabaseWrapper) -> None:
+    if not (partial := partial_squashes(connection)):
+        return
+    last_applied = ", ".join(f"{squash.app}.{squash.last_applied}" for squash in partial)
+    file = partial[0].last_file
+    raise CommandError(
+        f"This database stands at {last_applied}. This release replaces the migrations up to {file} and cannot start"
+        " from the middle of them. Nothing was changed. Back up, upgrade to the last commit before they were replaced:\n"
+        f'  git switch --detach "$(git log -1 --format=%h --diff-filter=D -- {file})^"\n'
+        "and run its `manage.py migrate`. Then return to this release and run `manage.py migrate` again. If you don't"
+        " need the data, use an empty database instead."
+    )
 
 
 @contextmanager

@@ -260,7 +260,7 @@ class TestReadiness:
         )
 
     def test_waits_for_migrations(self, monkeypatch):
-        monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: ["one"])
+        monkeypatch.setattr(health, "unapplied_migrations", lambda _: ["payments.0009_more"])
 
         assert self.ask() == (503, {"status": "unavailable", "database": "ok", "migrations": "missing"})
 
