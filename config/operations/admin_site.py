@@ -26,7 +26,7 @@ class Site(admin.AdminSite):
 
     site_header = site_title = "Sluice administration"
     index_title = "Overview"
-    index_template = "admin/glance.html"
+    index_template = "admin/summary.html"
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         said = {"figures": list(figures(now=timezone.now()))}

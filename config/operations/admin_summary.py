@@ -1,4 +1,4 @@
-"""Queue and health at a glance: what the administration's first page says, each figure by a look into an index."""
+"""The summary on the administration's index page: queue and health. Each figure is an index lookup."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Figure:
 
     label: str
     value: str
-    needs_somebody: bool = False
+    needs_attention: bool = False
     address: str = ""
 
 

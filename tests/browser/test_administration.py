@@ -92,9 +92,9 @@ class TestStaff:
         with page.expect_navigation():
             page.locator("#result_list tbody th a").first.click()
 
-        credit = page.locator("form", has=page.get_by_role("button", name="Credit the business"))
+        credit = page.locator("form", has=page.get_by_role("button", name="Credit business"))
         credit.get_by_label("Reason").fill("The customer pays the rest in cash")
-        press(page, "Credit the business")
+        press(page, "Credit business")
 
         expect(page.get_by_text("The customer pays the rest in cash").first).to_be_visible()
         (naira,) = [one for one in client.get("/api/balance").json()["data"] if one["currency"] == "NGN"]
@@ -113,7 +113,7 @@ class TestStaff:
                 page.locator("#result_list tbody th a").first.click()
 
             page.get_by_label("Reason").fill("They lost it")
-            press(page, "Replay")
+            press(page, "Resend delivery")
 
             first, second = receiver.wait_for(2)
             assert first.body == second.body

@@ -42,9 +42,9 @@ class TestPayer:
         expect(page.get_by_role("heading", level=1)).to_have_text("Confirm your payment")
         expect(page.get_by_label("One-time code")).to_be_focused()
         enter(page, "000000")
-        expect(page.get_by_role("alert")).to_contain_text("You have 2 tries left")
+        expect(page.get_by_role("alert")).to_contain_text("You have 2 attempts left")
         expect(page.get_by_label("One-time code")).to_have_accessible_description(
-            "That code is not right. You have 2 tries left. "
+            "Incorrect code. You have 2 attempts left. "
             "Your bank has sent it to you. It is valid for another 15 minutes."
         )
         enter(page, "123456")

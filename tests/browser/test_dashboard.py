@@ -82,7 +82,7 @@ class TestKeyboard:
 
             expect(page).to_have_title("Overview · Demo Business")
             page.keyboard.press("Tab")
-            expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+            expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
 
 
 class TestPhone:

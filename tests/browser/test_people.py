@@ -109,7 +109,9 @@ class TestViewer:
             expect(viewer.get_by_role("link", name="Create API key")).to_have_count(0)
             assert guest.complaints == []
             viewer.goto(f"{owner.base_url}/dashboard/developers/keys/new/")
-            expect(viewer.get_by_role("heading", level=1)).to_have_text("This is not open to you")
+            expect(viewer.get_by_role("heading", level=1)).to_have_text(
+                "You don't have permission to do this"
+            )
         page.goto(f"{owner.base_url}/dashboard/activity/")
         expect(page.get_by_text(f"{email} (Viewer) joined as viewer")).to_be_visible()
         assert fits(page)

@@ -66,7 +66,7 @@ class TestPayer:
             seen.page.goto(f"{service.base_url}/pay/{payment['id']}")
             transfer(service, payment)
 
-            seen.page.get_by_role("link", name="I have paid: look again").click()
+            seen.page.get_by_role("link", name="I have sent the money").click()
 
             expect(seen.page.get_by_role("heading", level=1)).to_have_text("Payment received")
 

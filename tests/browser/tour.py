@@ -85,7 +85,7 @@ def failing(stage: Stage) -> Act:
     def act(page: Page) -> None:
         page.route(page.url, lambda route: route.fulfill(status=500, content_type="text/html", body=document))
         page.reload()
-        page.get_by_role("heading", name="Something went wrong on our side").wait_for()
+        page.get_by_role("heading", name="Something went wrong").wait_for()
         page.unroute(page.url)
 
     return act

@@ -546,7 +546,7 @@ class TestUnappliedMoney:
         assert late_money.is_open
 
     def test_is_decided_by_those_who_may(self, onlooker, late_money):
-        assert "Credit the business" not in words(onlooker.get(page(UnappliedMoney, "change", late_money.pk)))
+        assert "Credit business" not in words(onlooker.get(page(UnappliedMoney, "change", late_money.pk)))
         for what in ("credit", "return"):
             answer = onlooker.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
             assert answer.status_code == 403
@@ -593,7 +593,7 @@ class TestDeliveries:
     def test_without_a_body_say_that_they_cannot_be(self, staff, dead):
         Delivery.objects.filter(pk=dead.pk).update(body="")
 
-        assert "no longer kept" in words(staff.get(page(Delivery, "change", dead.pk)))
+        assert "retention period" in words(staff.get(page(Delivery, "change", dead.pk)))
         said = words(staff.post(page(Delivery, "replay", dead.pk), {"reason": "Try."}, follow=True))
         assert "Not resent: 1." in said
 
@@ -607,13 +607,13 @@ class TestGlance:
             figure.label: figure for figure in admin_summary.figures(now=timezone.now() + timedelta(**later))
         }
 
-    def test_says_what_waits_and_what_needs_somebody(self, everything):
+    def test_says_what_waits_and_what_needs_attention(self, everything):
         waiting = make_delivery(Endpoint.objects.get(), at=timezone.now())
 
         told = self.told(minutes=11)
 
         assert told["Deliveries due"].value == str(Delivery.objects.filter(state="waiting").count())
-        assert told["Deliveries due"].needs_somebody
+        assert told["Deliveries due"].needs_attention
         assert waiting.state == "waiting"
         assert told["Died within 24 hours"].value == "0"  # made long ago: NOON of the tests
         assert told["Batches awaiting approval"].value == str(
@@ -621,7 +621,7 @@ class TestGlance:
         )
         assert told["Unapplied money to decide about"].value == "1"
         assert told["Ledger"].value == "sums to zero, as of now"
-        assert told["Last sign of life of a worker"].needs_somebody
+        assert told["Last sign of life of a worker"].needs_attention
 
     def test_counts_unmatched_payout_returns_of_the_week(self):
         now = timezone.now()
@@ -640,7 +640,7 @@ class TestGlance:
 
         figure = self.told()["Unmatched payout returns within 7 days"]
 
-        assert (figure.value, figure.needs_somebody) == ("2", True)
+        assert (figure.value, figure.needs_attention) == ("2", True)
 
     def test_counts_the_deliveries_that_died_today(self, ada):
         now = timezone.now()
@@ -672,7 +672,7 @@ class TestGlance:
         )
         assert (told[unanswered].value, told[refused].value) == ("1", "0")
         assert (told_after[unanswered].value, told_after[refused].value) == ("0", "1")
-        assert told_after[refused].needs_somebody
+        assert told_after[refused].needs_attention
         assert self.told(days=8)[refused].value == "0"
 
     def test_counts_payouts_that_the_bank_may_have_deleted(self, api, staff, settings):

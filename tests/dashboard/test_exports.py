@@ -22,7 +22,7 @@ class TestLimit:
         answers = [browser.get(address).status_code for _ in range(rate_limits.EXPORTS + 1)]
 
         assert answers == [200] * rate_limits.EXPORTS + [429]
-        assert "Too many tries" in browser.get(EXPORTS[0]).content.decode()
+        assert "Too many attempts" in browser.get(EXPORTS[0]).content.decode()
         assert other_browser.get(address).status_code == 200
         limit_clock.now += rate_limits.EXPORT_WINDOW
         assert browser.get(address).status_code == 200

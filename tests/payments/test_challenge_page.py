@@ -95,10 +95,10 @@ class TestThePage:
 
     def test_tells_how_long_it_is_valid(self, challenge, payer):
         path = challenge()
-        assert "another 15 minutes" in payer.get(path).content.decode()
+        assert "expires in 15 minutes" in payer.get(path).content.decode()
 
         Transaction.objects.update(expires_at=timezone.now() + timedelta(seconds=20))
-        assert "another 1 minute." in payer.get(path).content.decode()
+        assert "expires in 1 minute." in payer.get(path).content.decode()
 
     def test_tells_the_code_in_the_sandbox_only(self, challenge, payer, settings):
         path = challenge()
@@ -131,7 +131,7 @@ class TestThePage:
 
         assert answer.status_code == 404
         assert answer["Content-Type"].startswith("text/html")
-        assert "There is no such page" in answer.content.decode()
+        assert "Page not found" in answer.content.decode()
 
 
 class TestFormAction:
@@ -245,10 +245,10 @@ class TestWrongCode:
 
         page = answer.content.decode()
         assert answer.status_code == 200
-        assert "You have 2 tries left." in page
+        assert "You have 2 attempts left." in page
         assert 'role="alert"' in page
         assert 'aria-describedby="code-error code-hint" aria-invalid="true"' in page
-        assert "You have 1 try left." in approve(payer, path, code="000000").content.decode()
+        assert "You have 1 attempt left." in approve(payer, path, code="000000").content.decode()
 
     def test_fails_the_payment_the_third_time(self, challenge, payer):
         path = challenge()

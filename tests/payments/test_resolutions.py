@@ -266,7 +266,7 @@ class TestReversal:
         self, staff, payment, outcome, status
     ):
         page = staff.get(f"/admin/payments/transaction/{payment.pk}/change/").content.decode()
-        assert "has not confirmed that it reversed" in page
+        assert "hasn't confirmed that it reversed" in page
 
         resolve(staff, payment, outcome)
 

@@ -122,7 +122,7 @@ class TestPages:
         answer = visitor.get(path)
 
         assert answer.status_code == 404
-        assert "There is no such page" in audited(answer)
+        assert "Page not found" in audited(answer)
 
     @pytest.mark.parametrize("path", LISTS)
     def test_lead_only_to_pages_that_exist(self, visitor, path):
@@ -314,7 +314,7 @@ class TestFailures:
 
         assert answer.status_code == 500
         page = audited(answer)
-        assert "Something went wrong on our side" in page
+        assert "Something went wrong" in page
         assert "what-i-sent" in page
         assert "secret" not in page
 
@@ -322,14 +322,14 @@ class TestFailures:
         answer = views.server_error(RequestFactory().get("/"))
 
         assert answer.status_code == 500
-        assert b"Something went wrong on our side" in answer.content
+        assert b"Something went wrong" in answer.content
 
     @pytest.mark.parametrize(
         ("error", "status", "heading"),
         [
-            (PermissionDenied("a secret of ours"), 403, "This is not open to you"),
-            (SuspiciousOperation("a secret of ours"), 400, "That request could not be read"),
-            (Http404("a secret of ours"), 404, "There is no such page"),
+            (PermissionDenied("a secret of ours"), 403, "You don't have permission to do this"),
+            (SuspiciousOperation("a secret of ours"), 400, "Bad request"),
+            (Http404("a secret of ours"), 404, "Page not found"),
         ],
     )
     def test_of_each_kind_say_what_to_do(self, visitor, monkeypatch, error, status, heading):
@@ -353,7 +353,7 @@ class TestFailures:
         )
 
         assert answer.status_code == 403
-        assert "<h1>That form is no longer valid</h1>" in audited(answer)
+        assert "<h1>This form has expired</h1>" in audited(answer)
         assert b"what-i-sent" in answer.content
 
     @pytest.mark.urls("tests.config.impatient_urls")
@@ -361,7 +361,7 @@ class TestFailures:
         answer = visitor.get("/hasty", headers={"X-Request-Id": "what-i-sent"})
 
         assert answer.status_code == 429
-        assert "<h1>Too many tries</h1>" in audited(answer)
+        assert "<h1>Too many attempts</h1>" in audited(answer)
         assert b"what-i-sent" in answer.content
 
     def test_under_the_api_are_problems(self, visitor):

@@ -78,7 +78,7 @@ class TestSignIn:
         answer = sign_in(Client(enforce_csrf_checks=True))
 
         assert answer.status_code == 403
-        assert b"That form is no longer valid" in answer.content
+        assert b"This form has expired" in answer.content
         assert "unsafe" not in answer["Content-Security-Policy"]
 
     def test_lets_browsers_say_where_a_form_comes_from(self, visitor):
