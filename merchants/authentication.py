@@ -19,7 +19,7 @@ from kit.api.errors import Problem
 from kit.db.batched_purge import PIECE
 from kit.masking import mask_target
 from merchants import signing
-from merchants.key_cache import key_ring
+from merchants.key_cache import key_cache
 from merchants.models import ApiKey, Business, Nonce
 from merchants.signed_headers import HEADERS, form_error
 
@@ -82,14 +82,14 @@ class SignedRequest(BaseAuthentication):
             target=request_target(request),
             body=request.body,
         )
-        remembered = key_ring.remembered(api_key_id)
-        _note_key(request, remembered)
-        is_right = remembered is not None and _is_right(signature, remembered, text)
-        if remembered is not None and is_right and _is_in_time(timestamp) and _use(remembered, nonce, now):
-            return _accepted(request, remembered)
+        cached = key_cache.get(api_key_id)
+        _note_key(request, cached)
+        is_right = cached is not None and _is_right(signature, cached, text)
+        if cached is not None and is_right and _is_in_time(timestamp) and _use(cached, nonce, now):
+            return _accepted(request, cached)
         # The key is not cached, or the request is invalid. From here on, only the database counts.
-        api_key = key_ring.fetch(api_key_id, now=now)
-        if remembered is None:  # one HMAC per request, so that the time doesn't reveal whether the key exists
+        api_key = key_cache.fetch(api_key_id, now=now)
+        if cached is None:  # one HMAC per request, so that the time doesn't reveal whether the key exists
             is_right = _is_right(signature, api_key, text)
         if api_key is None:
             raise UnknownKey

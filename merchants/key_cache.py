@@ -2,16 +2,18 @@
 
 The cache saves a query. The statement that records the request's nonce (`Nonce.objects.use`) checks the key again,
 so a revoked key stops working at once. Other changes, such as the currencies of the business, take effect within
-REMEMBERED_FOR.
+CACHED_FOR.
 """
 
-import time
 from datetime import datetime
+from threading import Lock
+
+from cachetools import TTLCache
 
 from kit.db.prepared_statements import Lookup
 from merchants.models import ApiKey
 
-REMEMBERED_FOR = 5.0  # seconds
+CACHED_FOR = 5.0  # seconds
 SIZE = 4096
 
 
@@ -19,23 +21,24 @@ class KeyCache:
     """Cached keys by public id, each with its business."""
 
     def __init__(self) -> None:
-        self._keys: dict[str, tuple[float, ApiKey]] = {}
+        self._keys: TTLCache[str, ApiKey] = TTLCache(maxsize=SIZE, ttl=CACHED_FOR)
+        self._lock = Lock()
         self._by_public_id = Lookup(ApiKey, "public_id", joined=("business",))
 
-    def remembered(self, public_id: str) -> ApiKey | None:
-        read_at, key = self._keys.get(public_id, (0.0, None))
-        return key if time.monotonic() - read_at < REMEMBERED_FOR else None
+    def get(self, public_id: str) -> ApiKey | None:
+        with self._lock:
+            return self._keys.get(public_id)
 
     def fetch(self, public_id: str, *, now: datetime) -> ApiKey | None:
         """Read a key from the database; None if it is unknown, revoked or expired."""
         key = self._by_public_id.find(public_id)
-        if key is None or not key.is_usable(at=now):
+        is_usable = key is not None and key.is_usable(at=now)
+        with self._lock:
+            if key is not None and is_usable:
+                self._keys[public_id] = key
+                return key
             self._keys.pop(public_id, None)
             return None
-        if len(self._keys) >= SIZE:
-            self._keys.clear()
-        self._keys[public_id] = (time.monotonic(), key)
-        return key
 
 
-key_ring = KeyCache()
+key_cache = KeyCache()

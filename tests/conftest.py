@@ -21,7 +21,7 @@ from merchants import rate_limits
 from merchants.models import ApiKey
 from merchants.request_log import RequestLog
 from payments.services import requery
-from payments.services.fee_rules import price_list
+from payments.services.fee_rules import cached_rules
 from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
@@ -66,7 +66,7 @@ def _nothing_remembered() -> None:
     """Clear the counted calls, cached prices and trace numbers of the test before: its reservation was rolled back."""
     cache.clear()
     readiness.clear()
-    price_list.clear()
+    cached_rules.cache_clear()
     trace_numbers.discard()
 
 

@@ -1,14 +1,15 @@
 """Find the fee rule of a business, and agree new ones.
 
 The rules in force are few, so each process caches all of them and creating a transaction needs no extra query.
-Another process sees a new rule within REMEMBERED_FOR.
+Another process sees a new rule within CACHED_FOR.
 """
 
-import time
 from datetime import datetime
+from threading import Lock
 from typing import TypeAlias
 from uuid import UUID
 
+from cachetools import TTLCache, cached
 from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
@@ -19,7 +20,7 @@ from merchants.models import Business
 from payments.fees import FREE, FeeRule, Flow, Snapshot, default_rule
 from payments.models import Tariff
 
-REMEMBERED_FOR = 5.0  # seconds
+CACHED_FOR = 5.0  # seconds
 
 Key: TypeAlias = tuple[UUID | None, str, str]  # business (None for the default), flow, currency
 Rules: TypeAlias = dict[Key, FeeRule | None]  # None where the flow isn't offered in the currency
@@ -32,49 +33,36 @@ class NoPrice(ValidationError):
         super().__init__({"currency": error(f"This isn't offered in {currency}.", "no_price")})
 
 
-class PriceList:
-    """The rules that differ from `fees.default_rule`, cached by this process for a few seconds."""
+def snapshot(business: Business, flow: Flow, currency: str) -> Snapshot:
+    """Return the rule for a new transaction of this business.
 
-    def __init__(self) -> None:
-        self._read_at = 0.0
-        self._known: tuple[Rules, dict[Key, Snapshot | None]] = ({}, {})
-
-    def snapshot(self, business: Business, flow: Flow, currency: str) -> Snapshot:
-        """Return the rule for a new transaction of this business.
-
-        :raises NoPrice: the flow isn't offered in the currency
-        """
-        snapshot = self._find(business, flow, currency)
-        if snapshot is None:
-            raise NoPrice(currency)
-        return snapshot
-
-    def snapshot_or_free(self, business: Business, flow: Flow, currency: str) -> Snapshot:
-        """Return the rule for money that has arrived, which can't be rejected. Without a rule there is no fee."""
-        snapshot = self._find(business, flow, currency)
-        return FREE.snapshot if snapshot is None else snapshot
-
-    def clear(self) -> None:
-        """Clear the cache."""
-        self._read_at = 0.0
-
-    def _find(self, business: Business, flow: Flow, currency: str) -> Snapshot | None:
-        if self._read_at == 0.0 or time.monotonic() - self._read_at >= REMEMBERED_FOR:
-            self._read()
-        rules, snapshots = self._known
-        key = (business.pk, flow, currency)
-        if key not in snapshots:
-            rule = _rule(rules, business, flow, currency)
-            snapshots[key] = None if rule is None else rule.snapshot
-        return snapshots[key]
-
-    def _read(self) -> None:
-        read_at = time.monotonic()
-        self._known = (rules_in_force(), {})
-        self._read_at = read_at
+    :raises NoPrice: the flow isn't offered in the currency
+    """
+    found = _find(business, flow, currency)
+    if found is None:
+        raise NoPrice(currency)
+    return found
 
 
-price_list = PriceList()
+def snapshot_or_free(business: Business, flow: Flow, currency: str) -> Snapshot:
+    """Return the rule for money that has arrived, which can't be rejected. Without a rule there is no fee."""
+    found = _find(business, flow, currency)
+    return FREE.snapshot if found is None else found
+
+
+def _find(business: Business, flow: Flow, currency: str) -> Snapshot | None:
+    rules, snapshots = cached_rules()
+    key = (business.pk, flow, currency)
+    if key not in snapshots:
+        rule = _rule(rules, business, flow, currency)
+        snapshots[key] = None if rule is None else rule.snapshot
+    return snapshots[key]
+
+
+@cached(TTLCache(maxsize=1, ttl=CACHED_FOR), lock=Lock())
+def cached_rules() -> tuple[Rules, dict[Key, Snapshot | None]]:
+    """Return the rules in force and the snapshots that were made of them, as read within the last seconds."""
+    return rules_in_force(), {}
 
 
 def rules_in_force() -> Rules:
@@ -107,8 +95,8 @@ def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> N
         after=after | ({"reason": reason} if reason else {}),
         now=now,
     )
-    price_list.clear()
-    database.on_commit(price_list.clear)
+    cached_rules.cache_clear()
+    database.on_commit(cached_rules.cache_clear)
 
 
 def rule_now(business: Business | None, flow: Flow, currency: str) -> FeeRule | None:

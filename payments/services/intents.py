@@ -17,7 +17,8 @@ from payments.fees import Snapshot, flow_of
 from payments.idempotency import Fingerprint, IdempotentResult
 from payments.identifiers import new_id
 from payments.models import Transaction
-from payments.services.fee_rules import NoPrice, price_list
+from payments.services import fee_rules
+from payments.services.fee_rules import NoPrice
 from payments.trace_numbers import trace_numbers
 from virtual_accounts.models import Session
 
@@ -62,9 +63,7 @@ def open_intent(
 
 
 def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:
-    return price_list.snapshot(
-        business, flow_of(fields["request_type"], fields["method"]), fields["currency"]
-    )
+    return fee_rules.snapshot(business, flow_of(fields["request_type"], fields["method"]), fields["currency"])
 
 
 def order_fields(request: dict[str, Any]) -> dict[str, Any]:

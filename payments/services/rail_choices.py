@@ -4,13 +4,14 @@ The choices that differ from the settings are few, so each process caches all of
 transaction needs no extra query.
 """
 
-import time
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from threading import Lock
 from typing import TypeVar
 from uuid import UUID
 
+from cachetools import TTLCache, cached
 from django.conf import settings
 from django.db import transaction as database
 
@@ -24,32 +25,13 @@ from payments.rails.protocol import CardAcquirer, PayoutBank
 
 C = TypeVar("C")
 
-REMEMBERED_FOR = 5.0  # seconds
+CACHED_FOR = 5.0  # seconds
 
 
-class Choices:
-    """The businesses' own choices, cached by this process for a few seconds."""
-
-    def __init__(self) -> None:
-        self._read_at = 0.0
-        self._by_business: dict[UUID, RailChoice] = {}
-
-    def of(self, business_id: UUID) -> RailChoice | None:
-        if self._read_at == 0.0 or time.monotonic() - self._read_at >= REMEMBERED_FOR:
-            self._read()
-        return self._by_business.get(business_id)
-
-    def clear(self) -> None:
-        """Clear the cache."""
-        self._read_at = 0.0
-
-    def _read(self) -> None:
-        read_at = time.monotonic()
-        self._by_business = {choice.pk: choice for choice in RailChoice.objects.all()}
-        self._read_at = read_at
-
-
-choices = Choices()
+@cached(TTLCache(maxsize=1, ttl=CACHED_FOR), lock=Lock())
+def cached_choices() -> dict[UUID, RailChoice]:
+    """Return the choices by business, as read within the last seconds."""
+    return {choice.pk: choice for choice in RailChoice.objects.all()}
 
 
 def acquirer_for(business: Business) -> CardAcquirer:
@@ -131,18 +113,18 @@ def choose(choice: RailChoice, *, actor: Actor, now: datetime, reason: str = "")
         after=_shown(choice) | ({"reason": reason} if reason else {}),
         now=now,
     )
-    choices.clear()
-    database.on_commit(choices.clear)
+    cached_choices.cache_clear()
+    database.on_commit(cached_choices.cache_clear)
 
 
 def _acquirer_name(business_id: UUID) -> str:
-    choice = choices.of(business_id)
+    choice = cached_choices().get(business_id)
     own: str = choice.card_acquirer if choice else ""
     return own or settings.CARD_ACQUIRER
 
 
 def _bank_name(business_id: UUID) -> str:
-    choice = choices.of(business_id)
+    choice = cached_choices().get(business_id)
     own: str = choice.payout_bank if choice else ""
     return own or settings.PAYOUT_BANK
 

@@ -411,7 +411,7 @@ class TestUnavailable:
             raise OperationalError("connection to server at 10.0.0.7 failed")
 
         monkeypatch.setattr(KeyCache, "fetch", away)
-        monkeypatch.setattr(KeyCache, "remembered", away)
+        monkeypatch.setattr(KeyCache, "get", away)
 
         answer = api.get(PAYMENTS)
 

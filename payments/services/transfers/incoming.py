@@ -19,8 +19,7 @@ from payments.fees import Flow
 from payments.idempotency import generated_fingerprint
 from payments.models import Transaction
 from payments.outcomes import Outcome, amount_mismatch, transfer_received
-from payments.services import ledger_entries, opt_in_events, transitions
-from payments.services.fee_rules import price_list
+from payments.services import fee_rules, ledger_entries, opt_in_events, transitions
 from payments.services.intents import lock_of_session, open_intent
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
@@ -159,7 +158,7 @@ def _new_payment(transfer: Transfer, session: Session) -> Transaction:
         awaiting=Transaction.Awaiting.TRANSFER,
         next_query_at=None,
         session_id=session.pk,
-        fee_rule=price_list.snapshot_or_free(account.business, Flow.VIRTUAL_ACCOUNT, transfer.currency),
+        fee_rule=fee_rules.snapshot_or_free(account.business, Flow.VIRTUAL_ACCOUNT, transfer.currency),
         amount=transfer.amount,
         currency=transfer.currency,
         customer_name=account.holder_name,
