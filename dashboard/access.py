@@ -1,4 +1,7 @@
-"""Who is looking, and at which business. The only way from a session to a business."""
+"""Access to the dashboard: the signed-in user, the selected business, and what the role permits.
+
+Views get the business only from here.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from merchants import roles
 from merchants.models import Business, Member, User
 from merchants.roles import Permission
 
-CHOSEN = "dashboard.business"  # in the session
+SELECTED = "dashboard.business"  # key in the session
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """A person's place: in this business, and in which others they could sit."""
+class Membership:
+    """The user's membership of the selected business, and their other businesses."""
 
     member: Member
     others: list[Business]
@@ -38,17 +41,17 @@ class Seat:
 
     @property
     def may(self) -> dict[str, bool]:
-        """Return what this person may do here; a template asks `seat.may.refund`."""
+        """Return each permission and whether the role has it. In a template: `membership.may.refund`."""
         return {each.value: roles.may(self.member.role, each) for each in Permission}
 
     @property
     def why_not(self) -> dict[str, str]:
-        """Return the reason to show where a person may not: `seat.why_not.refund`."""
+        """Return the explanation of each missing permission. In a template: `membership.why_not.refund`."""
         return {each.value: roles.why_not(each) for each in Permission}
 
 
 class NotInThisRole(PermissionDenied):
-    """A member asks for what the role does not allow. The message is a sentence for the page."""
+    """The member's role lacks the permission. The message is for the page."""
 
 
 View = Callable[..., HttpResponseBase]
@@ -60,13 +63,12 @@ def for_members(
     may: Permission = Permission.LOOK,
     to_change: Permission | None = None,
 ) -> Decorator:
-    """Give a view the `Seat` of whoever is signed in; send everybody else where they can get one.
+    """Pass the user's `Membership` to a view. Redirect users who aren't signed in.
 
-    `may` is asked for whatever the method; `to_change` only where the method is not a safe one, for pages
-    that everybody sees and some may change. `config.access_rules` declares which pages require recent
-    reauthentication.
+    `may` is required for all methods, `to_change` only for unsafe methods: for pages that all members see and some may
+    change. `config.access_rules` declares which pages require recent reauthentication.
 
-    :raises NotInThisRole: the member's role does not allow it; answered with our page of 403
+    :raises NotInThisRole: the member's role lacks the permission; results in our 403 page
     """
 
     def decorate(view: View) -> View:
@@ -75,16 +77,16 @@ def for_members(
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not isinstance(request.user, User):
                 return redirect(_sign_in_address(request))
-            seat = find_seat(request, request.user)
-            if seat is None:
+            membership = find_membership(request, request.user)
+            if membership is None:
                 return render(request, "dashboard/no_business.html", status=HTTPStatus.FORBIDDEN)
-            if must_set_up(request, request.user, role=seat.member.role):
+            if must_set_up(request, request.user, role=membership.member.role):
                 return redirect("mfa_activate_totp")
             needed = may if to_change is None or request.method in SAFE_METHODS else to_change
-            if not (roles.may(seat.member.role, may) and roles.may(seat.member.role, needed)):
+            if not (roles.may(membership.member.role, may) and roles.may(membership.member.role, needed)):
                 raise NotInThisRole(roles.why_not(needed))
-            request.seat = seat  # type: ignore[attr-defined]  # the frame of the page shows it
-            return view(request, seat, *args, **kwargs)
+            request.membership = membership  # type: ignore[attr-defined]  # for the frame of the page
+            return view(request, membership, *args, **kwargs)
 
         guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.access_rules`
         return guarded
@@ -93,35 +95,35 @@ def for_members(
 
 
 def for_people(view: View) -> View:
-    """Open a view to everybody who is signed in, member of a business or not; `request.seat` may be None."""
+    """Allow all signed-in users, members of a business or not. `request.membership` may be None."""
 
     @wraps(view)
     @never_cache
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             return redirect(_sign_in_address(request))
-        request.seat = find_seat(request, request.user)  # type: ignore[attr-defined]
+        request.membership = find_membership(request, request.user)  # type: ignore[attr-defined]
         return view(request, *args, **kwargs)
 
     return guarded
 
 
 def members_only(view: View) -> View:
-    """Open a view to every member, whatever the role."""
+    """Allow all members of a business, with any role."""
     return for_members()(view)
 
 
-def choose(request: HttpRequest, seat: Seat, business_id: str) -> bool:
-    """Sit down in another of one's businesses; False where it is not one of them."""
-    if business_id not in {str(business.pk) for business in [seat.business, *seat.others]}:
+def switch_to(request: HttpRequest, membership: Membership, business_id: str) -> bool:
+    """Select another of the user's businesses. Return False if the user isn't a member of it."""
+    if business_id not in {str(business.pk) for business in [membership.business, *membership.others]}:
         return False
-    request.session[CHOSEN] = business_id
+    request.session[SELECTED] = business_id
     return True
 
 
-def sit_at(request: HttpRequest, business: Business) -> None:
-    """Sit down in a business that one has just joined."""
-    request.session[CHOSEN] = str(business.pk)
+def select_business(request: HttpRequest, business: Business) -> None:
+    """Select a business that the user has just joined."""
+    request.session[SELECTED] = str(business.pk)
 
 
 def _sign_in_address(request: HttpRequest) -> str:
@@ -131,8 +133,8 @@ def _sign_in_address(request: HttpRequest) -> str:
     return f"{address}?{urlencode({'next': request.get_full_path()})}"
 
 
-def find_seat(request: HttpRequest, user: User) -> Seat | None:
-    """Return the user's place in the business that was chosen, or else in the first; None for a user of none."""
+def find_membership(request: HttpRequest, user: User) -> Membership | None:
+    """Return the membership of the selected business, by default the first; None for a user without a business."""
     members = list(
         Member.objects.filter(user=user, business__is_active=True)
         .select_related("business")
@@ -140,6 +142,6 @@ def find_seat(request: HttpRequest, user: User) -> Seat | None:
     )
     if not members:
         return None
-    chosen = request.session.get(CHOSEN)
-    member = next((each for each in members if str(each.business_id) == chosen), members[0])
-    return Seat(member=member, others=[each.business for each in members if each is not member])
+    selected = request.session.get(SELECTED)
+    member = next((each for each in members if str(each.business_id) == selected), members[0])
+    return Membership(member=member, others=[each.business for each in members if each is not member])

@@ -21,7 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from dashboard.access import SAFE_METHODS, find_seat
+from dashboard.access import SAFE_METHODS, find_membership
 from dashboard.account.safe_redirect import is_safe_path
 from kit.db import encrypted_field
 from kit.masking import mask_card_numbers
@@ -88,8 +88,8 @@ def _keep(request: HttpRequest, action: str) -> None:
 
 
 def _business_of(request: HttpRequest) -> str | None:
-    seat = find_seat(request, request.user) if isinstance(request.user, User) else None
-    return str(seat.business.pk) if seat else None
+    membership = find_membership(request, request.user) if isinstance(request.user, User) else None
+    return str(membership.business.pk) if membership else None
 
 
 def _may_hold_card_number(text: str) -> bool:

@@ -85,7 +85,7 @@ def kept_form_page(request: HttpRequest) -> HttpResponse:
     form = kept_form(request)
     if form is None:
         messages.info(request, "You've confirmed that it's you. There is no form to submit.")
-        is_staff_only = request.seat is None and _user(request).is_staff  # type: ignore[attr-defined]
+        is_staff_only = request.membership is None and _user(request).is_staff  # type: ignore[attr-defined]
         return redirect("admin:index" if is_staff_only else "overview")
     return render(request, "account/kept_form.html", {"kept": form, "summary": summary(request, form)})
 
@@ -153,7 +153,7 @@ class SetUpView(totp.ActivateTOTPView):
 @account_page_view
 def set_app_up(request: HttpRequest) -> HttpResponse:
     user = request.user
-    role = request.seat.member.role if request.seat else None  # type: ignore[attr-defined]
+    role = request.membership.member.role if request.membership else None  # type: ignore[attr-defined]
     is_required = isinstance(user, User) and must_set_up(request, user, role=role)
     view = SetUpView.as_view(extra_context={"must_set_up": is_required})
     response: HttpResponse = view(request)

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.activity import descriptions
 from dashboard.activity.descriptions import Change
 from dashboard.ui.pagination import BY_NUMBER, page_of
@@ -84,11 +84,11 @@ class Activity:
 
 @require_safe
 @members_only
-def activity_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    form = _form(request, seat.business)
-    page = page_of([_entries(form, seat.business)], request.GET, order=BY_NUMBER)
+def activity_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    form = _form(request, membership.business)
+    page = page_of([_entries(form, membership.business)], request.GET, order=BY_NUMBER)
     context = {
-        "seat": seat,
+        "membership": membership,
         "form": form,
         "page": page,
         "activities": list(_activities(page.rows)),
@@ -99,12 +99,14 @@ def activity_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @require_safe
 @members_only
-def activity_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
-    form = _form(request, seat.business)
+def activity_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
+    form = _form(request, membership.business)
     if not form.is_valid():  # the page shows the filter's errors
         return redirect(f"{reverse('dashboard-activity')}?{request.GET.urlencode()}")
     head = ("at", "who", "role", "what", "action", "target", "from", "before", "after")
-    return csv_exports.table(request, name="activity", head=head, rows=_rows(_entries(form, seat.business)))
+    return csv_exports.table(
+        request, name="activity", head=head, rows=_rows(_entries(form, membership.business))
+    )
 
 
 def _rows(entries: QuerySet[AuditEntry]) -> Iterator[list[str]]:

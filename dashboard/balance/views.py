@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.transactions.filters import midnight, sane_day
 from dashboard.ui.pagination import BY_SEQUENCE, page_of
 from ledger.models import Entry
@@ -51,11 +51,11 @@ class PeriodFilter(forms.Form):
     def clean_until(self) -> date | None:
         return sane_day(self.cleaned_data["until"])
 
-    def statement(self, seat: Seat, currency: str) -> AccountStatement | None:
+    def statement(self, membership: Membership, currency: str) -> AccountStatement | None:
         """Return the statement of the filtered days; None if the wallet has no entries."""
         since, until = self.cleaned_data["since"], self.cleaned_data["until"]
         found = wallet_statements(
-            seat.business,
+            membership.business,
             currency=currency,
             since=midnight(since) if since else None,
             before=midnight(until + timedelta(days=1)) if until else None,
@@ -92,14 +92,14 @@ class Row:
 
 @require_safe
 @members_only
-def balance_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def balance_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the balances, and the statement of one wallet."""
-    held = balances(seat.business)
+    held = balances(membership.business)
     form, currency = _form(request, [each.currency for each in held])
-    statement = form.statement(seat, currency) if form.is_valid() else None
+    statement = form.statement(membership, currency) if form.is_valid() else None
     page = page_of([statement.postings] if statement else [], request.GET, order=BY_SEQUENCE)
     context = {
-        "seat": seat,
+        "membership": membership,
         "form": form,
         "currency": currency,
         "balances": held,
@@ -114,11 +114,11 @@ def balance_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @require_safe
 @members_only
-def balance_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
-    form, currency = _form(request, [each.currency for each in balances(seat.business)])
+def balance_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
+    form, currency = _form(request, [each.currency for each in balances(membership.business)])
     if not form.is_valid():  # the page shows the filter's errors
         return redirect(f"{reverse('dashboard-balance')}?{request.GET.urlencode()}")
-    statement = form.statement(seat, currency)
+    statement = form.statement(membership, currency)
     return csv_exports.table(
         request, name=f"balance-{currency}", head=HEAD, rows=_lines(statement) if statement else []
     )

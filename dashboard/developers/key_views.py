@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Seat, for_members, members_only
+from dashboard.access import Membership, for_members, members_only
 from dashboard.developers.forms import NewKeyForm, RotateKeyForm
 from merchants import api_keys
 from merchants.models import ApiKey
@@ -27,17 +27,19 @@ get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 @require_safe
 @members_only
-def keys_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def keys_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     now = timezone.now()
     listed = list(
-        ApiKey.objects.filter(business=seat.business).defer("secret").order_by("-created_at", "-pk")[:LISTED]
+        ApiKey.objects.filter(business=membership.business)
+        .defer("secret")
+        .order_by("-created_at", "-pk")[:LISTED]
     )
     for key in listed:
         key.has_expired = key.expires_at is not None and key.expires_at <= now  # type: ignore[attr-defined]
         key.is_good = not key.has_expired and key.revoked_at is None  # type: ignore[attr-defined]
     shows_ended = request.GET.get("ended") == "yes"
     context = {
-        "seat": seat,
+        "membership": membership,
         "keys": listed if shows_ended else [key for key in listed if key.is_good],  # type: ignore[attr-defined]
         "has_ended": not all(key.is_good for key in listed),  # type: ignore[attr-defined]
         "shows_ended": shows_ended,
@@ -48,14 +50,14 @@ def keys_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @get_or_post
 @can_manage
-def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def new_key_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = NewKeyForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"seat": seat, "form": form, "title": "Create API key"}
+    context: dict[str, Any] = {"membership": membership, "form": form, "title": "Create API key"}
     if request.method == "POST" and form.is_valid():
         if not _is_first(request):
             return _again(request)
         context["made"] = api_keys.create_key(
-            business=seat.business,
+            business=membership.business,
             actor=person_acting(request),
             now=timezone.now(),
             name=form.cleaned_data["name"],
@@ -67,10 +69,15 @@ def new_key_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @get_or_post
 @can_manage
-def rotate_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpResponse:
-    key = _key(seat, key_id)
+def rotate_key_page(request: HttpRequest, membership: Membership, key_id: int) -> HttpResponse:
+    key = _key(membership, key_id)
     form = RotateKeyForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"seat": seat, "form": form, "key": key, "title": "Rotate this key?"}
+    context: dict[str, Any] = {
+        "membership": membership,
+        "form": form,
+        "key": key,
+        "title": "Rotate this key?",
+    }
     if request.method == "POST" and form.is_valid():
         if not _is_first(request):
             return _again(request)
@@ -88,19 +95,19 @@ def rotate_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpRespon
 
 @get_or_post
 @can_manage
-def revoke_key_page(request: HttpRequest, seat: Seat, key_id: int) -> HttpResponse:
-    key = _key(seat, key_id)
+def revoke_key_page(request: HttpRequest, membership: Membership, key_id: int) -> HttpResponse:
+    key = _key(membership, key_id)
     if request.method != "POST":
-        context = {"seat": seat, "key": key, "title": "Revoke this key?"}
+        context = {"membership": membership, "key": key, "title": "Revoke this key?"}
         return render(request, "dashboard/developers/revoke_key.html", context)
     api_keys.revoke_key(key=key, actor=person_acting(request), now=timezone.now())
     messages.success(request, f"{key.public_id} was revoked.")
     return redirect("dashboard-developers")
 
 
-def _key(seat: Seat, key_id: int) -> ApiKey:
+def _key(membership: Membership, key_id: int) -> ApiKey:
     key: ApiKey | None = (
-        ApiKey.objects.filter(business=seat.business, pk=min(key_id, 2**63 - 1)).defer("secret").first()
+        ApiKey.objects.filter(business=membership.business, pk=min(key_id, 2**63 - 1)).defer("secret").first()
     )
     if key is None:
         raise Http404

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.developers.forms import RequestFilter
 from dashboard.ui.pagination import BY_NUMBER, page_of
 from merchants.models import ApiKey, ApiRequest, Business
@@ -21,17 +21,19 @@ FAILED_LISTED = 10  # keys and reasons
 
 @require_safe
 @members_only
-def requests_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    form = RequestFilter(request.GET, keys=_keys(seat.business))
-    calls = ApiRequest.objects.filter(business=seat.business)
+def requests_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    form = RequestFilter(request.GET, keys=_keys(membership.business))
+    calls = ApiRequest.objects.filter(business=membership.business)
     narrowed = _narrow(calls, form) if form.is_valid() else calls.none()
     context = {
-        "seat": seat,
+        "membership": membership,
         "form": form,
         "page": page_of([narrowed], request.GET, order=BY_NUMBER),
         "is_filtered": any(request.GET.values()),
         "days": settings.REQUEST_LOG_DAYS,
-        "failed_calls": failed_calls(seat.business, since=timezone.now() - timedelta(days=1))[:FAILED_LISTED],
+        "failed_calls": failed_calls(membership.business, since=timezone.now() - timedelta(days=1))[
+            :FAILED_LISTED
+        ],
     }
     return render(request, "dashboard/developers/requests.html", context)
 

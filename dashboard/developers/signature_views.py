@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.developers.forms import SignatureForm
 from dashboard.developers.signature_checker import Pasted, Report, check, read_headers
 from merchants.models import ApiKey, Business, Nonce
@@ -20,11 +20,15 @@ from merchants.signed_headers import HEADERS
 @sensitive_post_parameters("secret", "body")
 @require_http_methods(["GET", "HEAD", "POST"])
 @members_only
-def signature_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def signature_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = SignatureForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"seat": seat, "form": form, "guide": reverse("guide", args=["signing"])}
+    context: dict[str, Any] = {
+        "membership": membership,
+        "form": form,
+        "guide": reverse("guide", args=["signing"]),
+    }
     if request.method == "POST" and form.is_valid():
-        context["report"] = _report(seat.business, form.cleaned_data)
+        context["report"] = _report(membership.business, form.cleaned_data)
     return render(request, "dashboard/developers/signature.html", context)
 
 

@@ -6,25 +6,25 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Seat, choose, members_only
+from dashboard.access import Membership, members_only, switch_to
 from dashboard.overview.summary import RANGES, overview_of
 
 
 @require_POST
 @members_only
-def switch_business(request: HttpRequest, seat: Seat) -> HttpResponse:
-    if not choose(request, seat, request.POST.get("business", "")):
+def switch_business(request: HttpRequest, membership: Membership) -> HttpResponse:
+    if not switch_to(request, membership, request.POST.get("business", "")):
         raise Http404
     return redirect("overview")
 
 
 @require_safe
 @members_only
-def overview(request: HttpRequest, seat: Seat) -> HttpResponse:
+def overview(request: HttpRequest, membership: Membership) -> HttpResponse:
     days = next((each for each in RANGES if str(each) == request.GET.get("days")), 30)
     context = {
-        "seat": seat,
-        "overview": overview_of(seat.business, days=days, now=timezone.now()),
+        "membership": membership,
+        "overview": overview_of(membership.business, days=days, now=timezone.now()),
         "is_sandbox": settings.SANDBOX,
         "days": days,
         "ranges": RANGES,

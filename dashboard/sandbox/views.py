@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Seat, for_members
+from dashboard.access import Membership, for_members
 from dashboard.sandbox.api_calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
 from dashboard.transactions.detail_views import address_of, own
@@ -47,18 +47,23 @@ class TryForm(forms.Form):
 @sensitive_post_parameters("body")
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.TRY_FLOWS)
-def sandbox_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def sandbox_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the example requests, and the response to a submitted one."""
     _require_sandbox()
-    found = _groups(seat.business)
+    found = _groups(membership.business)
     chosen = _chosen(found, request.GET.get("preset", ""))
-    key = ApiKey.objects.usable(at=clock.now()).filter(business=seat.business, access="full").first()
-    context: dict[str, Any] = {"seat": seat, "groups": found, "preset": chosen, "has_key": key is not None}
+    key = ApiKey.objects.usable(at=clock.now()).filter(business=membership.business, access="full").first()
+    context: dict[str, Any] = {
+        "membership": membership,
+        "groups": found,
+        "preset": chosen,
+        "has_key": key is not None,
+    }
     form = TryForm(request.POST)
     if request.method == "POST" and key is not None and form.is_valid():
         body = form.cleaned_data["body"].replace("\r\n", "\n")
         made = call(key=key, target=form.cleaned_data["target"], body=body)
-        context |= {"call": made, "deliveries": _deliveries(seat.business, made)}
+        context |= {"call": made, "deliveries": _deliveries(membership.business, made)}
     return render(request, "dashboard/sandbox/sandbox.html", context)
 
 
@@ -95,10 +100,10 @@ def _deliveries(business: Business, made: Call) -> list[Delivery]:
 
 @require_POST
 @for_members(may=Permission.TRY_FLOWS)
-def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Trigger the next scheduled event of a payment, like POST /api/sandbox/advance."""
     _require_sandbox()
-    payment = own(seat, transaction_id)
+    payment = own(membership, transaction_id)
     try:
         advanced = advance(payment, actor=person_acting(request))
     except InvalidState as refusal:
@@ -110,10 +115,10 @@ def expire_now(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpRe
 
 @require_POST
 @for_members(may=Permission.TRY_FLOWS)
-def retry_now(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
+def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Run the next attempt of a delivery now."""
     _require_sandbox()
-    delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
+    delivery: Delivery | None = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
     if webhooks.make_due_now(delivery.pk, now=clock.now()):

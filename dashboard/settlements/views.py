@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.settlements.steps import steps_of
 from dashboard.ui.filter_choices import choices
 from dashboard.ui.pagination import BY_ID, BY_NUMBER, page_of
@@ -28,16 +28,18 @@ class BatchFilter(forms.Form):
 
 @require_safe
 @members_only
-def settlements_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def settlements_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = BatchFilter(request.GET)
-    found = SettlementBatch.objects.of(seat.business) if form.is_valid() else SettlementBatch.objects.none()
+    found = (
+        SettlementBatch.objects.of(membership.business) if form.is_valid() else SettlementBatch.objects.none()
+    )
     if form.is_valid() and form.cleaned_data["state"]:
         found = found.filter(state=form.cleaned_data["state"])
     context = {
-        "seat": seat,
+        "membership": membership,
         "form": form,
         "page": page_of([found], request.GET, order=BY_ID),
-        "balances": balances(seat.business),
+        "balances": balances(membership.business),
         "is_filtered": any(request.GET.values()),
     }
     return render(request, "dashboard/settlements/settlements.html", context)
@@ -45,13 +47,13 @@ def settlements_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @require_safe
 @members_only
-def settlement_page(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpResponse:
+def settlement_page(request: HttpRequest, membership: Membership, batch_id: UUID) -> HttpResponse:
     """Show a batch with its net calculation, timeline and statement."""
-    batch = _own(seat, batch_id)
+    batch = _own(membership, batch_id)
     page = page_of([_items(batch)], request.GET, order=BY_NUMBER, size=50)
     steps: list[Moment] = steps_of(batch)
     context = {
-        "seat": seat,
+        "membership": membership,
         "batch": batch,
         "steps": steps,
         "page": page,
@@ -62,8 +64,8 @@ def settlement_page(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpRes
 
 @require_safe
 @members_only
-def settlement_export(request: HttpRequest, seat: Seat, batch_id: UUID) -> HttpResponseBase:
-    batch = _own(seat, batch_id)
+def settlement_export(request: HttpRequest, membership: Membership, batch_id: UUID) -> HttpResponseBase:
+    batch = _own(membership, batch_id)
     name = f"settlement-{batch.day}-{batch.currency}-{batch.number}"
     return csv_exports.file(request, name=name, lines=csv_lines(batch))
 
@@ -72,8 +74,10 @@ def _items(batch: SettlementBatch) -> Any:
     return SettlementItem.objects.filter(batch=batch).select_related("transaction", "operation")
 
 
-def _own(seat: Seat, batch_id: UUID) -> SettlementBatch:
-    batch: SettlementBatch | None = SettlementBatch.objects.of(seat.business).filter(pk=batch_id).first()
+def _own(membership: Membership, batch_id: UUID) -> SettlementBatch:
+    batch: SettlementBatch | None = (
+        SettlementBatch.objects.of(membership.business).filter(pk=batch_id).first()
+    )
     if batch is None:
         raise Http404
     return batch

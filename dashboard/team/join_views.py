@@ -15,7 +15,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from dashboard.access import sit_at
+from dashboard.access import select_business
 from dashboard.team.forms import JoinForm
 from dashboard.team.invitation_mail import is_configured, send_invitation
 from merchants import roles, team
@@ -82,7 +82,7 @@ class JoinPage(View):
 
 
 def _welcome(request: HttpRequest, member: Member) -> HttpResponse:
-    sit_at(request, member.business)
+    select_business(request, member.business)
     messages.success(request, f"You've joined {member.business.name}.")
     return redirect("overview")
 

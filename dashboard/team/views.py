@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import NotInThisRole, Seat, for_members, members_only
+from dashboard.access import Membership, NotInThisRole, for_members, members_only
 from dashboard.mfa_policy import FACTORS
 from dashboard.team.forms import InviteForm, RoleForm
 from dashboard.team.invitation_mail import send_invitation
@@ -31,47 +31,47 @@ LAST_OWNER = "A business needs at least one owner. Give another member the owner
 
 @require_safe
 @members_only
-def team_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def team_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     now = timezone.now()
     factors = Authenticator.objects.filter(user=OuterRef("user"), type__in=FACTORS)
     members = (
-        Member.objects.filter(business=seat.business)
+        Member.objects.filter(business=membership.business)
         .select_related("user")
         .annotate(has_second_factor=Exists(factors))
         .order_by("created_at", "pk")
     )
     invitations = list(
-        Invitation.objects.filter(business=seat.business, ended_at__isnull=True)
+        Invitation.objects.filter(business=membership.business, ended_at__isnull=True)
         .select_related("invited_by")
         .order_by("-created_at")[:100]
     )
     for invitation in invitations:
         invitation.has_expired = invitation.expires_at <= now  # type: ignore[attr-defined]  # for the page
-    context = {"seat": seat, "members": members, "invitations": invitations, "roles": _roles()}
+    context = {"membership": membership, "members": members, "invitations": invitations, "roles": _roles()}
     return render(request, "dashboard/team/members.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_TEAM)
-def invite_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def invite_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = InviteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            return _invite(request, seat, form)
+            return _invite(request, membership, form)
         except team.AlreadyMember:
             form.add_error("email", "This person is already a member of the business.")
         except team.MayNotInvite:
             raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
         except LimitReached as limit:
             form.add_error(None, _limit_error(limit))
-    context = {"seat": seat, "form": form, "roles": _roles()}
+    context = {"membership": membership, "form": form, "roles": _roles()}
     return render(request, "dashboard/team/invite.html", context)
 
 
-def _invite(request: HttpRequest, seat: Seat, form: InviteForm) -> HttpResponse:
-    inviter = seat.member.user
+def _invite(request: HttpRequest, membership: Membership, form: InviteForm) -> HttpResponse:
+    inviter = membership.member.user
     offer = team.invite(
-        business=seat.business,
+        business=membership.business,
         email=form.cleaned_data["email"],
         role=form.cleaned_data["role"],
         inviter=inviter,
@@ -80,7 +80,7 @@ def _invite(request: HttpRequest, seat: Seat, form: InviteForm) -> HttpResponse:
     )
     link = settings.PUBLIC_URL + reverse("invitation", args=[offer.token])
     context = {
-        "seat": seat,
+        "membership": membership,
         "link": link,
         "email": offer.invitation.email,
         "expires_at": offer.invitation.expires_at,
@@ -104,8 +104,8 @@ def _limit_error(limit: LimitReached) -> str:
 
 @require_POST
 @for_members(may=Permission.MANAGE_TEAM)
-def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpResponse:
-    invitation = Invitation.objects.filter(business=seat.business, pk=invitation_id).first()
+def withdraw(request: HttpRequest, membership: Membership, invitation_id: UUID) -> HttpResponse:
+    invitation = Invitation.objects.filter(business=membership.business, pk=invitation_id).first()
     if invitation is None:
         raise Http404
     try:
@@ -118,11 +118,11 @@ def withdraw(request: HttpRequest, seat: Seat, invitation_id: UUID) -> HttpRespo
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_TEAM)
-def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
+def member_page(request: HttpRequest, membership: Membership, member_id: int) -> HttpResponse:
     """Show a member, and save a new role."""
-    member = _member(seat, member_id)
+    member = _member(membership, member_id)
     if request.method != "POST":
-        context = {"seat": seat, "member": member, "roles": _roles()}
+        context = {"membership": membership, "member": member, "roles": _roles()}
         return render(request, "dashboard/team/member.html", context)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -130,7 +130,7 @@ def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespons
         return redirect("dashboard-member", member_id)
     try:
         role = form.cleaned_data["role"]
-        with _as_manager(request, seat) as manager:
+        with _as_manager(request, membership) as manager:
             team.change_role(member=member, role=role, **manager)
         messages.success(request, f"{member.user.email} now has the {Role(role).label.lower()} role.")
     except team.LastOwner:
@@ -140,15 +140,15 @@ def member_page(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespons
 
 @require_POST
 @for_members(may=Permission.MANAGE_TEAM)
-def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpResponse:
-    member = _member(seat, member_id)
+def remove_member(request: HttpRequest, membership: Membership, member_id: int) -> HttpResponse:
+    member = _member(membership, member_id)
     try:
-        with _as_manager(request, seat) as manager:
+        with _as_manager(request, membership) as manager:
             team.remove(member=member, **manager)
     except team.LastOwner:
         messages.error(request, LAST_OWNER)
         return redirect("dashboard-team")
-    if member.pk == seat.member.pk:
+    if member.pk == membership.member.pk:
         return redirect("overview")
     for session in UserSession.objects.filter(user=member.user):
         session.end()
@@ -157,19 +157,19 @@ def remove_member(request: HttpRequest, seat: Seat, member_id: int) -> HttpRespo
 
 
 @contextmanager
-def _as_manager(request: HttpRequest, seat: Seat) -> Iterator[dict[str, Any]]:
+def _as_manager(request: HttpRequest, membership: Membership) -> Iterator[dict[str, Any]]:
     """Yield the actor of a change. Respond with 403 or 404 if the permission or the member was removed meanwhile."""
     try:
-        yield {"by": seat.member.user, "actor": person_acting(request), "now": timezone.now()}
+        yield {"by": membership.member.user, "actor": person_acting(request), "now": timezone.now()}
     except team.MayNotManage:
         raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
     except Member.DoesNotExist:
         raise Http404 from None
 
 
-def _member(seat: Seat, member_id: int) -> Member:
+def _member(membership: Membership, member_id: int) -> Member:
     member = Member.objects.select_related("business", "user").filter(
-        business=seat.business, pk=min(member_id, 2**63 - 1)
+        business=membership.business, pk=min(member_id, 2**63 - 1)
     )
     found = member.first()
     if found is None:

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Seat, for_members
+from dashboard.access import Membership, for_members
 from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.detail_views import address_of, own
 from dashboard.transactions.forms import AmountForm, RefundForm, TransferRefundForm
@@ -39,15 +39,15 @@ GET_OR_POST = ["GET", "HEAD", "POST"]
 
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.CAPTURE)
-def capture_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+def capture_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Capture an authorised payment, in whole or in part."""
-    payment = own(seat, transaction_id)
+    payment = own(membership, transaction_id)
     form = AmountForm(request.POST or None, currency=payment.currency)
     if request.method == "POST" and form.is_valid():
         amount = form.cleaned_data["amount"]
         return _perform(
             request,
-            seat,
+            membership,
             payment,
             "payment.capture_asked",
             lambda now: _capture_message(
@@ -55,53 +55,53 @@ def capture_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> Http
             ),
             after={"amount": payment.amount if amount is None else amount},
         )
-    return _confirmation_page(request, seat, payment, "capture", form=form)
+    return _confirmation_page(request, membership, payment, "capture", form=form)
 
 
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.CAPTURE)
-def void_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+def void_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Void an authorisation."""
-    payment = own(seat, transaction_id)
+    payment = own(membership, transaction_id)
     if request.method == "POST":
         return _perform(
             request,
-            seat,
+            membership,
             payment,
             "payment.void_asked",
             lambda now: _void_message(captures.void(transaction_id=payment.pk, now=now).resource),
         )
-    return _confirmation_page(request, seat, payment, "void")
+    return _confirmation_page(request, membership, payment, "void")
 
 
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.CAPTURE)
-def cancel_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Cancel a payment that is waiting for the payer."""
-    payment = own(seat, transaction_id)
+    payment = own(membership, transaction_id)
     if request.method == "POST":
         return _perform(
             request,
-            seat,
+            membership,
             payment,
             "payment.cancel_asked",
             lambda _: _cancellation_message(cancellations.cancel(transaction_id=payment.pk).resource),
         )
-    return _confirmation_page(request, seat, payment, "cancel", is_possible=is_cancellable(payment))
+    return _confirmation_page(request, membership, payment, "cancel", is_possible=is_cancellable(payment))
 
 
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.REFUND)
-def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
+def refund_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Refund a payment, in whole or in part."""
-    payment = own(seat, transaction_id)
+    payment = own(membership, transaction_id)
     sender = _known_sender(payment)
     form = _refund_form(request, payment, sender)
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if value}
         return _perform(
             request,
-            seat,
+            membership,
             payment,
             "payment.refund_asked",
             lambda now: _refund_message(
@@ -115,7 +115,7 @@ def refund_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpR
     bank = banks.find(sender.bank_code) if sender else None
     return _confirmation_page(
         request,
-        seat,
+        membership,
         payment,
         "refund",
         form=form,
@@ -143,16 +143,21 @@ def _refund_form(request: HttpRequest, payment: Transaction, sender: Destination
 
 
 def _confirmation_page(
-    request: HttpRequest, seat: Seat, payment: Transaction, action: str, **context: Any
+    request: HttpRequest, membership: Membership, payment: Transaction, action: str, **context: Any
 ) -> HttpResponse:
     is_possible = payment.awaiting == Transaction.Awaiting.CAPTURE
-    shown = {"seat": seat, "payment": payment, "address": address_of(payment), "is_possible": is_possible}
+    shown = {
+        "membership": membership,
+        "payment": payment,
+        "address": address_of(payment),
+        "is_possible": is_possible,
+    }
     return render(request, f"dashboard/transactions/{action}.html", shown | context)
 
 
 def _perform(
     request: HttpRequest,
-    seat: Seat,
+    membership: Membership,
     payment: Transaction,
     action: str,
     perform: Callable[[datetime], tuple[int, str]],
@@ -168,7 +173,7 @@ def _perform(
     audit.record(
         action=action,
         actor=person_acting(request),
-        business=seat.business,
+        business=membership.business,
         target=payment.reference,
         after=after,
         now=now,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dashboard.access import Seat
+from dashboard.access import Membership
 from dashboard.transactions.timeline import timeline_of
 from dashboard.ui import payer_links
 from dashboard.ui.timeline import Moment
@@ -45,7 +45,7 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
     return found
 
 
-def detail_of(transaction: Transaction, *, seat: Seat) -> Detail:
+def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
     operations = list(CardOperation.objects.filter(transaction=transaction).order_by("pk"))
     delivery = Delivery.objects.filter(subject=transaction.pk).first()
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number")) if delivery else []
@@ -62,7 +62,7 @@ def detail_of(transaction: Transaction, *, seat: Seat) -> Detail:
         refunds=[each for each in operations if each.kind == CardOperation.Kind.REFUND],
         delivery=delivery,
         bank_name=bank.name if bank else "",
-        api_object=pretty(payer_links.shown_to(seat, represent(transaction))),
+        api_object=pretty(payer_links.shown_to(membership, represent(transaction))),
         can_capture=_is_capturable(transaction, operations),
         can_cancel=is_cancellable(transaction),
         can_refund=is_refundable(transaction),

@@ -7,29 +7,29 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.transactions.detail import detail_of, find
 from payments.models import Transaction
 
 
 @require_safe
 @members_only
-def payment_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    return _page(request, seat, transaction_id)
+def payment_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    return _page(request, membership, transaction_id)
 
 
 @require_safe
 @members_only
-def payout_page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    return _page(request, seat, transaction_id)
+def payout_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    return _page(request, membership, transaction_id)
 
 
-def own(seat: Seat, transaction_id: UUID) -> Transaction:
+def own(membership: Membership, transaction_id: UUID) -> Transaction:
     """Return the business's transaction.
 
     :raises Http404: there is none, or it is another business's
     """
-    transaction = find(seat.business, transaction_id)
+    transaction = find(membership.business, transaction_id)
     if transaction is None:
         raise Http404
     return transaction
@@ -40,9 +40,13 @@ def address_of(transaction: Transaction) -> str:
     return reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[transaction.pk])
 
 
-def _page(request: HttpRequest, seat: Seat, transaction_id: UUID) -> HttpResponse:
-    transaction = own(seat, transaction_id)
+def _page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    transaction = own(membership, transaction_id)
     if request.path != address_of(transaction):
         return redirect(address_of(transaction))
-    context = {"seat": seat, "detail": detail_of(transaction, seat=seat), "payment": transaction}
+    context = {
+        "membership": membership,
+        "detail": detail_of(transaction, membership=membership),
+        "payment": transaction,
+    }
     return render(request, "dashboard/transactions/detail.html", context)

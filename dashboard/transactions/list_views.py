@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Seat, members_only
+from dashboard.access import Membership, members_only
 from dashboard.transactions.filters import PaymentFilter, PayoutFilter, TransactionFilter, form_of, sources
 from dashboard.ui.pagination import page_of
 from kit import banks
@@ -36,35 +36,35 @@ PAYOUTS = Kind("payouts", PayoutFilter, "dashboard-payouts", "dashboard/transact
 
 @require_safe
 @members_only
-def payments_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    return _list_page(request, seat, PAYMENTS)
+def payments_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    return _list_page(request, membership, PAYMENTS)
 
 
 @require_safe
 @members_only
-def payouts_page(request: HttpRequest, seat: Seat) -> HttpResponse:
-    return _list_page(request, seat, PAYOUTS)
+def payouts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    return _list_page(request, membership, PAYOUTS)
 
 
 @require_safe
 @members_only
-def payments_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
-    return _export(request, seat, PAYMENTS)
+def payments_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
+    return _export(request, membership, PAYMENTS)
 
 
 @require_safe
 @members_only
-def payouts_export(request: HttpRequest, seat: Seat) -> HttpResponseBase:
-    return _export(request, seat, PAYOUTS)
+def payouts_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
+    return _export(request, membership, PAYOUTS)
 
 
-def _list_page(request: HttpRequest, seat: Seat, kind: Kind) -> HttpResponse:
+def _list_page(request: HttpRequest, membership: Membership, kind: Kind) -> HttpResponse:
     form = form_of(kind.filter, request.GET)
-    lists = sources(form, business=seat.business) if form.is_valid() else []
+    lists = sources(form, business=membership.business) if form.is_valid() else []
     page = page_of(lists, request.GET)
     for transaction in page.rows:
         _name_bank(transaction)
-    context = {"seat": seat, "form": form, "page": page, "is_filtered": is_filtered(request)}
+    context = {"membership": membership, "form": form, "page": page, "is_filtered": is_filtered(request)}
     return render(request, kind.template, context)
 
 
@@ -72,12 +72,12 @@ def is_filtered(request: HttpRequest) -> bool:
     return any(value for value in request.GET.values())
 
 
-def _export(request: HttpRequest, seat: Seat, kind: Kind) -> HttpResponseBase:
+def _export(request: HttpRequest, membership: Membership, kind: Kind) -> HttpResponseBase:
     form = form_of(kind.filter, request.GET)
     if not form.is_valid():  # the list shows the filter's errors
         address = redirect(kind.page)["Location"]
         return redirect(f"{address}?{request.GET.urlencode()}")
-    return csv_exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, seat))
+    return csv_exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, membership))
 
 
 # Columns of the export, by attribute of the transaction.
@@ -116,9 +116,9 @@ SETTLEMENT = SettlementItem.objects.filter(transaction=OuterRef("pk"), operation
 )
 
 
-def _rows(form: TransactionFilter, seat: Seat) -> Iterator[list[Any]]:
+def _rows(form: TransactionFilter, membership: Membership) -> Iterator[list[Any]]:
     seen: set[Any] = set()
-    lists = sources(form, business=seat.business)
+    lists = sources(form, business=membership.business)
     for source in lists:
         for transaction in (
             source.order_by("-id")

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from dashboard.access import Seat, for_members
+from dashboard.access import Membership, for_members
 from dashboard.transactions.detail_views import address_of
 from dashboard.transactions.forms import PayoutForm
 from dashboard.ui.api_errors import add_api_errors
@@ -32,25 +32,29 @@ from payments.services.fee_rules import rule_now
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.PAY_OUT)
-def payout_form_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def payout_form_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the payout form, then its costs, and start the payout when it is confirmed."""
     form = PayoutForm(
         request.POST or None,
-        currencies=[each for each in seat.business.currencies if each in banks.currencies()],
+        currencies=[each for each in membership.business.currencies if each in banks.currencies()],
         initial={"reference": f"payout-{secrets.token_hex(6)}"},
     )
     if request.method != "POST" or not form.is_valid() or request.POST.get("step") == "change":
-        return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
+        return render(
+            request, "dashboard/transactions/new_payout.html", {"membership": membership, "form": form}
+        )
     if request.POST.get("step") == "confirmed":
-        return _start(request, seat, form)
-    summary = _summary(seat.business, form.order())
+        return _start(request, membership, form)
+    summary = _summary(membership.business, form.order())
     if summary is None:
         form.add_error(
             "currency",
             f"Payouts in {form.cleaned_data['currency']} aren't available. Choose another currency.",
         )
-        return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
-    context = {"seat": seat, "form": form, "summary": summary}
+        return render(
+            request, "dashboard/transactions/new_payout.html", {"membership": membership, "form": form}
+        )
+    context = {"membership": membership, "form": form, "summary": summary}
     return render(request, "dashboard/transactions/confirm_payout.html", context)
 
 
@@ -75,18 +79,18 @@ def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None
     }
 
 
-def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
+def _start(request: HttpRequest, membership: Membership, form: PayoutForm) -> HttpResponse:
     order, now = form.order(), clock.now()
     audit.record(
         action="payout.asked",
         actor=person_acting(request),
-        business=seat.business,
+        business=membership.business,
         target=order["reference"],
         after={"amount": order["amount"], "currency": order["currency"]},
         now=now,
     )
     try:
-        intent = flows.choose(order).start(order, business=seat.business, now=now)
+        intent = flows.choose(order).start(order, business=membership.business, now=now)
     except ValidationError as refusal:
         add_api_errors(form, refusal.detail, nested=("customer",))
     except Problem as refusal:
@@ -94,7 +98,7 @@ def _start(request: HttpRequest, seat: Seat, form: PayoutForm) -> HttpResponse:
     else:
         _add_message(request, intent.resource)
         return redirect(address_of(intent.resource))
-    return render(request, "dashboard/transactions/new_payout.html", {"seat": seat, "form": form})
+    return render(request, "dashboard/transactions/new_payout.html", {"membership": membership, "form": form})
 
 
 def _add_message(request: HttpRequest, payout: Transaction) -> None:

@@ -6,7 +6,7 @@ Opening such a link is enough to decline the payment, so only roles that may can
 import json
 from typing import Any
 
-from dashboard.access import Seat
+from dashboard.access import Membership
 from kit import bounded_json
 from merchants import roles
 from merchants.roles import Permission
@@ -15,14 +15,16 @@ PAYER_LINKS = frozenset({"redirect_link"})
 HIDDEN = f"Hidden. {roles.why_not(Permission.CAPTURE)}"
 
 
-def shown_to(seat: Seat, document: Any) -> Any:
+def shown_to(membership: Membership, document: Any) -> Any:
     """Return a document as a member may see it: unchanged, or with its payer links replaced by an explanation."""
-    return document if roles.may(seat.member.role, Permission.CAPTURE) else without_payer_links(document)
+    return (
+        document if roles.may(membership.member.role, Permission.CAPTURE) else without_payer_links(document)
+    )
 
 
-def text_shown_to(seat: Seat, text: str) -> str:
+def text_shown_to(membership: Membership, text: str) -> str:
     """Return a JSON text as a member may see it: unchanged, unless a payer link has to be replaced."""
-    if roles.may(seat.member.role, Permission.CAPTURE) or not any(name in text for name in PAYER_LINKS):
+    if roles.may(membership.member.role, Permission.CAPTURE) or not any(name in text for name in PAYER_LINKS):
         return text
     try:
         return json.dumps(without_payer_links(bounded_json.loads(text)), ensure_ascii=False)

@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Seat, for_members, members_only
+from dashboard.access import Membership, for_members, members_only
 from dashboard.ui.pagination import page_of
 from dashboard.virtual_accounts.unapplied_forms import (
     CreditForm,
@@ -49,19 +49,19 @@ WHY = {
 
 @require_safe
 @members_only
-def unapplied_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """List transfers that match no payment."""
     form = UnappliedFilter(request.GET)
-    page = page_of([form.unapplied(seat.business)] if form.is_valid() else [], request.GET)
-    context = {"seat": seat, "form": form, "page": page, "is_filtered": any(request.GET.values())}
+    page = page_of([form.unapplied(membership.business)] if form.is_valid() else [], request.GET)
+    context = {"membership": membership, "form": form, "page": page, "is_filtered": any(request.GET.values())}
     return render(request, "dashboard/virtual_accounts/unapplied.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.RESOLVE_UNAPPLIED)
-def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpResponse:
+def decision_page(request: HttpRequest, membership: Membership, unapplied_id: UUID) -> HttpResponse:
     """Show an unapplied transfer and the reason; credit it to the wallet, or return it to the sender."""
-    money = _own(seat, unapplied_id)
+    money = _own(membership, unapplied_id)
     forms_of: dict[str, Callable[..., forms.Form]] = {
         CREDIT: partial(CreditForm, auto_id="credit_%s"),
         RETURN: partial(ReturnForm, auto_id="return_%s", transfer=money.transfer),
@@ -74,7 +74,9 @@ def decision_page(request: HttpRequest, seat: Seat, unapplied_id: UUID) -> HttpR
         form = shown[decision] = forms_of[decision](request.POST)
         if form.is_valid() and _carry_out(request, money, decision, form):
             return redirect("dashboard-unapplied-item", money.pk)
-    return render(request, "dashboard/virtual_accounts/unapplied_item.html", _context(seat, money, shown))
+    return render(
+        request, "dashboard/virtual_accounts/unapplied_item.html", _context(membership, money, shown)
+    )
 
 
 def _carry_out(request: HttpRequest, money: UnappliedMoney, decision: str, form: forms.Form) -> bool:
@@ -106,11 +108,13 @@ def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
         messages.warning(request, "The bank hasn't responded yet. We'll keep checking the return's status.")
 
 
-def _context(seat: Seat, money: UnappliedMoney, shown: dict[str, forms.Form]) -> dict[str, object]:
+def _context(
+    membership: Membership, money: UnappliedMoney, shown: dict[str, forms.Form]
+) -> dict[str, object]:
     transfer = money.transfer
     bank = banks.find(transfer.sender_bank_code)
     return {
-        "seat": seat,
+        "membership": membership,
         "money": money,
         "transfer": transfer,
         "why": WHY[Reason(transfer.reason)],
@@ -132,9 +136,9 @@ def _payout(money: UnappliedMoney) -> Transaction | None:
     return found
 
 
-def _own(seat: Seat, unapplied_id: UUID) -> UnappliedMoney:
+def _own(membership: Membership, unapplied_id: UUID) -> UnappliedMoney:
     found: UnappliedMoney | None = (
-        unapplied_money.of(seat.business)
+        unapplied_money.of(membership.business)
         .select_related("transfer__account", "transfer__session__payment", "business")
         .filter(pk=unapplied_id)
         .first()

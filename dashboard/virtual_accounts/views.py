@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.exceptions import ValidationError
 
-from dashboard.access import Seat, for_members, members_only
+from dashboard.access import Membership, for_members, members_only
 from dashboard.ui.api_errors import add_api_errors
 from dashboard.ui.pagination import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
@@ -31,12 +31,12 @@ OPEN_COUNTED = 100
 
 @require_safe
 @members_only
-def accounts_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def accounts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = AccountFilter(request.GET)
-    found = form.accounts(seat.business) if form.is_valid() else []
-    waiting = UnappliedMoney.objects.filter(business=seat.business, state=UnappliedMoney.State.OPEN)
+    found = form.accounts(membership.business) if form.is_valid() else []
+    waiting = UnappliedMoney.objects.filter(business=membership.business, state=UnappliedMoney.State.OPEN)
     context = {
-        "seat": seat,
+        "membership": membership,
         "form": form,
         "page": page_of(found, request.GET),
         "is_filtered": any(request.GET.values()),
@@ -47,13 +47,13 @@ def accounts_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @require_safe
 @members_only
-def account_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
+def account_page(request: HttpRequest, membership: Membership, account_id: UUID) -> HttpResponse:
     """Show an account with its latest sessions and transfers."""
-    account = _own(seat, account_id)
+    account = _own(membership, account_id)
     sessions = Session.objects.filter(account=account).select_related("payment").order_by("-id")
     transfers = Transfer.objects.filter(account=account).order_by("-id")
     context = {
-        "seat": seat,
+        "membership": membership,
         "account": account,
         "sessions": sessions[:SHOWN],
         "transfers": transfers[:SHOWN],
@@ -64,29 +64,29 @@ def account_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResp
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_ACCOUNTS)
-def new_account_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def new_account_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Create an account of the selected kind, by the API's rules."""
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else "dynamic"
     form = KINDS[kind](
         request.POST or None,
-        currencies=seat.business.currencies,
+        currencies=membership.business.currencies,
         initial={"reference": f"account-{secrets.token_hex(6)}", "country": "NGA"},
     )
     if request.method == "POST" and form.is_valid():
-        account = _create(request, seat, form)
+        account = _create(request, membership, form)
         if account is not None:
             messages.success(request, "Virtual account created.")
             return redirect("dashboard-virtual-account", account.pk)
-    context = {"seat": seat, "form": form, "kind": kind, "kinds": KINDS}
+    context = {"membership": membership, "form": form, "kind": kind, "kinds": KINDS}
     return render(request, "dashboard/virtual_accounts/new.html", context)
 
 
-def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAccount | None:
+def _create(request: HttpRequest, membership: Membership, form: NewAccountForm) -> VirtualAccount | None:
     try:
-        wanted = read_account(form.order(), business=seat.business)
+        wanted = read_account(form.order(), business=membership.business)
         result = accounts.create(
-            business=seat.business, request=wanted, actor=person_acting(request), now=clock.now()
+            business=membership.business, request=wanted, actor=person_acting(request), now=clock.now()
         )
     except ValidationError as refusal:
         add_api_errors(form, refusal.detail, nested=("address",))
@@ -99,29 +99,35 @@ def _create(request: HttpRequest, seat: Seat, form: NewAccountForm) -> VirtualAc
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_ACCOUNTS)
-def deactivate_page(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
+def deactivate_page(request: HttpRequest, membership: Membership, account_id: UUID) -> HttpResponse:
     """Explain deactivation, and deactivate the account."""
-    account = _own(seat, account_id)
+    account = _own(membership, account_id)
     if request.method == "POST":
         account_deactivation.deactivate(account.pk, actor=person_acting(request), now=clock.now())
         messages.success(request, "Virtual account deactivated.")
         return redirect("dashboard-virtual-account", account.pk)
     open_sessions = Session.objects.filter(account=account, status=Session.Status.PENDING)
-    context = {"seat": seat, "account": account, "open_sessions": open_sessions[:OPEN_COUNTED].count()}
+    context = {
+        "membership": membership,
+        "account": account,
+        "open_sessions": open_sessions[:OPEN_COUNTED].count(),
+    }
     return render(request, "dashboard/virtual_accounts/deactivate.html", context)
 
 
 @require_POST
 @for_members(may=Permission.MANAGE_ACCOUNTS)
-def activate(request: HttpRequest, seat: Seat, account_id: UUID) -> HttpResponse:
-    account = _own(seat, account_id)
+def activate(request: HttpRequest, membership: Membership, account_id: UUID) -> HttpResponse:
+    account = _own(membership, account_id)
     account_deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())
     messages.success(request, "Virtual account activated.")
     return redirect("dashboard-virtual-account", account.pk)
 
 
-def _own(seat: Seat, account_id: UUID) -> VirtualAccount:
-    account: VirtualAccount | None = VirtualAccount.objects.of(seat.business).filter(pk=account_id).first()
+def _own(membership: Membership, account_id: UUID) -> VirtualAccount:
+    account: VirtualAccount | None = (
+        VirtualAccount.objects.of(membership.business).filter(pk=account_id).first()
+    )
     if account is None:
         raise Http404
     return account

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard.access import Seat
+from dashboard.access import Membership
 from dashboard.ui import payer_links
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
 from kit import bounded_json
@@ -60,15 +60,17 @@ class DeliveryDetail:
     is_live: bool  # an attempt is under way or scheduled
 
 
-def detail_of(delivery: Delivery, *, seat: Seat) -> DeliveryDetail:
+def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
     endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
     return DeliveryDetail(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
         headers=_headers(delivery, endpoint, number=1 if delivery.is_test else len(attempts) + 1),
-        body=_indented(delivery.body, seat),
-        exact_body=delivery.body if payer_links.text_shown_to(seat, delivery.body) == delivery.body else "",
+        body=_indented(delivery.body, membership),
+        exact_body=delivery.body
+        if payer_links.text_shown_to(membership, delivery.body) == delivery.body
+        else "",
         url=endpoint.url if endpoint else "",
         subject=_subject_link(delivery),
         last_response=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
@@ -193,5 +195,5 @@ def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> l
     return [("User-Agent", USER_AGENT), *headers.items()]
 
 
-def _indented(body: str, seat: Seat) -> str:
-    return bounded_json.indented(payer_links.text_shown_to(seat, body))
+def _indented(body: str, membership: Membership) -> str:
+    return bounded_json.indented(payer_links.text_shown_to(membership, body))

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import Seat, for_members, members_only
+from dashboard.access import Membership, for_members, members_only
 from dashboard.ui.pagination import BY_MOMENT, page_of
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
@@ -26,11 +26,11 @@ AT_ONCE = 500  # deliveries resent by one submission
 
 @require_safe
 @members_only
-def deliveries_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def deliveries_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = DeliveryFilter(request.GET)
-    found = [form.deliveries(seat.business).defer("body")] if form.is_valid() else []
+    found = [form.deliveries(membership.business).defer("body")] if form.is_valid() else []
     context = {
-        "seat": seat,
+        "membership": membership,
         "form": form,
         "page": page_of(found, request.GET, order=BY_MOMENT),
         "is_filtered": any(request.GET.values()),
@@ -40,12 +40,12 @@ def deliveries_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @require_safe
 @members_only
-def delivery_page(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
+def delivery_page(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Show a delivery. While an attempt is scheduled or in progress, the page polls for the part that changes."""
-    delivery = _own(seat, delivery_id)
+    delivery = _own(membership, delivery_id)
     context = {
-        "seat": seat,
-        "detail": detail_of(delivery, seat=seat),
+        "membership": membership,
+        "detail": detail_of(delivery, membership=membership),
         "later": later_attempts(delivery),
     }
     is_part = request.headers.get("HX-Request") == "true"
@@ -55,9 +55,9 @@ def delivery_page(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpRe
 
 @require_POST
 @for_members(may=Permission.REPLAY_WEBHOOKS)
-def replay(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
+def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Resend one delivery."""
-    delivery = _own(seat, delivery_id)
+    delivery = _own(membership, delivery_id)
     (is_resent,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
     if is_resent:
         messages.success(request, "Resending with the same ID and body, signed with the current key.")
@@ -74,15 +74,15 @@ def replay(request: HttpRequest, seat: Seat, delivery_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.REPLAY_WEBHOOKS)
-def replay_range_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def replay_range_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Resend the deliveries of a range of days, after showing how many there are."""
     query = request.POST if request.method == "POST" else request.GET
     form = ReplayForm(query or None, initial={"state": Delivery.State.DEAD, "until": timezone.now().date()})
-    context = {"seat": seat, "form": form, "at_once": AT_ONCE, "count": None}
+    context = {"membership": membership, "form": form, "at_once": AT_ONCE, "count": None}
     if form.is_valid():
         since, until = form.moments
         chosen = services.replayable(
-            business=seat.business, states=[form.cleaned_data["state"]], since=since, until=until
+            business=membership.business, states=[form.cleaned_data["state"]], since=since, until=until
         ).values_list("pk", flat=True)
         if request.method == "POST":
             keys = list(chosen[:AT_ONCE])
@@ -93,8 +93,8 @@ def replay_range_page(request: HttpRequest, seat: Seat) -> HttpResponse:
     return render(request, "dashboard/webhooks/replay.html", context)
 
 
-def _own(seat: Seat, delivery_id: UUID) -> Delivery:
-    delivery: Delivery | None = Delivery.objects.filter(business=seat.business, pk=delivery_id).first()
+def _own(membership: Membership, delivery_id: UUID) -> Delivery:
+    delivery: Delivery | None = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
     return delivery

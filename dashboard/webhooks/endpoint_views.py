@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Seat, for_members
+from dashboard.access import Membership, for_members
 from dashboard.webhooks.endpoint_health import health_of
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.sample_event import sample_payment
@@ -31,17 +31,17 @@ TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # per business: e
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.MANAGE_WEBHOOKS)
-def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def webhooks_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the endpoint and its health, and save new settings."""
-    endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
+    endpoint = Endpoint.objects.filter(business=membership.business).defer("hash_key").first()
     if request.method != "POST":
-        return _page(request, seat, endpoint, EndpointForm(initial=initial(endpoint)))
+        return _page(request, membership, endpoint, EndpointForm(initial=initial(endpoint)))
     form = EndpointForm(request.POST)
     if not form.is_valid():
-        return _page(request, seat, endpoint, form)
+        return _page(request, membership, endpoint, form)
     try:
         configured = services.configure(
-            business=seat.business,
+            business=membership.business,
             url=form.cleaned_data["url"],
             subscribed_events=form.subscribed_events,
             enabled=form.cleaned_data["enabled"],
@@ -50,24 +50,24 @@ def webhooks_page(request: HttpRequest, seat: Seat) -> HttpResponse:
         )
     except services.UnusableEndpoint as refusal:
         form.add_error("url" if form.subscribed_events else "payment", str(refusal.detail))
-        return _page(request, seat, endpoint, form)
+        return _page(request, membership, endpoint, form)
     if configured.new_hash_key is None:
         messages.success(request, "Webhook settings saved.")
         return redirect("dashboard-webhooks")
     # Not redirected: the key is in this response only, and in no session, cache or URL.
-    return _page(request, seat, configured.endpoint, form, new_hash_key=configured.new_hash_key)
+    return _page(request, membership, configured.endpoint, form, new_hash_key=configured.new_hash_key)
 
 
 def _page(
-    request: HttpRequest, seat: Seat, endpoint: Endpoint | None, form: EndpointForm, **shown: Any
+    request: HttpRequest, membership: Membership, endpoint: Endpoint | None, form: EndpointForm, **shown: Any
 ) -> HttpResponse:
     now = timezone.now()
     context = {
-        "seat": seat,
+        "membership": membership,
         "endpoint": endpoint,
         "form": form,
-        "health": health_of(seat.business, now=now),
-        "recent": Delivery.objects.filter(business=seat.business)
+        "health": health_of(membership.business, now=now),
+        "recent": Delivery.objects.filter(business=membership.business)
         .defer("body")
         .order_by("-created_at", "-id")[:RECENT],
     }
@@ -76,9 +76,9 @@ def _page(
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_WEBHOOKS)
-def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
+def rotate_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Explain what rotation does, and rotate the key. A form submitted twice rotates it once."""
-    endpoint = Endpoint.objects.filter(business=seat.business).defer("hash_key").first()
+    endpoint = Endpoint.objects.filter(business=membership.business).defer("hash_key").first()
     if endpoint is None:
         messages.add_message(
             request, messages.WARNING, "Save a webhook URL first. This creates the signing key."
@@ -90,13 +90,15 @@ def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
             messages.warning(request, "The key was rotated after you opened the form. Nothing was changed.")
             return redirect("dashboard-webhooks")
         rotated = services.rotate_hash_key(
-            business=seat.business, actor=person_acting(request), now=timezone.now()
+            business=membership.business, actor=person_acting(request), now=timezone.now()
         )
         endpoint = rotated.endpoint
         shown = {"new_hash_key": rotated.new_hash_key}
-    waiting = Delivery.objects.filter(business=seat.business, state=Delivery.State.WAITING)[:1000].count()
+    waiting = Delivery.objects.filter(business=membership.business, state=Delivery.State.WAITING)[
+        :1000
+    ].count()
     context = {
-        "seat": seat,
+        "membership": membership,
         "endpoint": endpoint,
         "made": endpoint.key_made_at.isoformat(),
         "waiting": waiting,
@@ -106,19 +108,19 @@ def rotate_page(request: HttpRequest, seat: Seat) -> HttpResponse:
 
 @require_POST
 @for_members(may=Permission.MANAGE_WEBHOOKS)
-def send_test_event(request: HttpRequest, seat: Seat) -> HttpResponse:
+def send_test_event(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Send a sample event, and redirect to its delivery."""
     now = clock.now()
     try:
         with transaction.atomic():
-            attempt_limits.take(TEST_EVENTS.of(seat.business.pk), now=now)
+            attempt_limits.take(TEST_EVENTS.of(membership.business.pk), now=now)
             delivery = services.send_test_event(
-                business=seat.business, data=sample_payment(seat.business, now=now), now=now
+                business=membership.business, data=sample_payment(membership.business, now=now), now=now
             )
             audit.record(
                 action="webhook.test_sent",
                 actor=person_acting(request),
-                business=seat.business,
+                business=membership.business,
                 target=str(delivery.pk),
                 now=now,
             )

@@ -467,21 +467,21 @@ class TestSwitching:
         answer = browser.post("/dashboard/business/", {"business": two.business_id})
 
         assert answer["Location"] == "/dashboard/"
-        assert browser.get("/dashboard/").context["seat"].business == two.business
-        assert browser.get("/dashboard/").context["seat"].business == two.business
+        assert browser.get("/dashboard/").context["membership"].business == two.business
+        assert browser.get("/dashboard/").context["membership"].business == two.business
 
     @pytest.mark.parametrize("wanted", ["theirs", "", "nonsense", "00000000-0000-0000-0000-000000000000"])
     def test_never_goes_to_a_business_of_others(self, browser, ada_member, bisi, wanted):
         business = str(bisi.business_id) if wanted == "theirs" else wanted
 
         assert browser.post("/dashboard/business/", {"business": business}).status_code == 404
-        assert browser.get("/dashboard/").context["seat"].business == ada_member.business
+        assert browser.get("/dashboard/").context["membership"].business == ada_member.business
 
     def test_ends_with_the_membership(self, browser, two, ada_member):
         browser.post("/dashboard/business/", {"business": two.business_id})
         two.delete()
 
-        assert browser.get("/dashboard/").context["seat"].business == ada_member.business
+        assert browser.get("/dashboard/").context["membership"].business == ada_member.business
 
     def test_is_offered_only_to_those_who_can(self, browser, ada_member, bisi):
         assert "Switch" not in browser.get("/dashboard/").content.decode()
