@@ -54,22 +54,20 @@ OF_VIEWS = {Limit.EXPORT, Limit.READINESS}
 
 INTRODUCTION = f"""# Addresses and access rules
 
-Every address that Sluice serves, with who may use it, whether it asks for recent reauthentication, whether a second
-person confirms what it does, and its limits. `make addresses` writes this page from `config/access_rules.py`; the tests
-fail for an address without these rules, and for one that doesn't follow them. What each of them protects against is
-in [Security](security.md).
+Every URL that Sluice serves: who may use it, whether it requires recent reauthentication, whether a second person
+confirms it, and its limits. `make addresses` writes this page from `config/access_rules.py`; the tests fail for a URL
+without these rules or with different behaviour. [Security](security.md) describes the threats.
 
 - **Reauthentication.** The user gave a password, a code or a passkey within `REAUTHENTICATION_TIMEOUT`
-  (10 minutes). Where the column says yes, an older session is asked again before anything is done. An address that
-  is missing here asks whenever something is submitted.
+  (10 minutes). If the column says yes, a user with an older session must reauthenticate first. A URL that isn't
+  listed here requires it for every submission.
 - **Second person.** With `FOUR_EYES` on, the action is proposed, and another person confirms it. These are actions of
   staff that move money. Superusers need a second person too.
-- A table without one of these two columns has no such address.
-- **Members** are the people of a business: {names_of(frozenset(Role))}. Objects of another business
-  are answered 404.
-- **Staff** with a permission have it themselves or through a group. Superusers have every permission.
-- A page and its form are one line where the same people may use both. Methods that an address doesn't have are
-  answered 405.
+- A table without one of these two columns has no such URL.
+- **Members** are the users of a business: {names_of(frozenset(Role))}. Objects of another business
+  return 404.
+- **Staff** have a permission directly or through a group. Superusers have every permission.
+- A page and its form share a line if the same users may use both. Unsupported methods return 405.
 """
 
 
@@ -82,9 +80,9 @@ def guide() -> str:
             access_rules.OF_BANK,
             text="Each notification is signed: there is no session.",
         ),
-        _section("Payer pages", access_rules.OF_PAYERS, text="Payers have no account, and so no session."),
+        _section("Payer pages", access_rules.OF_PAYERS, text="Payers have no account and no session."),
         _section(
-            "Public pages", access_rules.OPEN, text="They show nothing about a business, and change nothing."
+            "Public pages", access_rules.OPEN, text="They show nothing about a business and change nothing."
         ),
         _section("Dashboard", access_rules.OF_MEMBERS),
         _section("Sign-in and own account", access_rules.OF_PEOPLE),
@@ -208,11 +206,11 @@ def _records() -> str:
         for label, each in ROWS.items()
         if each != READ_ONLY
     ]
-    text = """Each kind of record has a list, a page for each record with its history, and the addresses `add/`, `{id}/change/`,
+    text = """Each kind of record has a list, a page for each record with its history, and the URLs `add/`, `{id}/change/`,
 `{id}/history/` and `{id}/delete/` below the list's. Viewing needs the permission to view these records, such as
-`payments.view_transaction`. Nothing is deleted: `delete/` answers 403 to everyone, as `add/` and `change/` do where the
-table names no one. Whatever is submitted asks for recent reauthentication. Deliveries are resent from their list.
-These addresses have no limit."""
+`payments.view_transaction`. Nothing can be deleted: `delete/` returns 403 for everyone, and so do `add/` and `change/` if the
+table names no one. Every submission requires recent reauthentication. Deliveries are resent from their list.
+These URLs have no limit."""
     return "\n".join(
         ["### Records", "", text, "", *_table(head, changed), "", "Only viewed:", "", *viewed, ""]
     )
@@ -231,9 +229,9 @@ def _name_of(label: str) -> str:
 
 def _limits() -> str:
     rows = [(_sentence(limit), _amount(limit), _beyond(limit)) for limit in Limit]
-    text = """The names in the column Limit. Bodies are limited to 64 KiB everywhere, and the acquirer to a number of
-messages per hour; these and other sizes are in [Limits](limits.md). A proxy in front may limit connections as well."""
-    return "\n".join(["## Limits", "", text, "", *_table(("Limit", "Allowed", "Beyond it"), rows)]) + "\n"
+    text = """The limits named in the tables above. Bodies are limited to 64 KiB everywhere, and the acquirer to a number of
+messages per hour; see [Limits](limits.md) for these and other sizes. A proxy in front may also limit connections."""
+    return "\n".join(["## Limits", "", text, "", *_table(("Limit", "Allowed", "When exceeded"), rows)]) + "\n"
 
 
 def _amount(limit: Limit) -> str:
@@ -241,9 +239,9 @@ def _amount(limit: Limit) -> str:
         return "; ".join(f"{_throttle(each)} per {subject}" for each, subject in COUNTED[limit].items())
     return {
         Limit.KEY: "`RATE_LIMIT_READS` and `RATE_LIMIT_WRITES` per key and second",
-        Limit.CARD_NUMBER: f"{MOST_CARD_NUMBER_MISMATCHES} requests with another card number per reference",
+        Limit.CARD_NUMBER: f"{MOST_CARD_NUMBER_MISMATCHES} requests with a different card number per reference",
         Limit.CHALLENGE: f"{Challenge.WRONG_CODES_ALLOWED} wrong codes per payment",
-        Limit.EXPORT: f"{rate_limits.EXPORTS} in {rate_limits.EXPORT_WINDOW} seconds per person",
+        Limit.EXPORT: f"{rate_limits.EXPORTS} in {rate_limits.EXPORT_WINDOW} seconds per user",
         Limit.READINESS: "one check a second per process",
     }[limit]
 
@@ -267,9 +265,9 @@ def _duration(time: timedelta) -> str:
 def _beyond(limit: Limit) -> str:
     return {
         Limit.KEY: "429 `rate_limited`",
-        Limit.CARD_NUMBER: "409 `duplicate_reference`, whatever the card is",
+        Limit.CARD_NUMBER: "409 `duplicate_reference` for every card",
         Limit.CHALLENGE: "the payment fails",
         Limit.RESET: "429",
         Limit.EXPORT: "429",
-        Limit.READINESS: "the last check is answered",
-    }.get(limit, "the form says so")
+        Limit.READINESS: "returns the last check",
+    }.get(limit, "the form shows an error")
