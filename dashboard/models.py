@@ -8,7 +8,7 @@ from kit.db.card_number_fields import CheckedEmailField
 
 
 class PasswordResetRequest(models.Model):
-    """A request for a password reset link. A worker mails the link and deletes the row.
+    """A request for a password reset link. A worker emails the link and deletes the row.
 
     The row is written for any address, with or without an account, and holds no secret.
     """
@@ -16,7 +16,7 @@ class PasswordResetRequest(models.Model):
     id = models.BigAutoField(primary_key=True)
     email = CheckedEmailField(max_length=320)  # as it was entered
     requested_at = models.DateTimeField()
-    leased_until = models.DateTimeField(null=True)  # set while a worker mails the link
+    leased_until = models.DateTimeField(null=True)  # set while a worker emails the link
 
     class Meta:
         constraints: ClassVar = [

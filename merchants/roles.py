@@ -50,7 +50,7 @@ _ACTIONS = {
     Permission.REFUND: "refund a payment",
     Permission.PAY_OUT: "make payouts",
     Permission.MANAGE_ACCOUNTS: "create or deactivate virtual accounts",
-    Permission.RESOLVE_UNAPPLIED: "settle unapplied money",
+    Permission.RESOLVE_UNAPPLIED: "credit or return unapplied transfers",
     Permission.MANAGE_KEYS: "create, rotate or revoke API keys",
     Permission.MANAGE_WEBHOOKS: "change webhooks or their signing key",
     Permission.REPLAY_WEBHOOKS: "resend deliveries",

@@ -97,7 +97,7 @@ def _decisions(now: datetime) -> Iterator[Figure]:
         reverse("admin:payments_proposal_changelist"),
     )
     yield _to_do(
-        "Unapplied money to decide about",
+        "Unapplied transfers to decide about",
         UnappliedMoney.objects.open(),
         f"{reverse('admin:virtual_accounts_unappliedmoney_changelist')}?state__exact=open",
     )

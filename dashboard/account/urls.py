@@ -12,10 +12,8 @@ urlpatterns = [
     path("dashboard/login/", sign_in_views.SignInPage.as_view(), name="sign-in"),
     path("dashboard/login/code/", views.second_step, name="mfa_authenticate"),
     path("dashboard/login/passkey/", views.use_passkey, name="mfa_login_webauthn"),
-    path("dashboard/login/forgotten/", views.forgotten_password, name="account_reset_password"),
-    path(
-        "dashboard/login/forgotten/sent/", views.forgotten_password_sent, name="account_reset_password_done"
-    ),
+    path("dashboard/login/forgotten/", views.request_password_reset, name="account_reset_password"),
+    path("dashboard/login/forgotten/sent/", views.password_reset_sent, name="account_reset_password_done"),
     path(
         "dashboard/login/new-password/<str:uidb36>/<str:key>/",
         views.new_password,

@@ -57,7 +57,7 @@ def sign_in_page_view(view: View) -> View:
 # Sign-in
 second_step = sign_in_page_view(ceremony(Purpose.SECOND_STEP, factors.authenticate))
 use_passkey = sign_in_page_view(ceremony(Purpose.SIGN_IN, passkeys.login_webauthn))
-forgotten_password_sent = sign_in_page_view(account.password_reset_done)
+password_reset_sent = sign_in_page_view(account.password_reset_done)
 new_password_set = sign_in_page_view(account.password_reset_from_key_done)
 
 
@@ -99,7 +99,7 @@ remove_passkey = account_page_view(passkeys.remove_webauthn)
 
 
 @sign_in_page_view
-def forgotten_password(request: HttpRequest) -> HttpResponse:
+def request_password_reset(request: HttpRequest) -> HttpResponse:
     """Request an email with a password reset link. The number of emails is limited."""
     if request.method == "POST":
         now = timezone.now()

@@ -1,4 +1,4 @@
-"""What every page of the dashboard is built of: the areas, moments, and parts of addresses."""
+"""Template tags and filters for navigation, times, amounts and queries."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,18 +20,18 @@ from kit.money import written
 
 register = template.Library()
 
-NOTHING = "–"  # noqa: RUF001  (a dash, as print has it)
+NOTHING = "–"  # noqa: RUF001  (an en dash)
 
 
 @register.simple_tag
 def areas_for(request: HttpRequest) -> Sequence[navigation.Link]:
-    """Return the links of the navigation, as they are on this page."""
+    """Return the links of the navigation for the current page."""
     return navigation.links(navigation.AREAS, request.path)
 
 
 @register.simple_tag
 def account_for(request: HttpRequest) -> Sequence[navigation.Link]:
-    """Return the links of the menu with the person's name."""
+    """Return the links of the user menu."""
     return navigation.links(navigation.ACCOUNT, request.path)
 
 
@@ -42,13 +42,13 @@ def is_sandbox() -> bool:
 
 @register.filter
 def pairs(metadata: dict[str, str] | None) -> list[tuple[str, str]]:
-    """Return keys and values. In a template `metadata.items` would be the value of a key with that name."""
+    """Return keys and values. In a template, `metadata.items` would be the value of a key named "items"."""
     return list((metadata or {}).items())
 
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """Show a moment to the minute. Without JavaScript in UTC; with it in the reader's own time."""
+    """Show a time to the minute, in UTC or, with JavaScript, in the browser's time zone."""
     if at is None:
         return NOTHING
     year = "" if at.year == timezone.now().year else f" {at:%Y}"
@@ -57,18 +57,18 @@ def moment(at: datetime | None) -> str:
 
 @register.filter
 def precise_moment(at: datetime | None) -> str:
-    """Show a moment to the second, as a timeline wants it."""
+    """Show a time to the second."""
     return _time(at, f"{at:%-d %b %Y, %H:%M:%S} UTC", "second") if at else NOTHING
 
 
 @register.filter
 def ago(at: datetime | None) -> str:
-    """Show how far away a moment is, to either side."""
+    """Show a time relative to now."""
     return _time(at, distance(at, now=timezone.now()), "distance") if at else NOTHING
 
 
 def _time(at: datetime, text: str, shown: str) -> SafeString:
-    """Return a `time` element; its title is the exact moment in UTC, for whoever points at it."""
+    """Return a `time` element. Its title is the exact time in UTC."""
     return format_html(
         '<time class="number" datetime="{}" title="{}" data-shown="{}">{}</time>',
         at.isoformat(timespec="milliseconds"),
@@ -80,7 +80,7 @@ def _time(at: datetime, text: str, shown: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def query_with(context: Context, **changes: Any) -> str:
-    """Return this page's query with some parameters replaced. Empty ones are left out.
+    """Return the current query with some parameters replaced. Empty ones are left out.
 
     A card number in a search without results is masked. If the search has results, the number is an identifier or
     metadata, which the page shows unchanged.
@@ -97,23 +97,23 @@ def query_with(context: Context, **changes: Any) -> str:
 
 @register.filter
 def typed(minor_units: int, currency: str) -> str:
-    """Show an amount as one would type it into a form."""
+    """Format an amount for a form field."""
     return written(minor_units, currency)
 
 
 @register.filter
 def words(code: str) -> str:
-    """Show a code as words: partially_refunded becomes Partially refunded."""
+    """Show a code as words, such as "Partially refunded" for `partially_refunded`."""
     return str(code).replace("_", " ").capitalize()
 
 
 @register.filter
 def signed(amount: int, currency: str) -> str:
-    """Show what was added with a plus, what was taken with a minus."""
+    """Format an amount with its sign."""
     return with_sign(amount, currency)
 
 
 @register.filter
 def minus(amount: int, currency: str) -> str:
-    """Show an amount that is taken off."""
+    """Format an amount that is deducted."""
     return with_sign(-amount, currency)

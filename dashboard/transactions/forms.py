@@ -40,7 +40,7 @@ class RefundForm(AmountForm):
 
 
 class TransferRefundForm(RefundForm):
-    """A refund with the account that it goes to. Its fields are removed if the bank named the sender's account."""
+    """A refund with its destination account. Its fields are removed if the bank provided the sender's account."""
 
     destination_fields = ("name", "account_number", "bank_code")
 

@@ -57,7 +57,7 @@ class DeliveryDetail:
     subject: SubjectLink | None  # None for a test event
     last_response: str  # the beginning of the endpoint's last response body
     is_replayable: bool
-    is_live: bool  # an attempt is under way or scheduled
+    is_live: bool  # an attempt is in progress or scheduled
 
 
 def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:

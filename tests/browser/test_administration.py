@@ -75,11 +75,11 @@ class TestStaff:
         page.goto(f"{service.base_url}/admin/payments/settlementbatch/{batch['id']}/change/")
 
         for decision, button in [("approved", "Approve"), ("released", "Release")]:
-            page.locator(f"#reason-{decision}").fill("The bank has the money.")
+            page.locator(f"#reason-{decision}").fill("The bank has received the money.")
             press(page, button)
             expect(page.get_by_text(f"The batch is {decision}.")).to_be_visible()
 
-        expect(page.get_by_text("The bank has the money.").first).to_be_visible()
+        expect(page.get_by_text("The bank has received the money.").first).to_be_visible()
         assert client.get(f"/api/payments/{order['reference']}").json()["settle_status"] == "released"
 
     def test_give_unapplied_money_to_its_business(self, service, client, seen):

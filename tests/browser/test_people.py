@@ -134,6 +134,6 @@ class TestKey:
         page.get_by_label("Headers").fill(
             f"X-Api-Key: {owner.credentials.api_key}\nX-Timestamp: 1\nX-Nonce: short"
         )
-        press(page, "Check")
-        expect(page.get_by_role("heading", name="It goes wrong at: headers")).to_be_visible()
+        press(page, "Check request")
+        expect(page.get_by_role("heading", name="Failed check: headers")).to_be_visible()
         assert fits(page)

@@ -19,7 +19,7 @@ def owner(owner):
 def try_out(service, page, preset):
     page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
     press(page, "Send request")
-    expect(page.get_by_role("heading", level=2).filter(has_text="Answer: 20")).to_be_visible()
+    expect(page.get_by_role("heading", level=2).filter(has_text="Response: 20")).to_be_visible()
 
 
 def open_item(service, page):

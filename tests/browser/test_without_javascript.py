@@ -36,7 +36,7 @@ def follow(page, name):
 def try_out(service, page, preset):
     page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
     press(page, "Send request")
-    expect(page.get_by_role("heading", level=2).filter(has_text=re.compile("Answer: 20"))).to_be_visible()
+    expect(page.get_by_role("heading", level=2).filter(has_text=re.compile("Response: 20"))).to_be_visible()
 
 
 class TestWithoutJavaScript:

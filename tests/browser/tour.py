@@ -252,7 +252,7 @@ def for_owners(stage: Stage, page: Page) -> list[Stop]:
         Stop(
             "developers-signature-checked",
             f"{developers}signature/",
-            pressing("Check", Headers="X-Api-Key: none"),
+            pressing("Check request", Headers="X-Api-Key: none"),
         ),
         Stop("team-invite", f"{team}invite/"),
         Stop("team-invited", f"{team}invite/", invite),

@@ -619,7 +619,7 @@ class TestGlance:
         assert told["Batches awaiting approval"].value == str(
             SettlementBatch.objects.filter(state="pending").count()
         )
-        assert told["Unapplied money to decide about"].value == "1"
+        assert told["Unapplied transfers to decide about"].value == "1"
         assert told["Ledger"].value == "sums to zero, as of now"
         assert told["Last sign of life of a worker"].needs_attention
 

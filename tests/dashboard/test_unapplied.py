@@ -80,7 +80,7 @@ class TestPage:
         page = viewer.get(f"{INBOX}{money.pk}/").content.decode()
 
         assert 'name="decision"' not in page
-        assert "Only owners and finance may settle unapplied money." in page
+        assert "Only owners and finance may credit or return unapplied transfers." in page
 
     def test_costs_few_queries(self, browser, money, django_assert_max_num_queries):
         decide(browser, money, RETURN)
