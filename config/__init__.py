@@ -1,1 +1,1 @@
-"""Settings, the HTTP surface and the processes. Imports every app; no app imports it."""
+"""Settings, URLs and processes. Imports every app; no app imports it."""

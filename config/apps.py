@@ -1,4 +1,4 @@
-"""The project as an application: its commands, its Celery application and its start-up checks."""
+"""The project as a Django app, with its commands, Celery application and system checks."""
 
 from django.apps import AppConfig
 from django.core.signals import request_started

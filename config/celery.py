@@ -1,7 +1,7 @@
 """The Celery application and its schedule.
 
-The broker is a doorbell: every task looks into the database for what is due, so losing all messages
-costs a second of latency and nothing else.
+Messages are only wake-up signals. Every task queries the database for due work, so losing all messages costs
+a second of latency.
 """
 
 import os
@@ -9,18 +9,22 @@ import os
 from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# A worker would run the start-up checks, and for them import the whole API: a third of its memory. `migrate` runs them.
+# The system checks import the whole API, a third of a worker's memory. `migrate` runs them instead.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "True")
 
 app = Celery("sluice")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.steps["worker"].add("webhooks.worker:Poller")  # by name: it needs the models, which are not loaded yet
+app.steps["worker"].add("webhooks.worker:Poller")  # by name, because the models are not loaded yet
 app.conf.beat_schedule = {
-    "say that we live": {"task": "config.heartbeat", "schedule": 5.0, "options": {"expires": 5}},
-    # Those of every second expire: a worker that was busy or stopped needs to run each once, not to catch up.
-    "expire what is due": {"task": "payments.expire_due", "schedule": 1.0, "options": {"expires": 5}},
-    "ask about unknown outcomes": {
+    "heartbeat": {"task": "config.heartbeat", "schedule": 5.0, "options": {"expires": 5}},
+    # Frequent tasks expire, because a worker that was busy or stopped needs to run each of them only once.
+    "expire overdue transactions": {
+        "task": "payments.expire_due",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
+    "requery unknown outcomes": {
         "task": "payments.requery_due",
         "schedule": 1.0,
         "options": {"expires": 5},
@@ -30,14 +34,14 @@ app.conf.beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 5},
     },
-    "mail links to new passwords": {
+    "mail password resets": {
         "task": "dashboard.mail_password_resets",
         "schedule": 1.0,
         "options": {"expires": 5},
     },
-    "count days that are over": {"task": "payments.roll_up_days", "schedule": 300.0},
-    "drop what was held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
+    "compute daily totals": {"task": "payments.roll_up_days", "schedule": 300.0},
+    "skip deliveries held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "erase hashes of card numbers": {"task": "payments.erase_card_number_hashes", "schedule": 60.0},
     "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},
-    "purge what is past its days": {"task": "config.purge", "schedule": 3600.0},
+    "purge old data": {"task": "config.purge", "schedule": 3600.0},
 }

@@ -1,7 +1,7 @@
-"""Typed reading of the environment. A wrong value stops the start with exit status 2 and one line that names it.
+"""Typed environment variables. A wrong value stops the start with exit status 2 and one line that names it.
 
-Every variable is described in `.env.example`; a test compares the two. A wrong value is noted, and reading goes on
-with the default, so that all wrong values are reported at once.
+`.env.example` describes every variable; a test compares the two. After a wrong value, the default is used for
+the moment, so that all wrong values are reported together.
 """
 
 import os
@@ -14,7 +14,7 @@ from environ import Env
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-# The process's own environment wins over the file.
+# The process's environment takes precedence over the file.
 Env.read_env(PROJECT / ".env", overwrite=False)
 
 TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
@@ -23,7 +23,7 @@ _wrong: list[str] = []
 
 
 def refuse(message: str) -> None:
-    """Note that a setting is wrong. The message names it, and never repeats a secret."""
+    """Record that a setting is wrong. The message names it and never repeats a secret."""
     if message not in _wrong:
         _wrong.append(message)
 
@@ -41,7 +41,7 @@ def stop_if_wrong(name: str = "") -> None:
 
 
 def text(name: str, *, default: str = "") -> str:
-    """Return a variable, or the default where it is absent or empty."""
+    """Return a variable, or the default if it is absent or empty."""
     return os.environ.get(name, "").strip() or default
 
 
@@ -54,7 +54,7 @@ def choice(name: str, options: tuple[str, ...], *, default: str) -> str:
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """Return a boolean, as people write them."""
+    """Return a boolean in any common spelling."""
     value = text(name, default=str(default)).lower()
     if value in TRUE | FALSE:
         return value in TRUE
@@ -78,7 +78,7 @@ def numbers(name: str, *, default: tuple[int, ...]) -> list[int]:
 
 
 def parsed_number(name: str, value: str, *, minimum: int = 0) -> int | None:
-    """Return a whole number, or None where the value is wrong, which is noted."""
+    """Return a whole number, or None if the value is wrong, which is recorded."""
     if value.isascii() and value.isdecimal() and len(value) <= MAX_DIGITS and int(value) >= minimum:
         return int(value)
     refuse(f"{name} must be a whole number of at least {minimum}, not {value!r}.")

@@ -1,4 +1,4 @@
-"""Log lines: structured, with the request they belong to, and never with a card number in them."""
+"""Structured log lines with the request id and with card numbers masked."""
 
 import logging
 import logging.config
@@ -11,9 +11,9 @@ from kit.masking import mask_card_numbers
 
 
 def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace whatever looks like a card number, in every value and in tracebacks.
+    """Mask card numbers in all values and tracebacks.
 
-    The request's id stays as the answer shows it: the middleware takes none that holds a card number.
+    The request id is left unchanged, because the middleware doesn't accept one with a card number.
     """
     for key, value in event.items():
         if key == "request_id":
@@ -26,7 +26,7 @@ def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutabl
 
 
 def configure(*, level: str, as_json: bool) -> None:
-    """Send every logger of the process, structlog's and the standard library's, through one chain."""
+    """Configure all loggers, structlog's and the standard library's, with the same processors."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -60,7 +60,7 @@ def configure(*, level: str, as_json: bool) -> None:
 
 
 def _standard_library(chain: dict[str, Any], *, level: str) -> dict[str, Any]:
-    """Return the configuration of `logging`: everything through that formatter, to standard error."""
+    """Return the configuration of `logging`: all records use the formatter and go to standard error."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -68,7 +68,7 @@ def _standard_library(chain: dict[str, Any], *, level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "chain"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            "django.request": {"level": "ERROR"},  # answers of 4xx are the caller's, not ours
+            "django.request": {"level": "ERROR"},  # 4xx responses are errors of the caller
             "celery": {"level": "WARNING"},
             "kombu": {"level": "WARNING"},
         },

@@ -1,4 +1,4 @@
-"""What every request goes through: an id to speak of it by, headers that protect browsers, a log line."""
+"""Middleware: request ids, security headers, request checks and logging."""
 
 import re
 import time
@@ -31,16 +31,16 @@ from merchants.request_log import Call, request_log
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
-# What machines make for an id: its digits are no card's, whatever they add up to.
+# Common formats of generated ids, which can't be card numbers even if their digits pass the Luhn check.
 UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\Z")
 
-MACHINES = ("/api/", "/bank/")  # what programs call: no session, no cookie, no form
+MACHINES = ("/api/", "/bank/")  # called by programs: no session, cookies or forms
 
 log = structlog.get_logger("sluice.requests")
 
 
 class RequestContext:
-    """Give each request an id (the caller's, if it is a sane one) and tell how it went."""
+    """Give each request an id (the caller's, if it is valid) and log the response."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -61,7 +61,7 @@ class RequestContext:
         finally:
             structlog.contextvars.clear_contextvars()
         response.headers["X-Request-Id"] = request.id  # type: ignore[attr-defined]
-        if isinstance(response, HttpResponse):  # its length is known: no need for chunks
+        if isinstance(response, HttpResponse):  # avoids a chunked response
             response.headers.setdefault("Content-Length", str(len(response.content)))
         for name, value in getattr(request, "rate_limit", {}).items():
             response.headers[name] = value
@@ -79,7 +79,7 @@ def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: f
 
 
 def _note_call(request: HttpRequest, response: HttpResponseBase, api_key: ApiKey, *, seconds: float) -> None:
-    """Keep what was asked and answered for the developers of the key's business."""
+    """Add the request and response to the request log of the key's business."""
     problem = getattr(response, "data", None) if response.status_code >= HTTPStatus.BAD_REQUEST else None
     request_log.note(
         Call(
@@ -97,24 +97,24 @@ def _note_call(request: HttpRequest, response: HttpResponseBase, api_key: ApiKey
     )
 
 
-# Pages whose address is itself the credential.
+# Pages whose URL is a credential.
 SECRET_PLACES = ("/3ds/", "/dashboard/invitation/", "/dashboard/login/new-password/")
 
 
 def _loggable_path(request: HttpRequest) -> str:
-    """Return the path, but for a page whose address is itself the credential."""
+    """Return the path, or a placeholder for a page whose URL is a credential."""
     return next((f"{place}…" for place in SECRET_PLACES if request.path.startswith(place)), request.path)
 
 
 def _request_id(request: HttpRequest) -> str:
-    """Return the caller's id, if it is a sane one and holds no card number, or else one of our own."""
+    """Return the caller's id if it is valid and contains no card number, otherwise a new one."""
     given = request.META.get("HTTP_X_REQUEST_ID", "")
     is_sane = SANE_REQUEST_ID.match(given) and (UUID.match(given) or mask_card_numbers(given) == given)
     return given if is_sane else uuid.uuid4().hex
 
 
 class SecurityHeaders:
-    """Tell browsers to load nothing from elsewhere, run nothing inline, frame nothing and guess nothing."""
+    """Set headers that forbid foreign resources, inline scripts, framing and MIME sniffing."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -136,8 +136,8 @@ class SecurityHeaders:
             f"form-action 'self' {form_action}".rstrip()
         )
         headers["X-Frame-Options"] = "DENY"
-        # A payer's address is a credential and told to nobody, not even to ourselves. Elsewhere forms must
-        # say that they are ours: with no-referrer a browser sends `Origin: null`, which a forged one has too.
+        # The URL of a payer's page is a credential and must never be sent as a referrer. Other pages need their
+        # origin for CSRF protection: with no-referrer, browsers send `Origin: null`, as a forged form would.
         is_secret = request.path.startswith(("/3ds/", "/pay/"))
         headers["Referrer-Policy"] = "no-referrer" if is_secret else "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
@@ -149,7 +149,7 @@ PROBES = ("/livez", "/readyz")
 
 
 class KnownHost:
-    """Reject a request whose Host header ALLOWED_HOSTS does not name, whichever page it asks for."""
+    """Reject every request with a Host header that is not in ALLOWED_HOSTS."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -168,8 +168,8 @@ class KnownHost:
 UNKNOWN_HOST = "The Host header does not name this service."
 
 
-class WholeBody:
-    """Reject a request whose body ended before its Content-Length: a part of a request is never acted on."""
+class CompleteBody:
+    """Reject a request whose body is shorter than its Content-Length. Incomplete requests are never processed."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -188,24 +188,24 @@ SHORT_BODY = "The body is shorter than its Content-Length."
 
 
 def _is_whole(request: HttpRequest) -> bool:
-    """Read the body, which Django keeps, and return whether all of it arrived."""
+    """Read the body, which Django caches, and return whether it is complete."""
     try:
         return len(request.body) == int(request.META["CONTENT_LENGTH"])
     except UnreadablePostError:  # the connection broke
         return False
 
 
-class ApiEntrance:
-    """Reject a body that is too large, encoded, or of unknown length before anything reads it.
+class ApiRequestChecks:
+    """Reject a body that is too large, encoded, or of unknown length before it is read.
 
-    A path with U+0000 in it names nothing, in the API or elsewhere.
+    A path with U+0000 is not found.
     """
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if "\x00" in request.path:  # PostgreSQL stores no such text and refuses to look for it
+        if "\x00" in request.path:  # PostgreSQL refuses such text in queries
             if not request.path.startswith("/api/"):
                 raise Http404
             request.path_info = "/api/"  # names no resource: the caller is authenticated, then answered 404
@@ -232,12 +232,12 @@ ENCODED_BODY = "Send the body as it is: no Content-Encoding but identity is acce
 
 
 def _is_plain(encodings: str) -> bool:
-    """Whether a Content-Encoding header says that the body is what was signed."""
+    """Return whether a Content-Encoding header allows only an unencoded body, which is what was signed."""
     return all(encoding.strip().lower() in {"", "identity"} for encoding in encodings.split(","))
 
 
-class ForPages:
-    """Makes a middleware of Django's step aside for the API: signed calls have no session, cookie or form."""
+class PagesOnly:
+    """Mixin that skips a Django middleware for the API, whose signed calls have no session, cookies or forms."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(MACHINES):
@@ -245,12 +245,12 @@ class ForPages:
         return super().__call__(request)  # type: ignore[misc,no-any-return]
 
 
-class StaticFiles(ForPages, WhiteNoiseMiddleware):
+class StaticFiles(PagesOnly, WhiteNoiseMiddleware):
     """Serve static files."""
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
-        """Answer 304 to every form of If-None-Match that names the file's entity tag. WhiteNoise compares one form."""
+        """Return 304 for every form of If-None-Match with the file's entity tag. WhiteNoise supports only one."""
         etag = getattr(static_file, "etag", None)  # a redirect has none
         if etag and matches(etag, request.META.get("HTTP_IF_NONE_MATCH", "")):
             request.META["HTTP_IF_NONE_MATCH"] = etag
@@ -258,33 +258,33 @@ class StaticFiles(ForPages, WhiteNoiseMiddleware):
         return response
 
 
-class Sessions(ForPages, SessionMiddleware):
-    """Remember who signed in."""
+class Sessions(PagesOnly, SessionMiddleware):
+    """Sessions of signed-in users."""
 
 
-class FormProtection(ForPages, CsrfViewMiddleware):
-    """Refuse forms that another site sends."""
+class FormProtection(PagesOnly, CsrfViewMiddleware):
+    """Reject forms submitted by other sites."""
 
 
-class SignIn(ForPages, AuthenticationMiddleware):
-    """Set `request.user` to the person who signed in."""
+class SignIn(PagesOnly, AuthenticationMiddleware):
+    """Set `request.user` to the signed-in user."""
 
 
-class Messages(ForPages, MessageMiddleware):
-    """Carry a sentence to the next page."""
+class Messages(PagesOnly, MessageMiddleware):
+    """Show a message on the next page."""
 
 
-class WholePages:
-    """Have htmx open the page that a redirect leads to, instead of putting it into a part of the one it is on.
+class HtmxRedirects:
+    """Make htmx follow redirects with a full page load, instead of swapping the target into the current page.
 
-    Whoever must sign in, or prove that it is still them, is asked by a page of its own and comes back.
+    Redirects to sign-in and reauthentication need their own page.
     """
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        # Read before: allauth turns the request that confirms somebody into the one that was held.
+        # Read this first, because allauth replaces a reauthentication request with the original one.
         is_part = request.headers.get("HX-Request") == "true"
         response = self.get_response(request)
         if is_part and isinstance(response, HttpResponseRedirectBase):

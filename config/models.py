@@ -1,4 +1,4 @@
-"""What the project itself keeps in the database."""
+"""Models of the project itself."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from django.db import models
 
 INTERVAL = timedelta(seconds=5)  # between two heartbeats
-LATE_AFTER = timedelta(seconds=30)  # without one: schedule, broker or worker stands still
+LATE_AFTER = timedelta(
+    seconds=30
+)  # without a heartbeat, after which schedule, broker or worker count as stopped
 
 
 class Heartbeat(models.Model):
-    """When a worker last did what the schedule asked for: a sign of life of schedule, broker and worker at once."""
+    """The last time a worker ran a scheduled task, which shows that schedule, broker and worker are running."""
 
     name = models.CharField(primary_key=True, max_length=32)
     at = models.DateTimeField()
@@ -21,10 +23,10 @@ class Heartbeat(models.Model):
 
 
 def beat(*, now: datetime) -> None:
-    """Say that the workers live."""
+    """Record a heartbeat of the workers."""
     Heartbeat.objects.update_or_create(name="worker", defaults={"at": now})
 
 
 def last_beat() -> datetime | None:
-    """Return when the workers last lived, or None where they never did."""
+    """Return the time of the last heartbeat, or None if there is none."""
     return Heartbeat.objects.filter(name="worker").values_list("at", flat=True).first()

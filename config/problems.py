@@ -1,7 +1,7 @@
 """Errors of the API as RFC 9457 problem details, and the table of their codes.
 
-Domain errors are `kit.api.errors.Problem`s with a code of their own; the rest are DRF's, Django's, or
-surprises. None of them repeats a value that was sent.
+Domain errors are `kit.api.errors.Problem`s with their own codes. The others come from DRF or Django, or are unexpected.
+None of them repeats a value of the request.
 """
 
 import json
@@ -32,7 +32,7 @@ CONTENT_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a code means: HTTP status, title, and what to do about it."""
+    """An error code with its HTTP status, title and advice."""
 
     status: int
     title: str
@@ -79,13 +79,13 @@ PROBLEMS: dict[str, Kind] = {
     "temporarily_unavailable": Kind(503, "The service is not available at the moment", "Try again after `Retry-After`, with the same reference."),
 }  # fmt: skip
 
-# What DRF calls an error, where it is not what we call it.
+# DRF's error codes that differ from ours.
 RENAMED = {
     "throttled": "rate_limited",
     "parse_error": "malformed_json",
     "permission_denied": "key_may_not_write",
 }
-# A validation error with one of these codes alone is known by it; any other mix is invalid_request.
+# A validation error with only one of these codes gets that code. Any other mix is invalid_request.
 SPEAKING_CODES = frozenset(
     {
         "unknown_field",
@@ -99,11 +99,11 @@ SPEAKING_CODES = frozenset(
     }
 )
 SIMULATION = "/api/virtual-accounts/simulate"
-RETRY_AFTER = 5  # seconds, where the database is away
+RETRY_AFTER = 5  # seconds, if the database is unavailable
 
 
 def answer_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """Turn any exception of an API view into its answer. DRF calls this."""
+    """Convert any exception of an API view into a response. DRF calls this."""
     exception = _as_api_exception(exception)
     request = context["request"]
     PROBLEMS_SENT.labels(_code(exception)).inc()
@@ -137,7 +137,7 @@ def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") ->
 
 
 def problem_response(request: HttpRequest, code: str, *, detail: str = "") -> HttpResponse:
-    """Answer with a problem outside of DRF's views."""
+    """Return a problem response outside of DRF's views."""
     PROBLEMS_SENT.labels(code).inc()
     body = problem(code, request_id=getattr(request, "id", ""), detail=detail)
     body |= _also(request.path, body["detail"])
@@ -145,7 +145,7 @@ def problem_response(request: HttpRequest, code: str, *, detail: str = "") -> Ht
 
 
 def _also(path: str, detail: str) -> dict[str, Any]:
-    """Return what an error of the simulation says beside the problem: the members of its success."""
+    """Return the members that an error of the simulation endpoint has in addition to the problem."""
     return {"success": False, "message": detail} if path == SIMULATION else {}
 
 
@@ -177,7 +177,7 @@ class InternalError(Problem):
     )
 
 
-# What Django raises for a request that is at fault itself; a narrower class stands before a wider one.
+# Django's exceptions for invalid requests. Subclasses come first.
 FORESEEN: tuple[tuple[type[Exception], type[exceptions.APIException]], ...] = (
     (Http404, exceptions.NotFound),
     (PermissionDenied, exceptions.PermissionDenied),
@@ -200,9 +200,9 @@ def _as_api_exception(exception: Exception) -> exceptions.APIException:
 
 
 def _log_surprise(exception: Exception) -> None:
-    """Log where it happened, and what it says without its numbers: a connector's may quote a card's.
+    """Log an unexpected exception with its location and its message without numbers, which could be a card's.
 
-    What a database error says stays out altogether: it may quote a row.
+    The message of a database error is omitted, because it may quote a row.
     """
     said = "" if isinstance(exception, DatabaseError) else _NUMBER.sub("…", str(exception))
     log.error(
@@ -229,7 +229,7 @@ def _detail(exception: exceptions.APIException) -> str:
         return "See errors: every wrong field, by its dotted path."
     if isinstance(exception, Problem):
         return mask_card_numbers(str(exception.detail))
-    return PROBLEMS[_code(exception)].help  # DRF's own sentences repeat what was sent
+    return PROBLEMS[_code(exception)].help  # DRF's own messages repeat values of the request
 
 
 def _members(exception: exceptions.APIException) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def _members(exception: exceptions.APIException) -> dict[str, Any]:
 
 
 def flat_errors(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
-    """Yield every error of a nested structure with its dotted path."""
+    """Yield all errors of a nested structure with their dotted paths."""
     if isinstance(detail, dict):
         for name, below in detail.items():
             yield from flat_errors(below, f"{path}.{name}" if path else str(name))

@@ -1,8 +1,8 @@
 """Rejects query parameters that an operation of the API does not have.
 
-A misspelt filter would return the wrong rows, and a misspelt parameter elsewhere does nothing: both are errors.
-Which parameters an operation has is read from its description. A list with filters reads its own query, so that
-unknown parameters and invalid values are reported together.
+A misspelt filter would return the wrong rows, and other misspelt parameters would be ignored. Both are errors. The
+parameters of an operation come from its API description. Lists with filters validate their own query, so that unknown
+parameters and invalid values are reported together.
 """
 
 from collections.abc import Hashable, Iterable
@@ -18,7 +18,7 @@ from kit.api.filters import PAGING
 
 
 class OnlyKnownParameters(BasePermission):
-    """Checked after authentication: a caller without a signature gets 401 whatever the query says."""
+    """A permission, so that it is checked after authentication: unsigned calls always get 401."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         kind: Any = type(view)
@@ -32,8 +32,8 @@ class OnlyKnownParameters(BasePermission):
 
 @lru_cache(maxsize=256)
 def _parameters(view: Hashable, method: str) -> frozenset[str] | None:
-    """Return the parameters of an operation; None where it reads the query itself, or where there is none."""
-    # Views name their permissions when they are imported, and operations name the views.
+    """Return the parameters of an operation, or None if it validates the query itself or doesn't exist."""
+    # Imported here to avoid a circular import: views import their permissions, and operations import views.
     operations: dict[Any, Any] = import_string("config.openapi.operations.OPERATIONS")
     undescribed: Iterable[Any] = import_string("config.openapi.operations.UNDESCRIBED")
     operation = operations.get((view, method))

@@ -18,7 +18,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 def count_request(request: HttpRequest, response: HttpResponseBase, *, seconds: float) -> None:
-    """Count a request by its route: addresses that callers make up share one."""
+    """Count a request by its route. All unknown paths share one."""
     match = request.resolver_match
     method = request.method if request.method in METHODS else "other"
     route = f"/{match.route}" if match else "none"

@@ -1,6 +1,6 @@
-"""The sandbox's folder: database, generated keys and credentials, readable by their owner only.
+"""The sandbox's folder with its database, generated keys and credentials, readable only by the owner.
 
-A folder is made with its keys at first use, so that `git clone && make run` needs no configuration.
+The folder and its keys are created at first use, so that `git clone && make run` needs no configuration.
 """
 
 import json
@@ -14,7 +14,7 @@ OWNER_ONLY = 0o600
 
 
 class SandboxFolder:
-    """Files of one sandbox. Two sandboxes never share a folder."""
+    """Files of a sandbox. Two sandboxes never share a folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -23,7 +23,7 @@ class SandboxFolder:
         self._keys = path / "keys.json"
 
     def keys(self) -> dict[str, str]:
-        """Return the generated secrets, made at the first call and the same ever after."""
+        """Return the secrets, which are generated at the first call."""
         if not self._keys.exists():
             self.path.mkdir(parents=True, exist_ok=True)
             generated = {
@@ -36,7 +36,7 @@ class SandboxFolder:
         return keys
 
     def protect_database(self) -> None:
-        """Make the database file, if it is not there yet, readable by its owner only."""
+        """Create the database file if it doesn't exist, readable only by the owner."""
         self.path.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.database, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
         self.database.chmod(OWNER_ONLY)
@@ -48,7 +48,7 @@ class SandboxFolder:
         return document
 
     def address(self) -> str:
-        """Return where this sandbox was last served, or nothing where it never was."""
+        """Return the URL at which this sandbox was last served, or "" if it never was."""
         return str((self.read_credentials() or {}).get("base_url", ""))
 
     def write_credentials(self, document: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class SandboxFolder:
         self._create(self.credentials, document)
 
     def _create(self, path: Path, document: dict[str, Any]) -> None:
-        """Write a new file in one step; whoever comes second keeps what the first one wrote."""
+        """Create a file atomically. If it exists already, it is left unchanged."""
         draft = path.with_suffix(f".{secrets.token_hex(4)}")
         descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY)
         with os.fdopen(descriptor, "w") as file:

@@ -93,14 +93,14 @@ MIDDLEWARE = [
     "config.middleware.RequestContext",
     "config.middleware.SecurityHeaders",
     "config.middleware.KnownHost",
-    "config.middleware.ApiEntrance",
-    "config.middleware.WholeBody",
+    "config.middleware.ApiRequestChecks",
+    "config.middleware.CompleteBody",
     "config.middleware.StaticFiles",
     "config.middleware.Sessions",
     "config.middleware.FormProtection",
     "config.middleware.SignIn",
     "config.middleware.Messages",
-    "config.middleware.WholePages",
+    "config.middleware.HtmxRedirects",
     "allauth.account.middleware.AccountMiddleware",  # allauth insists on this very name
     "config.reauthentication.RecentReauthentication",
 ]

@@ -1,4 +1,4 @@
-"""Scheduled work of the project itself."""
+"""Scheduled tasks of the project itself."""
 
 from typing import Any
 
@@ -16,21 +16,21 @@ from config.operations.retention import EVERYTHING
 
 @shared_task(name="config.heartbeat")
 def heartbeat() -> None:
-    """Write that schedule, broker and worker live."""
+    """Record that schedule, broker and worker are running."""
     beat(now=timezone.now())
 
 
 @shared_task(name="config.purge")
 def purge() -> None:
-    """Let go of what is past its days."""
+    """Purge data that is past its retention period."""
     now = timezone.now()
     for kept in EVERYTHING:
         for _ in kept.forget(now):
-            pass  # each piece goes as it is counted
+            pass  # iterating purges each batch
 
 
 def show_metrics(**_: Any) -> None:
-    """Let Prometheus read what this worker counts, where the settings say so; and trace its tasks."""
+    """Expose this worker's metrics to Prometheus and trace its tasks, if configured."""
     tracing.start()
     host, _colon, port = settings.WORKER_METRICS_ADDRESS.rpartition(":")
     if port:

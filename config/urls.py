@@ -1,4 +1,4 @@
-"""The whole HTTP surface. Each `urls.py` has complete paths, so that a path can be found as it is called.
+"""All URLs. Each `urls.py` has complete paths, so that a path can be found by searching for it.
 
 The order matters in one place: the last pattern of `config.openapi.urls` answers every other path below /api/.
 """

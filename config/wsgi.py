@@ -20,7 +20,7 @@ request_log.start()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-    """Serve a request, kept from falling over a Content-Type whose parameters make no sense."""
+    """Serve a request, with an invalid Content-Type replaced so that Django doesn't fail."""
     content_type = environ.get("CONTENT_TYPE", "")
     if ";" in content_type:
         environ["CONTENT_TYPE"] = readable(content_type)
@@ -28,7 +28,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
 
 def readable(content_type: str) -> str:
-    """Return a Content-Type that Django can act upon: without a charset other than UTF-8, empty if broken."""
+    """Return a Content-Type that Django can handle: without a charset other than UTF-8, empty if invalid."""
     try:
         media_type, parameters = parse_header_parameters(content_type)
     except ValueError:

@@ -1,7 +1,6 @@
 """Booking of entries: accounts are locked in the order of their ids, postings are linked in a hash chain.
 
-On PostgreSQL this is one statement, or part of the statement that changes a transaction
-(`kit.db.prepared_statements.update_if_unchanged`). SQLite has one writer at a time and uses separate statements.
+On PostgreSQL this is one statement. SQLite has one writer at a time and uses separate statements.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Which migrations may run while the release before them still answers: part of `make lint`.
+"""Check that migrations can run while the previous release is still serving: part of `make lint`.
 
-Each migration after the baseline is written as PostgreSQL's SQL, without asking a server, and squawk looks at it.
-What it cannot know from SQL is asked of the operations. A migration that is to break a rule says why, by the
-rule's name:
+Each migration after the baseline is rendered as PostgreSQL's SQL, without a server, and checked by squawk. Rules that
+SQL doesn't show are checked on the operations. A migration that breaks a rule on purpose gives the reason:
 
     class Migration(migrations.Migration):
         safe_because = {"ban-drop-column": "No release since 1.4 reads or writes it."}
@@ -38,29 +37,29 @@ BASELINE = {
 }
 
 RULES = {  # squawk's name: what to do instead
-    "adding-field-with-default": "Every row would be written anew: give the column a constant db_default.",
-    "adding-not-nullable-field": "Add a constraint that is not valid yet, validate it in the next migration, then set NOT NULL.",
-    "adding-required-field": "Give the column db_default: the old code does not name it.",
+    "adding-field-with-default": "Every row would be rewritten: give the column a constant db_default.",
+    "adding-not-nullable-field": "Add a constraint as NOT VALID, validate it in the next migration, then set NOT NULL.",
+    "adding-required-field": "Give the column db_default: the old code does not set it.",
     "ban-concurrent-index-creation-in-transaction": "Give the migration atomic = False.",
-    "ban-drop-column": "The old code reads it. Drop it a release later, from the database alone.",
-    "ban-drop-default": "The old code does not name the column: give it db_default instead of default.",
+    "ban-drop-column": "The old code reads it. Drop it from the database a release later.",
+    "ban-drop-default": "The old code does not set the column: give it db_default instead of default.",
     "ban-drop-table": "The old code reads it. Drop it a release later.",
     "changing-column-type": "Add a column and write both. Even a longer varchar ends prepared statements with an error.",
     "constraint-missing-not-valid": "Use kit.db.migration_operations.AddConstraintNotValid, then ValidateConstraint.",
     "disallowed-unique-constraint": "Use kit.db.migration_operations.AddIndexConcurrently with a unique index.",
-    "renaming-column": "Rename it in Python alone (db_column).",
-    "renaming-table": "Rename it in Python alone (db_table).",
+    "renaming-column": "Rename it only in Python (db_column).",
+    "renaming-table": "Rename it only in Python (db_table).",
     "require-concurrent-index-creation": "Use kit.db.migration_operations.AddIndexConcurrently, and atomic = False.",
     "syntax-error": "PostgreSQL would not understand it.",
-    # Ours, asked of the operations:
-    "irreversible": "Say how it is taken back, if by doing nothing (noop).",
+    # Our own rules, checked on the operations:
+    "irreversible": "Add a reverse operation, which may be a noop.",
     "db-default-alone": "Give the field a default beside its db_default: kit.db.prepared_statements writes every column.",
 }
-POSTGRESQL = 15  # the oldest that we run on
+POSTGRESQL = 15  # the oldest supported version
 
 
 def complaints() -> list[str]:
-    """Return what is unsafe in our migrations after the baseline."""
+    """Return the unsafe operations of our migrations after the baseline."""
     loader = MigrationLoader(None)
     ours = {
         config.label for config in apps.get_app_configs() if Path(config.path).parent == settings.BASE_DIR
@@ -74,7 +73,7 @@ def complaints() -> list[str]:
 
 
 def unsafe(migrations: Iterable[tuple[Migration, ProjectState]]) -> list[str]:
-    """Return what is unsafe in migrations, each with the state that it begins from."""
+    """Return the unsafe operations of migrations, each given with its initial state."""
     found: list[tuple[Migration, str]] = []
     with TemporaryDirectory() as folder:
         files: dict[str, Migration] = {}
@@ -92,10 +91,10 @@ def unsafe(migrations: Iterable[tuple[Migration, ProjectState]]) -> list[str]:
 
 
 def sql_of(migration: Migration, state: ProjectState) -> str:
-    """Return what a migration does to PostgreSQL."""
+    """Return the SQL of a migration on PostgreSQL."""
     databases = ConnectionHandler({"default": {"ENGINE": "django.db.backends.postgresql"}})
     connection: Any = databases["default"]
-    connection.__dict__["pg_version"] = POSTGRESQL * 10_000  # else a server would be asked
+    connection.__dict__["pg_version"] = POSTGRESQL * 10_000  # otherwise Django would query a server
     with _Written(connection, collect_sql=True, atomic=False) as editor:
         migration.apply(state.clone(), editor, collect_sql=True)
     statements = "\n".join(editor.collected_sql)
@@ -103,7 +102,7 @@ def sql_of(migration: Migration, state: ProjectState) -> str:
 
 
 class _Written(DatabaseSchemaEditor):
-    """Writes statements down, and asks the database for nothing."""
+    """A schema editor that collects statements without a database."""
 
     def execute(self, sql: Any, params: Any = ()) -> None:
         values = [self.quote_value(value) for value in params or ()]
@@ -114,7 +113,7 @@ class _Written(DatabaseSchemaEditor):
 
 
 def _broken_by(operation: Operation) -> str | None:
-    """Return the rule that an operation breaks whatever its SQL is."""
+    """Return the rule that an operation breaks independently of its SQL."""
     if isinstance(operation, RunPython | RunSQL) and not operation.reversible:
         return "irreversible"
     if (
@@ -127,7 +126,7 @@ def _broken_by(operation: Operation) -> str | None:
 
 
 def _squawk(files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield file and rule of everything that squawk minds."""
+    """Yield the file and rule of each of squawk's complaints."""
     names = list(files)
     if not names:
         return
@@ -137,7 +136,7 @@ def _squawk(files: Iterable[str]) -> Iterator[tuple[str, str]]:
     options = ["--reporter=json", f"--pg-version={POSTGRESQL}"]
     ran = subprocess.run([program, *options, *names], capture_output=True, text=True, check=False)  # noqa: S603
     if not ran.stdout.startswith("["):
-        raise RuntimeError(f"squawk said nothing: {ran.stderr}")
+        raise RuntimeError(f"squawk failed: {ran.stderr}")
     for one in json.loads(ran.stdout):  # noqa: TID251  (our own tool's)
         if one["rule_name"] in RULES:
             yield one["file"], one["rule_name"]

@@ -1,10 +1,9 @@
-"""Known vulnerabilities of what is locked, and which packages nobody could be asked about: `make audit`.
+"""Audit locked packages for known vulnerabilities: `make audit`.
 
-pip-audit counts a package that its index does not know among the skipped, and still says that it found nothing.
-Here that is a verdict of its own.
+pip-audit skips packages that its index does not know and still reports success. This command reports them separately.
 
-    make audit                          0 asked about all, none known; 1 some are known; 2 not all could be asked about
-    make audit ARGS=--unless-offline    the same, but 0 where the index does not answer, which is said
+    make audit                          0: all checked, none vulnerable; 1: some vulnerable; 2: some could not be checked
+    make audit ARGS=--unless-offline    the same, but 0 with a message if the index is unavailable
 """
 
 import argparse
@@ -25,16 +24,16 @@ def main() -> None:
     )
     parser.add_argument("requirements", type=Path)
     parser.add_argument(
-        "--unless-offline", action="store_true", help="pass where the index does not answer, and say so"
+        "--unless-offline", action="store_true", help="pass with a message if the index is unavailable"
     )
     options = parser.parse_args()
     status, lines = verdict(*audited(options.requirements))
-    print("\n".join(lines))  # noqa: T201  (its one way to speak)
+    print("\n".join(lines))  # noqa: T201  (command line output)
     sys.exit(CLEAN if status == UNKNOWN and options.unless_offline else status)
 
 
 def audited(requirements: Path) -> tuple[Sequence[dict[str, Any]], str]:
-    """Return what pip-audit says of each package, and its last words where it says nothing."""
+    """Return pip-audit's result for each package, and its last error output if it has none."""
     options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
     command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(requirements)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

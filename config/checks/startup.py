@@ -1,4 +1,4 @@
-"""System checks: connectors that cannot be used, rails without a connector, mail that is not sent."""
+"""System checks: unusable connectors, rails without a connector, missing mail server."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ RAILS = {
 
 @checks.register()
 def every_connector_is_usable(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
-    """Name the connectors that do not exist or lack settings."""
+    """Report connectors that don't exist or lack settings."""
     problems: list[checks.CheckMessage] = []
     for name in RAILS:
         try:
@@ -30,7 +30,7 @@ def every_connector_is_usable(app_configs: Any, **options: Any) -> list[checks.C
 
 @checks.register()
 def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
-    """Name the rails that will answer 503."""
+    """Report rails without a connector, which return 503."""
     return [
         checks.Warning(
             f"{name} is not set: {what} will be answered with 503 rail_unavailable.",
@@ -44,7 +44,7 @@ def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[checks.
 
 @checks.register()
 def mails_are_sent(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
-    """Say so where nobody can reset a password."""
+    """Report that password resets can't be mailed."""
     if not settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):
         return []
     return [

@@ -1,7 +1,6 @@
-"""What no template may hold: part of `make lint`.
+"""Check templates for forbidden constructs: part of `make lint`.
 
-Escaping, the policy against inline script and the protection of forms are Django's and the middleware's; each can be
-lost by a word in a template. Such a word is named here, with its line.
+Templates can disable escaping, the content security policy and CSRF protection. This check reports such lines.
 """
 
 import re
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-# What is wrong: how it looks.
+# Problems and their patterns.
 PATTERNS = {
     "output without escaping": re.compile(r"\|\s*safe(?:seq)?\b|\{%-?\s*autoescape\s+off"),
     "inline script or style, which the content security policy forbids": re.compile(
@@ -27,14 +26,14 @@ COMMENT = re.compile(r"\{#.*?#\}|\{%\s*comment\b.*?%\}.*?\{%\s*endcomment\s*%\}|
 FORM = re.compile(r"<form\b[^<>]*\bmethod=[\"']?post\b.*?</form>", re.DOTALL | re.IGNORECASE)
 TOKEN = re.compile(r"\{%\s*csrf_token\s*%\}")
 
-# Forms without a token of ours, and why they need none.
+# Forms without a CSRF token, and why they don't need one.
 WITHOUT_TOKEN = {
     "payments/_challenge_form.html": "The payer has no session: the random token in the address is the protection.",
 }
 
 
 def complaints(folder: Path = settings.BASE_DIR / "templates") -> list[str]:
-    """Return what is wrong in the templates of a folder, by file and line."""
+    """Return the problems in the templates of a folder, by file and line."""
     return [
         f"{file.relative_to(folder)}:{line}: {fault}"
         for file in sorted(folder.rglob("*.html"))

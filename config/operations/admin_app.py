@@ -1,4 +1,4 @@
-"""Django's administration as an application, with our own site in the place of its."""
+"""The admin application, with our own site in place of Django's."""
 
 from django.contrib.admin.apps import AdminConfig
 

@@ -1,4 +1,4 @@
-"""The administration, behind the same door as the dashboard and the same second factor."""
+"""The admin site, with the sign-in and second factor of the dashboard."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -19,9 +19,9 @@ from merchants.models import User
 
 
 class Site(admin.AdminSite):
-    """Django's, but for who comes in and how, and for what is there.
+    """Django's admin site with our own sign-in and only our own pages.
 
-    Packages bring pages of their own; theirs show second factors and delete rows, so only ours are there.
+    The pages of installed packages would show second factors and delete rows.
     """
 
     site_header = site_title = "Sluice administration"
@@ -33,7 +33,7 @@ class Site(admin.AdminSite):
         return super().index(request, said | (extra_context or {}))
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:  # noqa: ARG002
-        """Passwords are changed at one place, which is throttled and told to the audit trail."""
+        """Redirect to the dashboard's password form, which is rate-limited and audited."""
         return redirect("account_change_password")
 
     @method_decorator(never_cache)
@@ -41,12 +41,12 @@ class Site(admin.AdminSite):
         wanted = request.GET.get("next", "")
         there = wanted if is_safe_path(wanted) else reverse("admin:index")
         if isinstance(request.user, User):
-            # Signed in, and sent here all the same: not one of our staff.
+            # The user is signed in but not staff.
             return redirect(there if self.has_permission(request) else "overview")
         return redirect(f"{reverse('sign-in')}?{urlencode({'next': there})}")
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Leave out what is not ours: whoever edits a second factor there opens somebody's account."""
+        """Register only our own pages. Those of packages could change second factors of users."""
         if getattr(admin_class, "is_ours", False):
             super().register(model_or_iterable, admin_class, **options)
 

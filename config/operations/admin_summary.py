@@ -17,13 +17,13 @@ from webhooks.models import Attempt, Delivery
 LATE = timedelta(minutes=1)  # for a delivery that is due
 DAY = timedelta(hours=24)
 WEEK = timedelta(days=7)
-LONGEST_LIFE = timedelta(days=9)  # of a delivery: held for seven days, then tried for less than one
-ANSWERED_BY = timedelta(minutes=10)  # most rails have told by then
+LONGEST_LIFE = timedelta(days=9)  # of a delivery: held for up to seven days, then retried for less than one
+ANSWERED_BY = timedelta(minutes=10)  # most rails have responded by then
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line: what, how much, whether somebody should look, and where."""
+    """A row of the summary: label, value, whether it needs attention, and link."""
 
     label: str
     value: str
@@ -45,7 +45,7 @@ def _queue(now: datetime) -> Iterator[Figure]:
     late = now - oldest if oldest else timedelta(0)
     yield Figure("Deliveries due", _many(due[:COUNTED].count()), late > LATE, f"{deliveries}?state=waiting")
     yield Figure("Oldest due", f"{late.total_seconds():,.0f} s" if oldest else "none", late > LATE)
-    # Dead ones are found by when they were made; when they died is when they were last tried.
+    # The index finds dead deliveries by creation time. They died at their last attempt.
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), started_at__gte=now - DAY)
     dying = (
         Delivery.objects.with_payload()
@@ -67,7 +67,7 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
         f"{transactions}?waits=staff",
     )
     yield _to_do(
-        "Captures, voids and refunds without an answer for 10 minutes",
+        "Captures, voids and refunds without a response for 10 minutes",
         CardOperation.objects.unanswered().filter(
             next_query_at__isnull=False, created_at__lte=now - ANSWERED_BY
         ),
@@ -114,7 +114,7 @@ def _decisions(now: datetime) -> Iterator[Figure]:
 
 
 def _to_do(label: str, rows: QuerySet[Any], address: str) -> Figure:
-    """Return how many rows an operator has to do something about."""
+    """Return how many rows need an action of an operator."""
     count = rows[:COUNTED].count()
     return Figure(label, _many(count), count > 0, address)
 
@@ -130,7 +130,7 @@ def _ourselves(now: datetime) -> Iterator[Figure]:
     beat = last_beat()
     lives = beat is not None and now - beat < LATE_AFTER
     said = f"{(now - beat).total_seconds():,.0f} s ago" if beat else "never"
-    yield Figure("Last sign of life of a worker", said, not lives)
+    yield Figure("Last heartbeat of a worker", said, not lives)
 
 
 def _many(count: int) -> str:

@@ -1,6 +1,6 @@
-"""What is wrong with an installation, and what to do about it. `manage.py doctor` shows it.
+"""Checks of an installation with advice on how to fix problems. `manage.py doctor` shows the findings.
 
-Every check answers with findings, and raises for none: what cannot be found out is a finding too.
+Checks don't raise: if something can't be checked, that is a finding too.
 """
 
 import shutil
@@ -40,13 +40,13 @@ class Severity(IntEnum):
     """How bad a finding is; the worst of all is the command's exit code."""
 
     FINE = 0
-    WARNING = 1  # works, and somebody should look
-    BROKEN = 2  # something that merchants rely on does not work
+    WARNING = 1  # works, but needs attention
+    BROKEN = 2  # something that merchants rely on doesn't work
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, how it is, and, where it is not fine, what to do next."""
+    """The result of a check, with advice if it is not fine."""
 
     check: str
     severity: Severity
@@ -68,7 +68,7 @@ BROKER_TIMEOUT = 1.0  # seconds
 
 
 def examine(*, now: datetime) -> list[Finding]:
-    """Look at everything. Where the database is away, what it would have said is left out."""
+    """Run all checks. If the database is unavailable, checks that need it are skipped."""
     findings = [*_settings(), *_webhook_networks(), *_disk()]
     database = list(_database())
     findings += database
@@ -88,13 +88,13 @@ def _carefully(check: Callable[[datetime], Iterator[Finding]], now: datetime) ->
     try:
         return list(check(now))
     except DatabaseError as error:
-        # What the error says stays out: it may quote a row.
+        # The error message may quote a row, so it is omitted.
         return [
             Finding(
                 name,
                 Severity.BROKEN,
-                f"The database refused to tell ({type(error).__name__}).",
-                "Run manage.py migrate, and look into the database's log.",
+                f"The check failed in the database ({type(error).__name__}).",
+                "Run manage.py migrate, and see the database's log.",
             )
         ]
 
@@ -107,7 +107,7 @@ def _settings() -> Iterator[Finding]:
             "settings", severity, f"{message.id}: {message.msg}", message.hint or "See .env.example."
         )
     if not messages:
-        yield Finding("settings", Severity.FINE, f"ENVIRONMENT is {settings.ENVIRONMENT}; nothing to object.")
+        yield Finding("settings", Severity.FINE, f"ENVIRONMENT is {settings.ENVIRONMENT}; no problems found.")
 
 
 def _webhook_networks() -> Iterator[Finding]:
@@ -127,7 +127,7 @@ def _webhook_networks() -> Iterator[Finding]:
 
 
 def is_public(host: str) -> bool:
-    """Return whether a host is on the internet, judging by its name or address.
+    """Return whether a host name or address looks public.
 
     >>> [is_public(host) for host in ("sandbox.example.com", "8.8.8.8", "10.0.0.7", "localhost", "sluice.internal", "web")]
     [True, True, False, False, False, False]
@@ -165,18 +165,18 @@ def _database() -> Iterator[Finding]:
         yield Finding(
             "database",
             Severity.BROKEN,
-            f"The database does not answer ({type(error).__name__}).",
-            "Check DATABASE_URL, that the server runs, and that it takes connections from here.",
+            f"The database is unavailable ({type(error).__name__}).",
+            "Check DATABASE_URL, that the server is running, and that it accepts connections from this machine.",
         )
         return
     milliseconds = (time.perf_counter() - started) * 1000
     if connection.vendor == "postgresql":
         version = int(connection.pg_version)  # type: ignore[attr-defined]
         if version < OLDEST_POSTGRESQL:
-            said = f"PostgreSQL {version // 10_000} is older than what we test with."
+            said = f"PostgreSQL {version // 10_000} is not supported."
             yield Finding("database", Severity.WARNING, said, "Upgrade to PostgreSQL 15 or newer.")
             return
-    yield Finding("database", Severity.FINE, f"{connection.display_name} answers in {milliseconds:.1f} ms.")
+    yield Finding("database", Severity.FINE, f"{connection.display_name} responds in {milliseconds:.1f} ms.")
 
 
 def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
@@ -184,7 +184,7 @@ def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
         said = f"Not applied: {', '.join(names)}."
         yield Finding("migrations", Severity.BROKEN, said, "Run manage.py migrate.")
     else:
-        yield Finding("migrations", Severity.FINE, "All are applied.")
+        yield Finding("migrations", Severity.FINE, "All migrations are applied.")
 
 
 def _guards(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
@@ -193,15 +193,15 @@ def _guards(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
         yield Finding(
             "guards",
             Severity.BROKEN,
-            f"Triggers that keep rows as they were written are missing: {', '.join(missing)}.",
-            "Run manage.py migrate: it puts them up again. Find out who took them down.",
+            f"Database triggers that protect rows from changes are missing: {', '.join(missing)}.",
+            "Run manage.py migrate to create them, and find out why they were removed.",
         )
     else:
-        yield Finding("guards", Severity.FINE, "Every trigger is there.")
+        yield Finding("guards", Severity.FINE, "All database triggers exist.")
 
 
 def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
-    """Try to read stored secrets: the newest and the oldest of each column."""
+    """Try to decrypt stored secrets: the newest and the oldest of each column."""
     tried = 0
     for model, field in encrypted_columns():
         for order in ("pk", "-pk"):
@@ -212,23 +212,23 @@ def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
                 yield Finding(
                     "field keys",
                     Severity.BROKEN,
-                    f"Secrets in {model._meta.db_table}.{field.column} fit none of FIELD_ENCRYPTION_KEYS.",
-                    "Put the key they were written with back at the end of FIELD_ENCRYPTION_KEYS.",
+                    f"Secrets in {model._meta.db_table}.{field.column} can't be decrypted with any of FIELD_ENCRYPTION_KEYS.",
+                    "Add the key they were encrypted with to the end of FIELD_ENCRYPTION_KEYS.",
                 )
                 return
-    yield Finding("field keys", Severity.FINE, f"{tried:,} stored secrets can be read.")
+    yield Finding("field keys", Severity.FINE, f"{tried:,} stored secrets can be decrypted.")
 
 
 def _clock(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
-    """Compare this machine's clock with those of the servers: signatures and schedules go by it."""
+    """Compare this machine's clock with those of the servers. Signatures and schedules depend on it."""
     for name, theirs in _clocks():
         apart = abs(timezone.now() - theirs)
-        said = f"This machine and {name} are {apart.total_seconds():.1f} s apart."
+        said = f"The clocks of this machine and {name} differ by {apart.total_seconds():.1f} s."
         if apart < CLOCK_WARNING:
             yield Finding("clock", Severity.FINE, said)
         else:
             severity = Severity.BROKEN if apart >= CLOCK_BROKEN else Severity.WARNING
-            yield Finding("clock", severity, said, "Let both keep their time by NTP.")
+            yield Finding("clock", severity, said, "Synchronize both with NTP.")
 
 
 def _clocks() -> Iterator[tuple[str, datetime]]:
@@ -241,13 +241,13 @@ def _clocks() -> Iterator[tuple[str, datetime]]:
             with _redis() as broker:
                 seconds, microseconds = broker.time()
         except RedisError:
-            return  # the broker's own check says so
+            return  # reported by the check of the broker
         yield "Redis", datetime.fromtimestamp(seconds + microseconds / 1e6, tz=UTC)
 
 
 def _broker() -> Iterator[Finding]:
     if not settings.REDIS_URL:
-        yield Finding("broker", Severity.FINE, "In memory: web, worker and schedule are one process.")
+        yield Finding("broker", Severity.FINE, "In memory: web, worker and schedule run in one process.")
         return
     try:
         with _redis() as broker:
@@ -256,8 +256,8 @@ def _broker() -> Iterator[Finding]:
         yield Finding(
             "broker",
             Severity.BROKEN,
-            f"Redis does not answer ({type(error).__name__}).",
-            "Check REDIS_URL and that it runs. Payments and webhooks go on; what beat schedules waits.",
+            f"Redis is unavailable ({type(error).__name__}).",
+            "Check REDIS_URL, and that Redis is running. Payments and webhooks continue; scheduled tasks wait.",
         )
     else:
         yield Finding("broker", Severity.FINE, "Redis answers.")
@@ -297,28 +297,28 @@ def _redis() -> Redis:
 
 def _worker(now: datetime) -> Iterator[Finding]:
     beat = last_beat()
-    advice = "Start one Celery worker or more, and exactly one beat; look into their logs."
+    advice = "Start at least one Celery worker and exactly one beat, and see their logs."
     if beat is None:
-        yield Finding("worker", Severity.BROKEN, "No worker has ever said that it lives.", advice)
+        yield Finding("worker", Severity.BROKEN, "No worker has ever sent a heartbeat.", advice)
     elif now - beat >= LATE_AFTER:
-        said = f"The last sign of life of a worker is {_duration(now - beat)} old."
+        said = f"The last heartbeat of a worker was {_duration(now - beat)} ago."
         yield Finding("worker", Severity.BROKEN, said, advice)
     else:
-        yield Finding("worker", Severity.FINE, f"A worker lived {_duration(now - beat)} ago.")
+        yield Finding("worker", Severity.FINE, f"A worker sent a heartbeat {_duration(now - beat)} ago.")
 
 
 def _deliveries(now: datetime) -> Iterator[Finding]:
     due = Delivery.objects.due(at=now).without_tests()
     oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
     if oldest is None or now - oldest < DUE_WARNING:
-        yield Finding("deliveries", Severity.FINE, "No webhook is late.")
+        yield Finding("deliveries", Severity.FINE, "No webhooks are late.")
         return
     severity = Severity.BROKEN if now - oldest >= DUE_BROKEN else Severity.WARNING
     yield Finding(
         "deliveries",
         severity,
         f"{due.count():,} webhooks are due, the oldest for {_duration(now - oldest)}.",
-        "See that workers run, and start more; manage.py deliver_webhooks sends without Celery.",
+        "Check that workers are running, and start more. manage.py deliver_webhooks sends webhooks without Celery.",
     )
 
 
@@ -329,8 +329,8 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{unanswered.count():,} transactions wait for their rail, the oldest for {_duration(now - oldest)}.",
-            "Run manage.py requery_pending, and ask the acquirer or bank about those that stay.",
+            f"{unanswered.count():,} transactions are waiting for their rail, the oldest for {_duration(now - oldest)}.",
+            "Run manage.py requery_pending, and ask the acquirer or bank about those that remain.",
         )
     operations = CardOperation.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
     oldest_operation = operations.aggregate(oldest=Min("created_at"))["oldest"]
@@ -338,17 +338,17 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{operations.count():,} captures, voids and refunds have no answer, the oldest for "
+            f"{operations.count():,} captures, voids and refunds have no response, the oldest for "
             f"{_duration(now - oldest_operation)}.",
-            "Ask the acquirer about them, and resolve them in the administration.",
+            "Ask the acquirer about them, and resolve them in the admin.",
         )
     overdue = Transaction.objects.overdue(at=now - OVERDUE_WARNING).count()
     if overdue:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{overdue:,} challenges or authorisations are past their end.",
-            "Run manage.py expire_due, and see that beat runs.",
+            f"{overdue:,} challenges or authorisations are overdue.",
+            "Run manage.py expire_due, and check that beat is running.",
         )
     messages = ProviderMessage.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
     unanswered_messages = messages.count()
@@ -356,11 +356,11 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{unanswered_messages:,} messages to the account provider have no answer.",
-            "See the list Provider messages in the administration for their errors, and ask the provider.",
+            f"{unanswered_messages:,} messages to the account provider have no response.",
+            "See the errors in the Provider messages list of the admin, and ask the provider.",
         )
     if not (oldest or oldest_operation or overdue or unanswered_messages):
-        yield Finding("pending", Severity.FINE, "Nothing has waited for too long.")
+        yield Finding("pending", Severity.FINE, "Nothing has been waiting for too long.")
 
 
 def _ledger(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
@@ -370,11 +370,11 @@ def _ledger(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
             "ledger",
             Severity.BROKEN,
             f"The accounts of {unbalanced:,} businesses and currencies do not sum to zero.",
-            "Run manage.py check_ledger: it names the rows. Correct by new entries, never by hand.",
+            "Run manage.py check_ledger to find the rows. Correct them with new entries, never by changing rows.",
         )
     else:
         yield Finding(
-            "ledger", Severity.FINE, "Accounts sum to zero. manage.py check_ledger looks at every row."
+            "ledger", Severity.FINE, "Accounts sum to zero. manage.py check_ledger checks every row."
         )
 
 
@@ -394,7 +394,7 @@ def _card_numbers(now: datetime) -> Iterator[Finding]:
 
 
 def _duration(length: timedelta) -> str:
-    """Return a length of time in words.
+    """Format a duration.
 
     >>> [_duration(timedelta(seconds=seconds)) for seconds in (4, 90, 7300, 200_000)]
     ['4 s', '1 min', '2 h', '2 days']

@@ -1,4 +1,4 @@
-"""For load balancers and Prometheus: does the process live, can it serve, and how much does it do?"""
+"""Liveness, readiness and metrics, for load balancers and Prometheus."""
 
 import threading
 import time
@@ -22,19 +22,19 @@ from merchants.request_actors import client_address
 
 BROKER_TIMEOUT = 0.5  # seconds
 
-_migrated = False  # once true it stays so: this process's code asks for no more than it did
+_migrated = False  # cached once true, because the code of this process doesn't change
 
 
 def livez(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
-    """The process answers."""
+    """Report that the process responds."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
-    """The process can serve: its database answers, and has the tables that this code knows.
+    """Report whether the process can serve requests: the database is available and migrated.
 
-    A broker that is away or workers that stand still are told, as `degraded`, and are no reason to take
-    requests from this process: payments go on, their events are rows and wait.
+    Without a broker or workers, the status is `degraded` and the process stays ready, because payments continue and
+    their events are stored.
     """
     states = readiness.states()
     if states.get("migrations") != "ok":
@@ -107,15 +107,15 @@ def _states() -> dict[str, str]:
 
 
 def has_migrated() -> bool:
-    """Tell whether the database has every migration that this code has."""
-    global _migrated  # noqa: PLW0603  (a fact about the process)
+    """Return whether all migrations of this code are applied to the database."""
+    global _migrated  # noqa: PLW0603  (per-process state)
     if not _migrated:
         _migrated = not unapplied_migrations(connection)
     return _migrated
 
 
 def worker_state() -> str:
-    """Return ok, late, or none where no worker has ever said that it lives."""
+    """Return ok, late, or none if no worker has ever sent a heartbeat."""
     beat = last_beat()
     if beat is None:
         return "none"
@@ -123,7 +123,7 @@ def worker_state() -> str:
 
 
 def broker_state() -> str:
-    """Return ok or away. A broker in memory is there whenever the process is."""
+    """Return ok or away. An in-memory broker is always ok."""
     if not settings.REDIS_URL:
         return "ok"
     try:
@@ -137,7 +137,7 @@ def broker_state() -> str:
 
 
 def metrics_page(request: HttpRequest) -> HttpResponse:
-    """Show the metrics to whoever may see them: by network, or by token."""
+    """Show the metrics to clients in an allowed network or with the token."""
     if not (_has_token(request) or _is_near(request)):
         raise PermissionDenied
     return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
@@ -152,6 +152,6 @@ def _has_token(request: HttpRequest) -> bool:
 def _is_near(request: HttpRequest) -> bool:
     try:
         caller = ip_address(client_address(request))
-    except ValueError:  # a socket has no address
+    except ValueError:  # a Unix socket has no address
         return False
     return any(caller in ip_network(network) for network in settings.METRICS_ALLOW_CIDRS)

@@ -1,4 +1,4 @@
-"""Secrets at rest, and the keys they are encrypted with: which columns there are, and how a key is replaced."""
+"""Encrypted columns and the rotation of encryption keys."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """How many secrets of a column were looked at, and how many were written with another key."""
+    """The number of secrets of a column that were read, and that were re-encrypted."""
 
     column: str
     seen: int
@@ -24,7 +24,7 @@ class Rewritten:
 
 
 def encrypted_columns() -> Iterator[tuple[type[models.Model], EncryptedTextField]]:
-    """Yield every encrypted column there is."""
+    """Yield all encrypted columns."""
     for model in apps.get_models():
         for field in model._meta.concrete_fields:
             if isinstance(field, EncryptedTextField):
@@ -34,9 +34,9 @@ def encrypted_columns() -> Iterator[tuple[type[models.Model], EncryptedTextField
 def rewrite(*, dry_run: bool) -> Iterator[Rewritten]:
     """Encrypt every secret with the first of FIELD_ENCRYPTION_KEYS; yield after each batch.
 
-    A secret that somebody changes meanwhile is left as he wrote it.
+    A secret that changes in the meantime is left unchanged.
 
-    :raises UnreadableSecret: one fits none of the keys
+    :raises UnreadableSecret: a secret can't be decrypted with any of the keys
     """
     keys = [Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS]
     for model, field in encrypted_columns():
@@ -52,7 +52,7 @@ def rewrite(*, dry_run: bool) -> Iterator[Rewritten]:
 
 
 def _batch(model: type[models.Model], field: EncryptedTextField, *, after: Any) -> list[tuple[Any, str]]:
-    """Return the next keys and tokens, as they stand in the database."""
+    """Return the next primary keys and tokens."""
     quote = connection.ops.quote_name
     table, pk, column = (
         quote(model._meta.db_table),

@@ -1,7 +1,7 @@
-"""Metrics for Prometheus: what the processes of this host count, and what the database says now.
+"""Metrics for Prometheus: counters of the processes of this host, and current figures from the database.
 
-With several processes (gunicorn's workers) each writes into a folder that `config/runtime/gunicorn.py` makes for
-each start, and any of them can answer for all.
+With several processes (gunicorn's workers), each writes to a folder that `config/runtime/gunicorn.py` creates at every
+start, and any of them can report for all.
 """
 
 import os
@@ -27,16 +27,16 @@ from payments.models import CardOperation, Transaction
 from payments.services import request_comparison
 from webhooks.models import Delivery
 
-COUNTED = 100_000  # of a backlog no more is counted: nobody needs the exact number, and it takes time
+COUNTED = 100_000  # counting stops here, because an exact count of a long backlog is slow
 
 
 def exposition() -> bytes:
-    """Return everything, as Prometheus reads it."""
+    """Return all metrics in Prometheus's text format."""
     return generate_latest(counted()) + generate_latest(_asked())
 
 
 def counted() -> CollectorRegistry:
-    """Return what is counted: by all processes that share the folder, or by this one where there is none."""
+    """Return the counters of all processes that share the folder, or of this process without a folder."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     registry = CollectorRegistry()
@@ -51,10 +51,10 @@ def _asked() -> CollectorRegistry:
 
 
 class DatabaseCollector(Collector):
-    """What the database says when it is asked. Where it is away, that is all there is to say."""
+    """Figures queried from the database. If it is unavailable, only that is reported."""
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: registering must not ask the database."""
+        """Return nothing, because registering must not query the database."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -134,7 +134,7 @@ def _ledger() -> Iterator[Metric]:
 
 
 def drift() -> int:
-    """Return for how many businesses and currencies the ledger's accounts do not sum to zero."""
+    """Return the number of pairs of business and currency whose accounts don't sum to zero."""
     sums = Account.objects.order_by().values("business", "currency").annotate(sum=Sum("balance"))
     return int(sums.exclude(sum=0).count())
 

@@ -1,7 +1,7 @@
-"""Everything that has its days, in one list: what it is, which rows are past them, and how they go.
+"""Retention periods: the list of all data that is purged.
 
-`manage.py purge` and the schedule walk the list. Only what is finished goes, in pieces of some thousand rows.
-Transactions, the ledger, settlement and the audit trail are kept. Only a transaction's hashes that cover a card
+`manage.py purge` and the schedule process the list. Only finished rows are purged, in batches of a few thousand.
+Transactions, the ledger, settlement and the audit trail are kept. Only hashes of transactions that cover a card
 number are erased.
 """
 
@@ -24,12 +24,12 @@ PIECE = 1_000  # rows
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One sort of rows that is kept for a time."""
+    """A kind of rows with a retention period."""
 
     name: str  # in JSON
-    words: str  # after a number
-    old: Callable[[datetime], QuerySet]  # what is past its time
-    forget: Callable[[datetime], Iterator[int]]  # lets it go; yields how many, piece by piece
+    words: str  # plural, follows a number
+    old: Callable[[datetime], QuerySet]  # rows past their retention period
+    forget: Callable[[datetime], Iterator[int]]  # purges them; yields the number of each batch
 
 
 def _sessions(now: datetime) -> QuerySet[Session]:
@@ -37,7 +37,7 @@ def _sessions(now: datetime) -> QuerySet[Session]:
 
 
 def _places_signed_in(now: datetime) -> QuerySet[UserSession]:  # noqa: ARG001
-    """Return what the list of somebody's sessions still shows although the session is gone."""
+    """Return entries of the list of sessions whose session has ended."""
     alive = Session.objects.filter(session_key=OuterRef("session_key"))
     found: QuerySet[UserSession] = UserSession.objects.filter(~Exists(alive))
     return found
@@ -53,7 +53,7 @@ def _limit_slots(now: datetime) -> QuerySet[LimitSlot]:
 
 
 def _by_keys(old: Callable[[datetime], QuerySet]) -> Callable[[datetime], Iterator[int]]:
-    """Return how to let rows go, some at a time, where few are old at once."""
+    """Return a function that purges rows in batches, for tables with few old rows at once."""
 
     def forget(now: datetime) -> Iterator[int]:
         while keys := list(old(now).order_by("pk").values_list("pk", flat=True)[:PIECE]):

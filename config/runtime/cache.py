@@ -37,7 +37,7 @@ class JSONSerializer:
 
         :raises ValueError: the entry isn't JSON
         """
-        return json.loads(data)  # noqa: TID251  (what is too deep is missing, like all that is not JSON)
+        return json.loads(data)  # noqa: TID251  (too deep counts as missing, like other invalid JSON)
 
 
 def _check(value: object) -> None:

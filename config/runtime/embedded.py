@@ -1,7 +1,7 @@
-"""The whole service in one process: web, worker and schedule, on SQLite, with no other server.
+"""The whole service in one process: web, worker and schedule on SQLite, without other servers.
 
-gunicorn serves with threads; a Celery worker and its schedule run as threads beside them, over an
-in-memory broker. A watchdog starts them again should one of them end.
+gunicorn serves requests with threads. A Celery worker and its schedule run as further threads, with an in-memory
+broker. A watchdog restarts them if one ends.
 """
 
 import os
@@ -17,12 +17,12 @@ from gunicorn.app.base import BaseApplication
 log = structlog.get_logger("sluice.embedded")
 
 WEB_THREADS = 8
-WORKER_THREADS = 4  # re-query and messages to the account provider occupy two of them at most
+WORKER_THREADS = 4  # re-query and messages to the account provider use at most two of them
 WATCHDOG_INTERVAL = 1.0  # seconds
 
 
 class EmbeddedServer(BaseApplication):
-    """gunicorn with one process, in which the worker and the schedule live too."""
+    """gunicorn with one process that also runs the worker and the schedule."""
 
     def __init__(self, *, port: int, when_ready: Callable[[], None]) -> None:
         self._port = port
@@ -54,7 +54,7 @@ class EmbeddedServer(BaseApplication):
 
 
 def start_background() -> None:
-    """Start worker and schedule as threads that end with the process, and watch over them."""
+    """Start worker and schedule as daemon threads, with a watchdog."""
     from webhooks import wake_up  # noqa: PLC0415  (in the serving process, after the fork)
 
     wake_up.enable_local_worker()
@@ -94,6 +94,6 @@ def _schedule(app: Celery) -> None:
     from celery.beat import Scheduler, Service  # noqa: PLC0415
 
     class InMemoryScheduler(Scheduler):
-        """The plain scheduler keeps its state in memory: everything due is found in the database anyway."""
+        """The default scheduler, which keeps its state in memory. All due work is in the database anyway."""
 
     Service(app, scheduler_cls=InMemoryScheduler, max_interval=1).start(embedded_process=False)

@@ -1,7 +1,7 @@
-"""How gunicorn serves in production: `gunicorn -c config/runtime/gunicorn.py config.wsgi`.
+"""Configuration of gunicorn in production: `gunicorn -c config/runtime/gunicorn.py config.wsgi`.
 
-Sizes come from the environment; `.env.example` describes them. Every start has a folder of its own for what
-its processes count: a stopped service leaves nothing behind that the next one would add to.
+Sizes come from the environment; see `.env.example`. Every start creates a new folder for the metrics of its processes,
+so that counters start at zero.
 """
 
 import atexit
@@ -20,26 +20,26 @@ _master = os.getpid()
 bind = env.text("WEB_BIND", default="127.0.0.1:8000")
 workers = env.number("WEB_WORKERS", default=2, minimum=1)
 threads = env.number("WEB_THREADS", default=4, minimum=1)
-# Wrong settings stop the master here. In a worker, they would make the master restart it endlessly.
+# Wrong settings stop the master here. In a worker, they would cause endless restarts.
 import_module("config.settings")
 env.stop_if_wrong()
 worker_class = "config.runtime.web_worker.WebWorker"
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
-keepalive = 30  # seconds; longer than the proxy in front keeps its own, so that it closes first
-timeout = 60  # seconds without a sign of life after which a process is replaced
-graceful_timeout = 30  # seconds for what is under way when it is stopped
+keepalive = 30  # seconds; longer than the proxy's, so that the proxy closes first
+timeout = 60  # seconds without a heartbeat after which a process is replaced
+graceful_timeout = 30  # seconds to finish requests when it is stopped
 max_requests = 0
 limit_request_line = 8190
 limit_request_fields = 100
 limit_request_field_size = 8190
 loglevel = "warning"
-forwarder_headers = ""  # no header sets SCRIPT_NAME: it would serve a path under the name of another
+forwarder_headers = ""  # no header may set SCRIPT_NAME, which would serve one path as another
 control_socket_disable = True
 
 
 def child_exit(_server: Any, worker: Any) -> None:
-    """Forget the gauges of a process that has ended; what it has counted stays."""
-    from prometheus_client import multiprocess  # noqa: PLC0415  (it looks for the folder when it is imported)
+    """Drop the gauges of a process that has ended. Its counters are kept."""
+    from prometheus_client import multiprocess  # noqa: PLC0415  (the import reads the folder's name)
 
     multiprocess.mark_process_dead(worker.pid, metrics_folder)
 

@@ -1,8 +1,8 @@
 """Production's processes on this machine: `make run-production`.
 
-PostgreSQL, Redis, gunicorn over TLS, a Celery worker and beat, each as a process of its own, with a
-temporary folder, generated secrets and a certificate made for the occasion. It proves that the parts fit;
-a real installation is `docs/operations.md`.
+PostgreSQL, Redis, gunicorn over TLS, a Celery worker and beat run as separate processes, with a temporary folder,
+generated secrets and a temporary certificate. This tests that the parts work together. For a real installation, see
+`docs/operations.md`.
 """
 
 import argparse
@@ -37,11 +37,11 @@ GRACE = 30  # seconds for a process to end
 
 
 class Stopped(Exception):
-    """Somebody pressed Ctrl-C, or sent SIGTERM."""
+    """Ctrl-C or SIGTERM."""
 
 
 def main() -> None:
-    """Start everything, say where it is, and stop it all again when told to, or when a part of it ends."""
+    """Start everything, print the addresses, and stop it on Ctrl-C, SIGTERM or the end of any process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8443, help="where gunicorn listens (default 8443)")
     parser.add_argument(
@@ -67,7 +67,7 @@ def _stop(*_: Any) -> None:
 
 
 def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> int:
-    """Start the servers, fill the database, start our own processes; return when one of them has ended."""
+    """Start the servers, prepare the database and start our processes; return when one of them has ended."""
     processes: Processes = {}
     database_port, redis_port = _free_port(), _free_port()
     processes["postgres"] = _start_postgresql(folder, database_port, stack)
@@ -97,7 +97,7 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
 
 
 def _prepare(environment: dict[str, str]) -> dict[str, str]:
-    """Make the tables and a business; return what `create_business` tells of it."""
+    """Migrate and create a business; return the output of `create_business`."""
     _say("Migrating, collecting static files, checking ...")
     _manage(environment, "migrate", "-v0")
     if environment["ENVIRONMENT"] == "production":
@@ -110,7 +110,7 @@ def _prepare(environment: dict[str, str]) -> dict[str, str]:
 
 
 def _own_commands(folder: Path) -> dict[str, list[str]]:
-    """Return what an installation runs of ours, by the name of its log."""
+    """Return the commands of our processes, by the name of their logs."""
     certificate, key = _certificate(folder)
     celery = [sys.executable, "-m", "celery", "-A", "config"]
     worker = ["--pool", "threads", "--without-mingle", "--without-gossip", "--hostname"]
@@ -126,7 +126,7 @@ def _own_commands(folder: Path) -> dict[str, list[str]]:
 
 
 def _watch(processes: Processes, folder: Path) -> int:
-    """Wait until a process ends that should not, and show its log; return the exit code for that."""
+    """Wait until any process ends, show its log and return the exit code."""
     while all(process.poll() is None for process in processes.values()):
         time.sleep(0.5)
     for name, process in processes.items():
@@ -140,7 +140,7 @@ def _greeting(
 ) -> str:
     running = ", ".join(f"{name} {process.pid}" for name, process in processes.items())
     return f"""
-Sluice runs as in production at {environment["PUBLIC_URL"]} (Ctrl-C stops all of it).
+Sluice is running as in production at {environment["PUBLIC_URL"]} (Ctrl-C stops all of it).
 
   ENVIRONMENT   {environment["ENVIRONMENT"]}
   dashboard     {environment["PUBLIC_URL"]}/dashboard/  {business["email"]}  {business["password"]}
@@ -157,7 +157,7 @@ Sluice runs as in production at {environment["PUBLIC_URL"]} (Ctrl-C stops all of
 
 
 def _start_postgresql(folder: Path, port: int, stack: ExitStack) -> subprocess.Popen[bytes]:
-    """Start a PostgreSQL of our own. It refuses to run as root: there it is the user postgres."""
+    """Start a PostgreSQL server. It refuses to run as root, so root runs it as the user postgres."""
     found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
     if found is None:
         sys.exit("PostgreSQL is not installed; on Debian: apt-get install postgresql")
@@ -210,7 +210,7 @@ def _start(
     stop: int = signal.SIGTERM,
     **options: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, so that Ctrl-C reaches us alone and we end it in order."""
+    """Start a process in its own session, so that Ctrl-C reaches only us and we can stop it in order."""
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **options)  # noqa: S603
     stack.callback(_end, process, stop)
@@ -242,7 +242,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.1)
-    sys.exit(f"It does not start:\n{log.read_text(errors='replace')[-3000:]}")
+    sys.exit(f"It did not start:\n{log.read_text(errors='replace')[-3000:]}")
 
 
 def _free_port() -> int:
@@ -253,7 +253,7 @@ def _free_port() -> int:
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    """Make a certificate for this machine's own names, good for a day."""
+    """Create a certificate for this machine's names, valid for a day."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
@@ -282,7 +282,7 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201  (its one way to speak)
+    print(text, flush=True)  # noqa: T201  (command line output)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""The settings of a process that sends webhooks and does nothing else: no pages, no API, no Celery.
-
-What a process does not import it need not hold in memory.
-"""
+"""Settings of a process that only sends webhooks, without pages, API and Celery, to save memory."""
 
 from config.settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""gunicorn's threaded worker, which takes in at its end whoever has already reached the door."""
+"""gunicorn's threaded worker, which accepts all pending connections when it is stopped."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from config.runtime.server_errors import ProblemAnswers
 
 
 class WebWorker(ProblemAnswers, BufferingWorker):
-    """When it is stopped it takes what waits at the listener, and closes that at once.
+    """When it is stopped, the worker accepts the pending connections and closes the listener at once.
 
-    gunicorn's own takes nothing more and keeps the listener until its last request is finished: for seconds
-    the kernel goes on accepting connections that nobody will ever read, and resets them in the end. So closed,
-    whoever comes later is refused, which a proxy takes for what it is, and goes to another host.
+    gunicorn's own worker keeps the listener open until its last request is finished. For seconds, the kernel would
+    accept connections that are never read and finally reset. With a closed listener, later connections are refused, and a
+    proxy uses another host.
     """
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  (gunicorn's own)
         super().set_accept_enabled(enabled)
-        if enabled or self.alive:  # if stopped while it starts, it serves the waiting connections, then ends
+        if enabled or self.alive:  # if stopped while starting, it serves the pending connections, then ends
             return
         for listener in self.sockets:
             self._take_all_from(listener)

@@ -1,4 +1,4 @@
-"""Small typography for sentences that are kept as plain text."""
+"""Formatting of plain text in templates."""
 
 import re
 
@@ -13,7 +13,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 @register.filter
 def code_words(text: str) -> SafeString:
-    """Set what stands between backticks as code, and escape everything.
+    """Render text between backticks as code, and escape everything.
 
     >>> code_words("Wait as `Retry-After` says, not < that.")
     'Wait as <code>Retry-After</code> says, not &lt; that.'

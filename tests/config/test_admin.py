@@ -621,7 +621,7 @@ class TestGlance:
         )
         assert told["Unapplied transfers to decide about"].value == "1"
         assert told["Ledger"].value == "sums to zero, as of now"
-        assert told["Last sign of life of a worker"].needs_attention
+        assert told["Last heartbeat of a worker"].needs_attention
 
     def test_counts_unmatched_payout_returns_of_the_week(self):
         now = timezone.now()

@@ -1,7 +1,7 @@
 import pytest
 from django.db import OperationalError, connection
 
-from config import lock_timeout as patience
+from config import lock_timeout
 
 pytestmark = [
     pytest.mark.django_db,
@@ -10,11 +10,11 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def _calm(monkeypatch):
-    monkeypatch.setattr(patience, "_impatient_until", 0.0)
+def _reset(monkeypatch):
+    monkeypatch.setattr(lock_timeout, "_brief_until", 0.0)
     yield
     monkeypatch.undo()
-    patience.settle()
+    lock_timeout.settle()
 
 
 class Refused(Exception):
@@ -26,29 +26,29 @@ class Refused(Exception):
 def end_with(sqlstate):
     error = OperationalError()
     error.__cause__ = Refused(sqlstate)
-    patience.note(error)
+    lock_timeout.note(error)
 
 
-def lock_timeout():
+def current_timeout():
     with connection.cursor() as cursor:
         cursor.execute("SHOW lock_timeout")
         return cursor.fetchone()[0]
 
 
-class TestWait:
-    def test_is_short_after_one_in_vain_and_as_before_when_all_is_calm(self, api, monkeypatch):
-        before = lock_timeout()
+class TestLockTimeout:
+    def test_is_short_after_a_timeout_and_later_reset(self, api, monkeypatch):
+        before = current_timeout()
         end_with("55P03")
         assert api.get("/api/banks").status_code == 200
-        assert lock_timeout() == patience.BRIEF
+        assert current_timeout() == lock_timeout.BRIEF
 
-        monkeypatch.setattr(patience, "_impatient_until", 0.0)  # some seconds later
+        monkeypatch.setattr(lock_timeout, "_brief_until", 0.0)  # some seconds later
         assert api.get("/api/banks").status_code == 200
-        assert lock_timeout() == before != patience.BRIEF
+        assert current_timeout() == before != lock_timeout.BRIEF
 
-    def test_stays_as_it_is_after_any_other_error(self, api):
-        before = lock_timeout()
+    def test_is_unchanged_after_other_errors(self, api):
+        before = current_timeout()
         end_with("53300")
-        patience.note(ValueError())
+        lock_timeout.note(ValueError())
         assert api.get("/api/banks").status_code == 200
-        assert lock_timeout() == before
+        assert current_timeout() == before

@@ -203,7 +203,9 @@ class TestUpgrade:
             migrating = subprocess.Popen(command, cwd=release.folder, env=release.environment, stderr=log)
             told = folder / "migrate.log"
             wait_until(
-                lambda: migrating.poll() is not None or "Somebody holds a lock" in told.read_text(),
+                lambda: (
+                    migrating.poll() is not None or "Another transaction holds a lock" in told.read_text()
+                ),
                 seconds=90,
                 what="migrate to give way",
             )

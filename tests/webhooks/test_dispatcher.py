@@ -24,7 +24,7 @@ STATES = Delivery.State
 
 
 @pytest.fixture(autouse=True)
-def _impatient(settings):
+def _short_timeouts(settings):
     settings.WEBHOOK_TIMEOUT = 0.6
 
 

@@ -13,10 +13,10 @@ MARKS = {"fine": "ok     ", "warning": "WARNING", "broken": "BROKEN "}
 
 class Command(DocumentCommand):
     help = (
-        "Examine this installation, and say what to do about what is wrong. Exits with 0 where all is fine, "
-        "1 with warnings, 2 where something is broken. Example: manage.py doctor --json"
+        "Check this installation and suggest how to fix problems. Exits with 0 if everything is fine, "
+        "1 with warnings, 2 if something is broken. Example: manage.py doctor --json"
     )
-    requires_system_checks: list[str] = []  # it runs them itself
+    requires_system_checks: list[str] = []  # the command runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

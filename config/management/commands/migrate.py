@@ -16,8 +16,8 @@ from psycopg import errors
 
 from config.operations.migration_state import partial_squashes
 
-# Behind a migration that waits for a table, everybody waits who wants it. Shorter than the second after which
-# PostgreSQL looks for deadlocks: the migration is who gives way.
+# While a migration waits for a table lock, all other queries of the table wait behind it. This is shorter than
+# deadlock_timeout (one second), so that in a deadlock the migration gives up.
 LOCK_TIMEOUT = "500ms"
 TRIES = 60
 PAUSE = 1.0  # seconds
@@ -25,12 +25,12 @@ PAUSE = 1.0  # seconds
 
 class Command(migrate.Command):
     help = (
-        f"{migrate.Command.help} Beside a running service it waits {LOCK_TIMEOUT} for a lock, and tries again"
-        f" {TRIES} times. Example: manage.py migrate --no-input"
+        f"{migrate.Command.help} It waits up to {LOCK_TIMEOUT} for a lock and retries"
+        f" up to {TRIES} times. Example: manage.py migrate --no-input"
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate. Whatever is applied is written down, so that each try goes on where the last one ended.
+        """Migrate. Applied migrations are recorded, so each try continues where the last one ended.
 
         Raises:
             CommandError: The database has some, but not all, of the migrations that an `0001_initial` replaces.
@@ -45,7 +45,7 @@ class Command(migrate.Command):
             except OperationalError as problem:
                 if not isinstance(problem.__cause__, errors.LockNotAvailable) or one == TRIES:
                     raise
-                self.stderr.write(f"Somebody holds a lock that is needed; try {one + 1} of {TRIES} follows.")
+                self.stderr.write(f"Another transaction holds a lock; starting try {one + 1} of {TRIES}.")
                 time.sleep(PAUSE)
             else:
                 return
@@ -67,7 +67,7 @@ def _refuse_partial_squash(connection: BaseDatabaseWrapper) -> None:
 
 @contextmanager
 def _polite(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Wait for locks briefly, and let a statement take its time: an index of a large table needs it."""
+    """Wait only briefly for locks, without a statement timeout, because building a large index takes long."""
     if connection.vendor != "postgresql":
         yield
         return

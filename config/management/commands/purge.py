@@ -12,14 +12,14 @@ from merchants.commands import Document, DocumentCommand
 
 class Command(DocumentCommand):
     help = (
-        "Let go of what is past its retention: nonces, logged requests, bodies and attempts of finished "
-        "deliveries, sessions, invitations. Money, the ledger and the audit trail stay. "
+        "Purge data past its retention period: nonces, logged requests, bodies and attempts of finished "
+        "deliveries, sessions, invitations. Transactions, the ledger and the audit trail are kept. "
         "Example: manage.py purge --dry-run"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--dry-run", action="store_true", help="count, delete nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show the numbers without deleting")
 
     def handle(self, *, dry_run: bool, json: bool, **options: Any) -> None:
         now = timezone.now()

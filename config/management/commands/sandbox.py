@@ -55,16 +55,16 @@ class Command(BaseCommand):
         if not settings.SANDBOX:
             raise CommandError("ENVIRONMENT is production; the sandbox does not run there.", returncode=2)
         _require_free(port)
-        self._settle_in(port=port, data=data)
+        self._restart_in_folder(port=port, data=data)
         settings.SANDBOX_FOLDER.protect_database()
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         greeting = self._greeting(self._credentials())
-        connections.close_all()  # the serving process opens its own
+        connections.close_all()  # the server process opens its own
         EmbeddedServer(port=port, when_ready=lambda: self._say(greeting)).run()
 
-    def _settle_in(self, *, port: int, data: Path | None) -> None:
-        """Start over with folder and address in the environment, where the settings look for them."""
+    def _restart_in_folder(self, *, port: int, data: Path | None) -> None:
+        """Run the command again with the folder and address in the environment, for the settings."""
         folder = (data or settings.SANDBOX_FOLDER.path).resolve()
         wanted = {"SANDBOX_DATA": str(folder), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
         if {name: os.environ.get(name) for name in wanted} != wanted:
@@ -72,14 +72,14 @@ class Command(BaseCommand):
             os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606  (the same command again)
 
     def _credentials(self) -> dict[str, Any]:
-        """Return the demo business's credentials, made at the first start and kept ever after."""
+        """Return the demo business's credentials, which are created at the first start."""
         folder = settings.SANDBOX_FOLDER
         addresses = {
             "base_url": settings.PUBLIC_URL,
             "dashboard_url": f"{settings.PUBLIC_URL}/dashboard/",
             "admin_url": f"{settings.PUBLIC_URL}/admin/",
         }
-        # Written before the commit: a start that is killed in between leaves a file whose key is not there.
+        # Written before the commit. If the process is killed in between, the key in the file doesn't exist.
         with transaction.atomic():
             known = folder.read_credentials()
             if known is None or not ApiKey.objects.filter(public_id=known["api_key"]).exists():

@@ -10,8 +10,8 @@ from config.operations import support_bundle
 
 class Command(BaseCommand):
     help = (
-        "Put what is needed to help with this installation into one archive: versions, settings without "
-        "secrets, the doctor's findings, counts, metrics, and the last lines of the logs that are named. "
+        "Write an archive for support: versions, settings without secrets, the doctor's findings, counts, "
+        "metrics, and the last lines of the given logs. "
         "Example: manage.py support_bundle --redact --log /var/log/sluice/web.log"
     )
     requires_system_checks: list[str] = []
@@ -36,5 +36,5 @@ class Command(BaseCommand):
         try:
             support_bundle.write(target, logs=log, redact=redact, now=now)
         except FileExistsError:
-            raise CommandError(f"{target} is there already.", returncode=2) from None
+            raise CommandError(f"{target} already exists.", returncode=2) from None
         self.stdout.write(f"Wrote {target}. Check it before you send it.")

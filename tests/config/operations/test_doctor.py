@@ -60,7 +60,7 @@ class TestDoctor:
         call_command("doctor", stdout=out)
 
         assert out.getvalue().endswith("Verdict: fine.\n")
-        assert "ok       migrations: All are applied.\n" in out.getvalue()
+        assert "ok       migrations: All migrations are applied.\n" in out.getvalue()
 
     def finds(self, check, severity):
         code, findings, printed = examine()
@@ -140,7 +140,7 @@ class TestDoctor:
         CardOperation.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
         finding, _ = self.finds("pending", Severity.WARNING)
-        assert finding["said"].startswith("1 captures, voids and refunds have no answer")
+        assert finding["said"].startswith("1 captures, voids and refunds have no response")
 
     def test_finds_messages_that_the_account_provider_has_not_answered(self, api):
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
@@ -148,7 +148,7 @@ class TestDoctor:
         ProviderMessage.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
         finding, _ = self.finds("pending", Severity.WARNING)
-        assert finding["said"] == "1 messages to the account provider have no answer."
+        assert finding["said"] == "1 messages to the account provider have no response."
 
     def test_finds_a_clock_that_is_off(self, monkeypatch):
         monkeypatch.setattr(

@@ -60,6 +60,6 @@ class TestRewriting:
         with connection.cursor() as cursor:
             cursor.execute("UPDATE merchants_apikey SET secret = 'gAAAAAnonsense'")
 
-        with pytest.raises(CommandError, match="Put back the key") as refused:
+        with pytest.raises(CommandError, match="Restore the key") as refused:
             run()
         assert "gAAAAA" not in str(refused.value)
