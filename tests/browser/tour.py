@@ -163,7 +163,7 @@ def for_the_forgetful(stage: Stage, page: Page) -> list[Stop]:
         Stop(
             "new-password-refused",
             link,
-            pressing("Set password", New_password="short", The_same_again="other"),
+            pressing("Set password", New_password="short", Repeat_new_password="other"),
         ),
         Stop("failure-429", "/dashboard/login/forgotten/", too_often),
     ]
