@@ -53,7 +53,7 @@ def _few_ids(model: type[Model], business: Business, wanted: list[tuple[str, str
     statement = f"SELECT id FROM {model._meta.db_table} WHERE business_id = %s AND ({condition}) LIMIT %s"  # noqa: S608
     documents = [json.dumps({key: value}) for key, value in wanted]
     with transaction.atomic(), connection.cursor() as cursor:
-        # The planner doesn't know how rare a pair is. Otherwise it would read all rows of the business.
+        # Force the index on metadata: the planner doesn't know how rare a pair is, and would read all rows of the business.
         cursor.execute("SET LOCAL enable_indexscan = off")
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(statement, [business.pk, *documents, FEW + 1])
