@@ -1,8 +1,8 @@
-// Shows the API's description. Calls cannot be tried out here: they are signed over their exact bytes.
+// Renders the API reference. "Try it out" is off, because requests must be signed.
 
 const place = document.getElementById("api-docs");
 
-// Swagger UI has dark colours, but follows a class and not the system.
+// Swagger UI switches to its dark theme by a class, not by the system setting.
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const followSystem = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", followSystem);
@@ -16,5 +16,5 @@ SwaggerUIBundle({
   defaultModelExpandDepth: 3,
   showCommonExtensions: true,
   supportedSubmitMethods: [],
-  validatorUrl: null, // ours is validated before it is served; nobody else is asked
+  validatorUrl: null, // the document is validated by our tests, without external services
 });

@@ -1,4 +1,4 @@
-// Copies the text of a button's data-copy, and says that it did.
+// Copies the text in a button's data-copy attribute and confirms it.
 
 function offer(scope) {
   for (const button of scope.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
@@ -6,7 +6,7 @@ function offer(scope) {
 
 async function write(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const field = document.createElement("textarea"); // over plain http there is no clipboard
+  const field = document.createElement("textarea"); // the clipboard API needs HTTPS
   field.value = text;
   document.body.append(field);
   field.select();

@@ -1,6 +1,6 @@
-// Closes menus as people expect: by Escape, and by pressing anywhere else.
+// Closes menus on Escape and on clicks outside.
 
-// On a phone the areas are a strip: begin with the one that is open in sight.
+// On phones, scroll the navigation to the current area.
 document.querySelector(".sidebar__area[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 const openMenus = () => document.querySelectorAll("details.menu[open]");

@@ -1,5 +1,5 @@
-// Makes and uses passkeys. A form says what it wants by data-passkey ("make", "use" or "sign-in") and carries
-// the server's options, or where to fetch them; its hidden field `credential` takes the answer.
+// Creates and uses passkeys. A form has data-passkey ("make", "use" or "sign-in") and the server's options, or the URL to
+// fetch them from. Its hidden field `credential` gets the result.
 
 const toBytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
 
@@ -57,7 +57,7 @@ async function submit(event) {
     form.elements.credential.value = asText(await ask(form));
     form.submit();
   } catch {
-    failure.hidden = false; // declined, timed out, or no passkey of ours: the page says what else there is
+    failure.hidden = false; // declined, timed out or no passkey: the page shows other options
   }
 }
 

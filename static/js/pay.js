@@ -1,7 +1,7 @@
-// Counts down, and looks every few seconds whether the money has arrived. A hidden page asks nothing.
+// Shows a countdown and polls for the transfer. Hidden pages don't poll.
 
 const seconds = 4;
-const awaiting = ["open", "pending"]; // money may come; the time is over, and nobody has said so yet
+const awaiting = ["open", "pending"]; // may still be paid; or has expired, but isn't marked as expired yet
 const payment = () => document.querySelector("[data-payment]");
 const isOver = () => !awaiting.includes(payment().dataset.payment);
 
@@ -34,7 +34,7 @@ async function look() {
 
 async function keepLooking() {
   if (isOver()) return;
-  if (!document.hidden) await look().catch(() => {}); // away for a moment: ask again
+  if (!document.hidden) await look().catch(() => {}); // on a network error, try again later
   setTimeout(keepLooking, seconds * 1000);
 }
 

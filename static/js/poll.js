@@ -1,5 +1,5 @@
-// Lets a part of the page ask for its newer self, as long as somebody looks at it.
-// An element with data-poll (seconds) gets the event "poll" for htmx; once it comes back without, it rests.
+// Polls for updates of a part of the page while the page is visible. An element with data-poll (seconds) gets the event
+// "poll" for htmx, until its replacement has no data-poll.
 
 function tick() {
   for (const part of document.querySelectorAll("[data-poll]")) {

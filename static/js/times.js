@@ -1,5 +1,5 @@
-// Shows moments in the reader's own time, and keeps distances ("3 minutes ago") true while the page is open.
-// The title keeps the exact moment in UTC.
+// Shows times in the browser's time zone, and updates relative times ("3 minutes ago"). The title keeps the exact time in
+// UTC.
 
 const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
 const second = { ...minute, year: "numeric", second: "2-digit" };
