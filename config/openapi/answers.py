@@ -69,8 +69,8 @@ def _page(description: str, items: str, *, next_is: str = "older", beside: Schem
         description,
         {
             "data": {"type": "array", "items": {"$ref": f"#/components/schemas/{items}"}},
-            "next": link | {"description": f"Address of the next page, {next_is} ones; null on the last."},
-            "previous": link | {"description": "Address of the page before; null on the first."},
+            "next": link | {"description": f"URL of the next page, {next_is} ones; null on the last page."},
+            "previous": link | {"description": "URL of the previous page; null on the first page."},
             **(beside or {}),
         },
         optional=tuple(beside or ()),
@@ -148,7 +148,7 @@ _REFUND: Schema = {
     "response_summary": _text("The outcome in words.", "Payment completed"),
     "amount": _minor_units("Minor units.", 20_000),
     "currency": _CURRENCY,
-    "created_at": _text("When it was asked for.", "2026-01-31T08:05:00.000Z", **_MOMENT),
+    "created_at": _text("When it was requested.", "2026-01-31T08:05:00.000Z", **_MOMENT),
     "gateway_code": _text("The acquirer's or bank's own response code.", "00"),
     "reason": _text("Your reason.", "One book came back"),
     "destination": _ref("RefundDestination", "Where the money goes. Refunds of transfer payments."),
@@ -173,13 +173,13 @@ _SETTLEMENT: Schema = {
     "brought_forward": _minor_units("Not covered by earlier batches. Present if above zero.", 5_000),
     "carried_forward": _minor_units("Not covered by this batch. Present if above zero.", 5_000),
     "created_at": _text("When it was created.", "2026-02-01T00:10:00.000Z", **_MOMENT),
-    "released_at": _text("When its net went to your wallet.", "2026-02-02T09:00:00.000Z", **_MOMENT),
+    "released_at": _text("When its net was credited to your wallet.", "2026-02-02T09:00:00.000Z", **_MOMENT),
 }
 _OPTIONAL_OF_SETTLEMENTS = ("brought_forward", "carried_forward", "released_at")
 
 _UNAPPLIED: Schema = {
     "id": _text("Our identifier of the unapplied transfer.", UNAPPLIED_ID, **_UUID),
-    "account_number": _text("The number that it was sent to.", "1000000014", pattern="^[0-9]{10}$"),
+    "account_number": _text("The account number that received it.", "1000000014", pattern="^[0-9]{10}$"),
     "amount": _minor_units("Minor units.", 40_000),
     "currency": _CURRENCY,
     "received_at": _text("When it arrived.", "2026-01-31T08:10:00.000Z", **_MOMENT),
@@ -229,18 +229,18 @@ _EVENT: Schema = {
     },
     "is_test": {"type": "boolean", "description": "A test event of the dashboard.", "examples": [False]},
     "subject": {
-        "description": "What it is about; null for a test event.",
+        "description": "The object that the event is about; null for a test event.",
         "oneOf": [{"$ref": "#/components/schemas/EventSubject"}, {"type": "null"}],
     },
 }
 
 _PROBLEM: Schema = {
-    "type": _text("Address of a page about this code.", "https://pay.example/docs/errors/not_found"),
+    "type": _text("URL of the page about this code.", "https://pay.example/docs/errors/not_found"),
     "title": _text("What the code means.", PROBLEMS["not_found"].title),
     "status": {"type": "integer", "description": "The HTTP status.", "examples": [404]},
     "detail": _text("What to do about it. Never repeats a value that was sent.", PROBLEMS["not_found"].help),
     "code": _one_of("Decide by this.", list(PROBLEMS)),
-    "request_id": _text("The answer's `X-Request-Id`: tell it to us when you ask.", REQUEST_ID),
+    "request_id": _text("The response's `X-Request-Id`. Quote it to support.", REQUEST_ID),
     "errors": {
         "type": "array",
         "description": "For invalid requests: every wrong field at once.",
@@ -290,12 +290,14 @@ SCHEMAS: Schema = {
     "TransferDetails": _object(
         "Where a payment is transferred to, and what arrived.",
         {
-            "account_number": _text("The payer transfers to it.", "1000000014", pattern="^[0-9]{10}$"),
+            "account_number": _text(
+                "The account number for the payer's transfer.", "1000000014", pattern="^[0-9]{10}$"
+            ),
             "bank": _text("The bank that hosts it.", "Wema Bank"),
             "account_name": _text("Name on the account.", "Ada Obi"),
             "expected_amount": _text("Minor units, as text.", "50000", pattern="^[0-9]+$"),
             "amount_received": _text("Empty until the transfer arrives.", "50000", pattern="^[0-9]*$"),
-            "expires_at": _text("Funds are accepted before it.", "2026-01-31T08:15:00.000Z", **_MOMENT),
+            "expires_at": _text("When the session expires.", "2026-01-31T08:15:00.000Z", **_MOMENT),
             "status": _one_of("All but `pending` are final.", Session.Status.values),
         },
     ),
@@ -404,7 +406,7 @@ SCHEMAS: Schema = {
         {
             "name": _text("Name.", "Bisi Ojo"),
             "account_number": _text("Account number, as the bank sent it.", "0123456789"),
-            "bank_code": _text("Bank code: `code` where the bank is listed by GET /api/banks.", "058"),
+            "bank_code": _text("Bank code: `code` if GET /api/banks lists the bank.", "058"),
         },
         optional=("name", "account_number", "bank_code"),
     ),
@@ -445,7 +447,7 @@ SCHEMAS: Schema = {
     "Bank": _object(
         "A bank that payouts can reach.",
         {
-            "code": _text("CBN code: what answers give.", "058"),
+            "code": _text("CBN code, as in responses.", "058"),
             "name": _text("Name.", "Guaranty Trust Bank"),
             "nip_code": _text("NIP code; requests may use either.", "000013"),
             "country": _text("ISO 3166-1 alpha-3.", "NGA"),
@@ -482,7 +484,7 @@ SCHEMAS: Schema = {
             },
             "attempts": {
                 "type": "array",
-                "description": "The attempts that are kept, oldest first.",
+                "description": "The stored attempts, oldest first.",
                 "items": {"$ref": "#/components/schemas/EventAttempt"},
             },
         },
@@ -497,7 +499,7 @@ SCHEMAS: Schema = {
                 "examples": [1],
             },
             "is_manual": {"type": "boolean", "description": "A resend or a test.", "examples": [False]},
-            "started_at": _text("When it began.", "2026-01-31T08:00:00.000Z", **_MOMENT),
+            "started_at": _text("When it started.", "2026-01-31T08:00:00.000Z", **_MOMENT),
             "status": {
                 "type": ["integer", "null"],
                 "description": "The HTTP status of your answer; null without one.",
@@ -523,7 +525,10 @@ SCHEMAS: Schema = {
             "event": _one_of("What happened.", Event.labels),
             "test": {"const": True, "description": "Test events only."},
             "created_at": _text("When it happened.", "2026-01-31T08:00:00.000Z", **_MOMENT),
-            "data": {"type": "object", "description": "What it is about, as it was then."},
+            "data": {
+                "type": "object",
+                "description": "The object that the event is about, at the time of the event.",
+            },
         },
         optional=("test",),
     ),
@@ -555,8 +560,8 @@ SCHEMAS: Schema = {
         "What is wrong with one field.",
         {
             "field": _text("Dotted path.", "source.pan"),
-            "code": _text("Decide by this.", "invalid_card_number"),
-            "message": _text("In words.", "This field must be a card number."),
+            "code": _text("Error code of the field.", "invalid_card_number"),
+            "message": _text("Description of the error.", "This field must be a card number."),
             "suggestion": _text(
                 "`unknown_field`: the field of this object whose name is closest, if one is close.", "amount"
             ),

@@ -91,7 +91,7 @@ OF_WRITES = (
 NO_SUCH = ("not_found",)
 OF_RAILS = ("rail_unavailable",)
 OF_LISTS = ("invalid_request", "unknown_field")
-REPLAYED = "The reference was seen before: the resource as it is now. Nothing was done again."
+REPLAYED = "The reference was used before: the resource's current state. Nothing was executed again."
 
 
 def create_payment_body() -> PolymorphicProxySerializer:
@@ -135,7 +135,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         body=Body(serializer=create_payment_body, examples=examples.PAYMENT_REQUESTS),
         answers={
             201: Answer(
-                "Created. A decline is created too: see `status`.",
+                "Created. A declined payment is created too: see `status`.",
                 "Payment",
                 examples.PAYMENT_ANSWERS,
                 ("Location",),
@@ -168,16 +168,16 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (payments.PaymentView, "GET"): Operation(
         id="getPayment",
         tag="Payments",
-        summary="Look a payment, a payout or a card check up",
-        answers={200: Answer("The transaction as it is now.", "Payment", examples.PAYMENT_ANSWERS)},
+        summary="Look up a payment, a payout or a card check",
+        answers={200: Answer("The transaction's current state.", "Payment", examples.PAYMENT_ANSWERS)},
         problems=NO_SUCH,
     ),
     (payments.CaptureView, "POST"): Operation(
         id="capturePayment",
         tag="Payments",
         summary="Capture an authorised card payment",
-        description="In whole or in part; the rest is released. Only once: the same capture again is answered "
-        "with 200 and the payment as it is, a capture of another amount with 409.\n\n"
+        description="In whole or in part; the rest is released. A payment is captured once: repeating the same capture "
+        "returns 200 and the payment's current state, a capture of a different amount 409.\n\n"
         + words.sandbox_tables("captures"),
         body=Body(serializer=CaptureSerializer, examples=examples.CAPTURE_REQUESTS, required=False),
         answers={200: Answer("The payment.", "Payment", examples.PAID, REPLAY)},
@@ -187,7 +187,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="voidPayment",
         tag="Payments",
         summary="Release an authorised card payment",
-        description="The payment fails with 20090. The same void again is answered with 200 and the payment as it is.",
+        description="The payment fails with 20090. Repeating the void returns 200 and the payment's current state.",
         body=Body(serializer=VoidSerializer, examples=examples.VOID_REQUESTS, required=False),
         answers={200: Answer("The payment.", "Payment", examples.VOIDED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
@@ -195,9 +195,9 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (payments.CancelView, "POST"): Operation(
         id="cancelPayment",
         tag="Payments",
-        summary="Cancel a payment that waits for its payer",
-        description="A payment whose 3-D Secure page or transfer session is open fails with 20091. The same "
-        "cancellation again is answered with 200 and the payment as it is.",
+        summary="Cancel a payment that is waiting for its payer",
+        description="A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the "
+        "cancellation returns 200 and the payment's current state.",
         body=Body(serializer=CancelSerializer, examples=examples.VOID_REQUESTS, required=False),
         answers={200: Answer("The payment.", "Payment", examples.CANCELLED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state"),
@@ -228,7 +228,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="getRefund",
         tag="Refunds",
         summary="Look up a refund",
-        answers={200: Answer("The refund as it is now.", "Refund", examples.REFUND)},
+        answers={200: Answer("The refund's current state.", "Refund", examples.REFUND)},
         problems=NO_SUCH,
         reference="refund-9",
     ),
@@ -266,8 +266,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (accounts.VirtualAccountView, "GET"): Operation(
         id="getVirtualAccount",
         tag="Virtual accounts",
-        summary="Look a virtual account up",
-        answers={200: Answer("The account as it is now.", "VirtualAccount", examples.ACCOUNTS)},
+        summary="Look up a virtual account",
+        answers={200: Answer("The account's current state.", "VirtualAccount", examples.ACCOUNTS)},
         problems=NO_SUCH,
         reference="customer-7",
     ),
@@ -275,7 +275,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="listUnappliedTransfers",
         tag="Unapplied transfers",
         summary="List unapplied transfers",
-        description="Money that arrived and matches no payment, decided or not.",
+        description="Money that arrived and matches no payment, with or without a decision.",
         filters=UnappliedFilterSerializer,
         is_list=True,
         answers={
@@ -296,7 +296,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="returnUnappliedTransfer",
         tag="Unapplied transfers",
         summary="Return an unapplied transfer to its sender",
-        description="A payout without a fee carries it: look it up by `return_reference`. If the bank refuses that payout, "
+        description="The return is a payout without a fee: look it up by `return_reference`. If the bank refuses that payout, "
         "the money is in your wallet.\n\n" + words.DECIDE_UNAPPLIED,
         body=Body(serializer=ReturnUnappliedSerializer, examples=examples.RETURN_REQUESTS),
         answers={200: Answer("The transfer.", "UnappliedTransfer", examples.RETURNED, REPLAY)},
@@ -347,15 +347,19 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="getEvent",
         tag="Events",
         summary="Get an event with its body and its attempts",
-        answers={200: Answer("The event as it is now.", "EventInDetail", examples.EVENT_IN_DETAIL)},
+        answers={200: Answer("The event's current state.", "EventInDetail", examples.EVENT_IN_DETAIL)},
         problems=NO_SUCH,
     ),
     (BalanceView, "GET"): Operation(
         id="getBalance",
         tag="Balance",
-        summary="What you have, by currency",
+        summary="Get your balances",
         description=words.BALANCE,
-        answers={200: Answer("Every currency that you are enabled for.", "BalanceList", examples.BALANCES)},
+        answers={
+            200: Answer(
+                "A balance per currency that your business is enabled for.", "BalanceList", examples.BALANCES
+            )
+        },
     ),
     (wallet.MovementsView, "GET"): Operation(
         id="listMovements",
@@ -371,7 +375,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="deactivateVirtualAccount",
         tag="Virtual accounts",
         summary="Deactivate a virtual account",
-        description="It accepts nothing more; a payment that is open on it fails. Repeating it changes nothing.",
+        description="The account no longer accepts money; an open payment on it fails. Repeating the call changes nothing.",
         body=Body(serializer=DeactivateSerializer, examples=examples.VOID_REQUESTS, required=False),
         answers={200: Answer("The account.", "VirtualAccount", examples.INACTIVE_ACCOUNT)},
         problems=(*OF_WRITES, *NO_SUCH),
@@ -380,7 +384,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (payments.SimulateView, "POST"): Operation(
         id="simulateTransfer",
         tag="Virtual accounts",
-        summary="Let a bank transfer arrive (sandbox)",
+        summary="Simulate a bank transfer (sandbox)",
         description=words.SIMULATE,
         body=Body(serializer=SimulateSerializer, examples=examples.SIMULATE_REQUESTS),
         answers={200: Answer("The transfer arrived.", "Simulated", examples.SIMULATED)},
@@ -389,7 +393,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (sandbox.AdvanceView, "POST"): Operation(
         id="advancePayment",
         tag="Sandbox",
-        summary="Let what a payment waits for happen now (sandbox)",
+        summary="Advance a payment (sandbox)",
         description=words.ADVANCE,
         body=Body(serializer=AdvanceSerializer, examples=examples.ADVANCE_REQUESTS),
         answers={200: Answer("The payment.", "AdvancedPayment", examples.ADVANCED)},
@@ -399,7 +403,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="resolveBeneficiary",
         tag="Banks",
         summary="Look up the name of an account",
-        description="Asks the bank for the name of the account's holder. Nothing is stored. In the sandbox account "
+        description="Queries the bank for the name of the account's holder. Nothing is stored. In the sandbox account "
         "`0000000000` is unknown.",
         body=Body(serializer=ResolveBeneficiarySerializer, examples=examples.RESOLVE_REQUESTS),
         answers={200: Answer("The account.", "Beneficiary", examples.BENEFICIARY)},
@@ -409,11 +413,11 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="listBanks",
         tag="Banks",
         summary="List the banks that payouts can reach",
-        description="Changes rarely: keep it, and send its `ETag` back in `If-None-Match`.",
+        description="Changes rarely: cache it, and send its `ETag` in `If-None-Match`.",
         headers={"If-None-Match": "The `ETag` of the list that you have."},
         answers={
             200: Answer("Every bank.", "BankList", examples.BANKS, ("ETag",)),
-            304: Answer("The list that you have is up to date.", headers=("ETag",)),
+            304: Answer("Your list is up to date.", headers=("ETag",)),
         },
     ),
 }

@@ -19,7 +19,7 @@ KINDS: dict[Event, tuple[str, Schema, str]] = {
     Event.PAYMENT_MISMATCH: (
         "Payment",
         PAYMENT_ANSWERS["virtual_account_payment"],
-        "Another amount than expected arrived on a dynamic virtual account.",
+        "A dynamic virtual account received a different amount than expected.",
     ),
     Event.PAYOUT_SUCCESS: ("Payment", PAYMENT_ANSWERS["payout"], "A payout succeeded."),
     Event.PAYOUT_FAILED: ("Payment", PAYMENT_ANSWERS["payout"], "A payout failed."),
