@@ -1,6 +1,6 @@
-"""Virtual accounts as our own staff see them: everything to look at, nothing to change. No BVN is shown.
+"""Admin pages of virtual accounts, read-only and without BVNs.
 
-Unapplied money is on a page of `payments`, which carries out what is decided about it.
+The page of unapplied money is part of `payments`, which credits or returns it.
 """
 
 from uuid import UUID
@@ -66,13 +66,13 @@ class SessionAdmin(ReadOnlyAdmin):
 
 
 class UnansweredFilter(admin.SimpleListFilter):
-    """Whether the account provider has answered."""
+    """Filter by whether the account provider has responded."""
 
     title = "answer"
     parameter_name = "answer"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("none", "not answered yet"), ("given", "answered")]
+        return [("none", "no response yet"), ("given", "answered")]
 
     def queryset(
         self,
@@ -115,7 +115,7 @@ class TransferAdmin(ReadOnlyAdmin):
 
 
 class ResolvedFilter(admin.SimpleListFilter):
-    """Transfers by whether they are open or resolved."""
+    """Filter transfers by whether they are resolved."""
 
     title = "state"
     parameter_name = "state"
@@ -139,7 +139,7 @@ class ResolutionForm(forms.Form):
 
 @admin.register(UnclaimedTransfer)
 class UnclaimedTransferAdmin(ReadOnlyAdmin):
-    """Money that no account could take. Resolving it records what was agreed with the bank; nothing is booked."""
+    """Transfers that no account could receive. Resolving one records the agreement with the bank and books nothing."""
 
     change_form_template = "admin/virtual_accounts/unclaimedtransfer.html"
     list_display = (

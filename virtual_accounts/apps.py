@@ -1,4 +1,4 @@
-"""Account numbers that can receive money, and the transfers that arrive on them."""
+"""Virtual accounts: account numbers that receive money, and incoming transfers."""
 
 from django.apps import AppConfig
 

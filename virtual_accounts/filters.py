@@ -1,4 +1,4 @@
-"""The filters of the list of virtual accounts."""
+"""Filters of the list of virtual accounts."""
 
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -27,7 +27,7 @@ _SERIALIZER = AccountFilterSerializer()
 
 
 def filtered(accounts: QuerySet[VirtualAccount], query: QueryDict) -> QuerySet[VirtualAccount]:
-    """Narrow a list down as the query says.
+    """Filter a list by the query parameters.
 
     :raises ValidationError: an unknown parameter, one given twice, or a value that is none
     """

@@ -1,9 +1,9 @@
-r"""NUBAN: Nigeria's ten-digit account numbers, nine digits of a serial and a check digit.
+r"""NUBAN: Nigeria's ten-digit account numbers, a nine-digit serial and a check digit.
 
-The check digit is computed over the bank's code and the serial, with the weights 3, 7, 3 again and again:
-ten less the last digit of the sum. The rule of 2010 knows bank codes of three digits. The revision of 2020
-makes every institution's code six digits long: a deposit money bank's has three zeros in front, any other
-institution's five digits have a 9 in front. Zeros add nothing, so that for banks both rules agree.
+The check digit is ten less the last digit of the weighted sum of the bank code and the serial, with the repeated
+weights 3, 7, 3. The rule of 2010 has bank codes of three digits. The revision of 2020 has codes of six digits: three
+zeros before the code of a deposit money bank, a 9 before the five digits of any other institution. Zeros don't change
+the sum, so both rules agree for banks.
 
 >>> account_number("011", 1457), account_number("011", 22)
 ('0000014579', '0000000220')
@@ -27,7 +27,7 @@ NUMBER = re.compile(r"[0-9]{10}")
 
 
 def institution_code(bank_code: str) -> str:
-    """Return the six digits that stand for a bank, or any other institution, in the check digit's sum.
+    """Return the six-digit code of a bank or other institution for the check digit.
 
     >>> institution_code("058"), institution_code("50211"), institution_code("000013")
     ('000058', '950211', '000013')
@@ -49,7 +49,7 @@ def check_digit(bank_code: str, serial: str) -> str:
 def account_number(bank_code: str, serial: int) -> str:
     """Return the account number with this serial, 0 to 999,999,999.
 
-    :raises ValueError: the bank has no such serial
+    :raises ValueError: the serial has more than nine digits
     """
     if not 0 <= serial < SERIALS:
         raise ValueError("A serial has nine digits.")
@@ -58,5 +58,5 @@ def account_number(bank_code: str, serial: int) -> str:
 
 
 def is_valid(bank_code: str, number: str) -> bool:
-    """Tell whether a number could be an account of this bank."""
+    """Return whether a number is a valid account number of a bank."""
     return bool(NUMBER.fullmatch(number)) and check_digit(bank_code, number[:9]) == number[9]

@@ -1,4 +1,4 @@
-"""Virtual accounts and their sessions as merchants see them, in answers and in webhooks."""
+"""Representation of virtual accounts and sessions in API responses and webhooks."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The forms of requests, one for each kind of account, without an `if` on the kind in them."""
+"""Serializers of requests, one for each kind of account."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from virtual_accounts.models import VirtualAccount
 
 Type, AccountType = VirtualAccount.Type, VirtualAccount.AccountType
 
-# Every field that some kind of account has; a kind refuses the others by name.
+# All fields of any kind of account. A kind reports the fields of other kinds with a specific error.
 EVERY_FIELD = frozenset(
     {
         "type", "first_name", "last_name", "email", "currency", "account_type", "business_name", "reference",
@@ -50,7 +50,7 @@ class BankVerificationNumber(Text):
 
 
 class AccountSerializer(RequestSerializer):
-    """What all kinds have in common."""
+    """Fields of all kinds of account."""
 
     type = Choice(Type.values)
     account_type = Choice(AccountType.values, default=AccountType.INDIVIDUAL)
@@ -63,7 +63,7 @@ class AccountSerializer(RequestSerializer):
 
 
 class DynamicAccountSerializer(AccountSerializer):
-    """Minimal data: what only static accounts need may be sent, and is neither used nor kept."""
+    """A dynamic account. Fields that only static accounts need are accepted and ignored."""
 
     type = Choice([Type.DYNAMIC])
     account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
@@ -102,7 +102,7 @@ class BusinessAccountSerializer(AccountSerializer):
 
 
 class UnknownKindSerializer(AccountSerializer):
-    """A request without a right type: what depends on the type cannot be judged."""
+    """A request with an invalid type. Rules that depend on the type are not checked."""
 
     def get_fields(self) -> Any:
         fields = super().get_fields()
@@ -120,9 +120,9 @@ OF_NO_KIND = UnknownKindSerializer()
 
 
 def read_account(data: Mapping[str, Any], *, business: Business) -> dict[str, Any]:
-    """Read a request for a new account by the form of its kind.
+    """Validate a request for a new account with the serializer of its kind.
 
-    :raises ValidationError: anything is wrong with it
+    :raises ValidationError: the request is invalid
     """
     kind = (data.get("type"), data.get("account_type", AccountType.INDIVIDUAL))
     is_known = all(isinstance(part, str) for part in kind)

@@ -1,4 +1,4 @@
-"""Addresses of the API of virtual accounts. Payments into them are in `payments.urls`."""
+"""URLs of the virtual account API. Payments into them are in `payments.urls`."""
 
 from django.urls import path
 

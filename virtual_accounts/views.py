@@ -1,4 +1,4 @@
-"""The API of virtual accounts: parse, one call, answer. `request.user` is the business that signed."""
+"""API of virtual accounts. `request.user` is the business that signed the request."""
 
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from virtual_accounts.services import accounts
 
 
 class VirtualAccountsView(APIView):
-    """Create a virtual account; list them."""
+    """Create and list virtual accounts."""
 
     def post(self, request: Request) -> Response:
         business = _business(request)
@@ -38,7 +38,7 @@ class VirtualAccountsView(APIView):
 
 
 class VirtualAccountView(APIView):
-    """A virtual account as it is now."""
+    """Show a virtual account."""
 
     def get(self, request: Request, reference: str) -> Response:
         account = accounts.find_of(_business(request), reference)

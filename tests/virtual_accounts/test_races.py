@@ -287,7 +287,7 @@ class TestOpening:
 
     def test_equal_accounts_at_once_makes_one_with_one_number(self, business):
         """Guards the reference's unique key, and that the losers' numbers go back."""
-        number_pool.stock_up(now=NOON)
+        number_pool.refill(now=NOON)
         with racers(8) as threads:
             for _ in range(5):
                 order = orders.static_account()

@@ -1,4 +1,4 @@
-"""Accounts, the numbers they hold, the sessions in which a payment is expected, and the transfers that came."""
+"""Accounts, their numbers, sessions that expect a payment, and incoming transfers."""
 
 from virtual_accounts.models.accounts import VirtualAccount, VirtualAccountQuerySet
 from virtual_accounts.models.messages import ProviderMessage

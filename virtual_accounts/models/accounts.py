@@ -16,11 +16,11 @@ from merchants.models import Business
 
 class VirtualAccountQuerySet(models.QuerySet["VirtualAccount"]):
     def of(self, business: Business) -> VirtualAccountQuerySet:
-        """A business's own: another's look as if they did not exist."""
+        """Return a business's own accounts. Other businesses' accounts are not found."""
         return self.filter(business=business)
 
     def with_current_number(self) -> VirtualAccountQuerySet:
-        """Read each account's `current_number` with its row: a list needs no further statement."""
+        """Load each account's `current_number` with its row, to avoid a query per row."""
         numbers = VirtualAccount._meta.get_field("numbers").related_model
         held = numbers._default_manager.filter(holder=OuterRef("pk")).values("number")
         current_number = Case(
@@ -31,16 +31,16 @@ class VirtualAccountQuerySet(models.QuerySet["VirtualAccount"]):
         accounts: VirtualAccountQuerySet = self.alias(
             held=Subquery(held[:1]), another_held=Subquery(held[1:2])
         )
-        # Unpacked: the type checker takes a named annotation for a second declaration of the property.
+        # Unpacked, because the type checker would see a keyword as a second declaration of the property.
         return accounts.annotate(**{"current_number": current_number})  # noqa: PIE804
 
 
 class VirtualAccount(models.Model):
-    """Whom money is received for: a customer with a number of his own, or whoever pays next."""
+    """A virtual account: static for one customer with a permanent number, or dynamic for single payments."""
 
     class Type(models.TextChoices):
-        STATIC = "static"  # long-lived: one customer, one permanent number
-        DYNAMIC = "dynamic"  # takes a fresh number for each payment
+        STATIC = "static"  # one customer, one permanent number
+        DYNAMIC = "dynamic"  # a new number for each payment
 
     class AccountType(models.TextChoices):
         INDIVIDUAL = "individual"
@@ -48,7 +48,7 @@ class VirtualAccount(models.Model):
 
     class Status(models.TextChoices):
         ACTIVE = "active"
-        INACTIVE = "inactive"  # opens no session; what arrives is unapplied
+        INACTIVE = "inactive"  # opens no session; incoming money is unapplied
 
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -58,7 +58,7 @@ class VirtualAccount(models.Model):
     account_type = models.CharField(max_length=10, choices=AccountType.choices)
     currency = models.CharField(max_length=3)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
-    account_number = models.CharField(max_length=10, blank=True)  # static: for good; dynamic: none of its own
+    account_number = models.CharField(max_length=10, blank=True)  # permanent if static, null if dynamic
     bank_code = models.CharField(max_length=6)
     bank_name = models.CharField(max_length=100)
 
@@ -71,9 +71,11 @@ class VirtualAccount(models.Model):
     date_of_birth = models.DateField(null=True, blank=True)
     gender = models.CharField(max_length=6, blank=True)
     address = FreeTextJSONField(default=dict)
-    metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
+    metadata = models.JSONField(null=True, blank=True)  # keys chosen by the merchant; null if none were sent
     bvn = EncryptedTextField(null=True, blank=True)
-    bvn_hash = models.CharField(max_length=64, blank=True)  # keyed: to find who has the same
+    bvn_hash = models.CharField(
+        max_length=64, blank=True
+    )  # keyed hash, to find other accounts of the same person
     bvn_last4 = models.CharField(max_length=4, blank=True)
 
     created_at = models.DateTimeField()
@@ -127,10 +129,10 @@ class VirtualAccount(models.Model):
 
     @cached_property
     def current_number(self) -> str:
-        """The number to transfer to now.
+        """The number that currently receives transfers.
 
-        A static account has one for good. A dynamic account has that of its open session: none while no session
-        is open, and none while several are, because each payment has its own.
+        A static account has a permanent number. A dynamic account has the number of its open session, or none if no
+        session or several sessions are open, because each payment has its own number.
         """
         if self.is_static:
             return self.account_number

@@ -18,14 +18,14 @@ class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
 
 
 class ProviderMessage(models.Model):
-    """A message to the account provider: written with the change of the account, sent until it is answered.
+    """A message to the account provider. It is written with the change of the account and sent until acknowledged.
 
     The messages of an account are sent in the order of their ids, one at a time. Decision 0046.
     """
 
     class Kind(models.TextChoices):
-        CLOSE = "close"  # refuse money for the account's number
-        REOPEN = "reopen"  # take money for it again
+        CLOSE = "close"  # stop receiving money on the account's number
+        REOPEN = "reopen"  # receive money on it again
 
     id = models.BigAutoField(primary_key=True)
     account = models.ForeignKey(
@@ -33,10 +33,10 @@ class ProviderMessage(models.Model):
     )
     kind = models.CharField(max_length=6, choices=Kind.choices)
     created_at = models.DateTimeField()
-    next_attempt_at = models.DateTimeField(null=True, blank=True)  # until it is answered
-    leased_until = models.DateTimeField(null=True, blank=True)  # a process sends it until then
+    next_attempt_at = models.DateTimeField(null=True, blank=True)  # null once acknowledged
+    leased_until = models.DateTimeField(null=True, blank=True)  # a worker holds it until then
     attempts_made = models.IntegerField(default=0)
-    last_error = FreeTextField(max_length=200, blank=True)  # of the last attempt that failed
+    last_error = FreeTextField(max_length=200, blank=True)  # of the last failed attempt
     answered_at = models.DateTimeField(null=True, blank=True)
 
     objects = ProviderMessageQuerySet.as_manager()

@@ -9,16 +9,16 @@ from virtual_accounts.models.accounts import VirtualAccount
 
 
 class AccountNumber(models.Model):
-    """A number of the hosting bank. There is one row for each, so that it has one holder at a time."""
+    """An account number of the hosting bank. Each has one row, so it has one holder at a time."""
 
     number = models.CharField(primary_key=True, max_length=10)
     bank_code = models.CharField(max_length=6)
     bank_name = models.CharField(max_length=100)
     holder = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, null=True, related_name="numbers")
-    last_holder = models.ForeignKey(  # the holder, or who held it last: the owner of money that comes late
+    last_holder = models.ForeignKey(  # the current or last holder, who owns late transfers
         VirtualAccount, on_delete=models.PROTECT, null=True, related_name="+"
     )
-    free_at = models.DateTimeField(null=True)  # while nobody holds it: from then on it can be taken
+    free_at = models.DateTimeField(null=True)  # if free: when it can be assigned again
 
     class Meta:
         constraints: ClassVar = [
@@ -39,7 +39,7 @@ class AccountNumber(models.Model):
 
 
 class NumberSeries(models.Model):
-    """How far the serials of a hosting bank are given out; numbers are issued in blocks."""
+    """The next unused serial of a hosting bank. Numbers are issued in blocks."""
 
     bank_code = models.CharField(primary_key=True, max_length=6)
     next_serial = models.BigIntegerField()

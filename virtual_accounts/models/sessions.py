@@ -1,4 +1,4 @@
-"""Sessions: a payment is expected on a number until a moment."""
+"""Sessions: a payment expected on a number until an expiry time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from virtual_accounts.models.numbers import AccountNumber
 
 
 class SessionEnded(Exception):
-    """The session is over; it never opens again."""
+    """The session has ended. Sessions don't reopen."""
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def overdue(self, *, at: datetime) -> SessionQuerySet:
-        """Sessions whose time is over and that nobody has ended."""
+        """Return expired sessions that haven't been ended yet."""
         return self.filter(status=Session.Status.PENDING, expires_at__lte=at)
 
     def end_all(self, sessions: list[Session], status: Session.Status, *, now: datetime) -> None:
-        """End sessions that the caller has locked without their money: expired or failed.
+        """End sessions that received no money as expired or failed. The caller has locked them.
 
-        :raises SessionEnded: one of them is over
+        :raises SessionEnded: one of them has ended already
         """
         for session in sessions:
             session.status, session.ended_at = status, now
@@ -37,10 +37,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
 
 class Session(models.Model):
-    """One payment's claim on an account number: the `virtual_account_details`. Amounts are minor units."""
+    """A payment's use of an account number: the `virtual_account_details`. Amounts are minor units."""
 
     class Status(models.TextChoices):
-        PENDING = "pending"  # accepts a transfer while its time is not over
+        PENDING = "pending"  # accepts a transfer until it expires
         SUCCESS = "success"  # the expected amount arrived; final
         MISMATCH = "mismatch"  # another amount arrived; final
         EXPIRED = "expired"  # nothing arrived in time; final
@@ -63,7 +63,7 @@ class Session(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            # A static account has one number for good: so it has one open session at most, too.
+            # A static account has one number, and therefore at most one open session.
             models.UniqueConstraint(
                 fields=["number"], condition=Q(status="pending"), name="one_open_session_per_number"
             ),
@@ -89,9 +89,9 @@ class Session(models.Model):
         return f"{self.number_id}: {money(self.expected_amount, self.currency)}"
 
     def receive(self, amount: int, *, now: datetime) -> None:
-        """End with the amount that arrived: success if it is the expected one, else mismatch.
+        """End with the received amount: success if it is the expected amount, otherwise mismatch.
 
-        :raises SessionEnded: somebody else was first
+        :raises SessionEnded: the session has ended already
         """
         is_exact = amount == self.expected_amount
         self.status = self.Status.SUCCESS if is_exact else self.Status.MISMATCH

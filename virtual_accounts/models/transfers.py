@@ -1,4 +1,4 @@
-"""Bank transfers that arrived, and the money among them that fits nothing."""
+"""Incoming bank transfers, and unapplied money."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 from virtual_accounts.models.sessions import Session
 
-UNKNOWN_SENDER = "Unknown sender"  # the sender's name where the bank gives none
+UNKNOWN_SENDER = "Unknown sender"  # placeholder if the bank sends no sender's name
 # Members of a notification, as the bank names them.
 SENDER_ACCOUNT, SENDER_BANK = "sender_account_number", "sender_bank_code"
 
 
 class Transfer(models.Model):
-    """A fact told by the hosting bank, and what it was applied to. Append-only. Amounts are minor units."""
+    """A transfer notified by the hosting bank, and how it was applied. Append-only. Amounts are minor units."""
 
     class Applied(models.TextChoices):
         SESSION = "session"  # an open session expected it
         NEW_PAYMENT = "new_payment"  # a static account without an open session received it
-        UNAPPLIED = "unapplied"  # it fits nothing; see `reason`
+        UNAPPLIED = "unapplied"  # it matches nothing; see `reason`
 
     class Reason(models.TextChoices):
-        """Why a transfer fits nothing."""
+        """Why a transfer was not applied."""
 
         NONE = "", "applied"
         MISMATCH = "mismatch"  # an open session expected another amount; it ended that session
-        LATE = "late"  # the session it was meant for is over
-        SECOND = "second"  # the session it was meant for has received its transfer
+        LATE = "late"  # the session it was meant for has expired or ended
+        SECOND = "second"  # the session it was meant for has already received a transfer
         INACTIVE = "inactive"  # the account was deactivated
-        OTHER_CURRENCY = "other_currency"  # the account takes another currency
+        OTHER_CURRENCY = "other_currency"  # the account has another currency
 
-    # Why a transfer was not applied although a session had used its number for a payment.
+    # Reasons that refer to a session which had used the number for a payment.
     MEANT_FOR_A_PAYMENT = (Reason.MISMATCH, Reason.LATE, Reason.SECOND)
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -51,7 +51,7 @@ class Transfer(models.Model):
     sender_account_number = models.CharField(max_length=10, blank=True)
     sender_bank_code = models.CharField(max_length=10, blank=True)
     narration = FreeTextField(max_length=255, blank=True, default="", db_default="")
-    # What the bank sent and has no column, or is too long for its column: text by name, cut to size.
+    # Members sent by the bank that have no column or are too long for it, truncated, by name.
     extra_members = FreeTextJSONField(default=dict, db_default=Value({}, models.JSONField()), blank=True)
     received_at = models.DateTimeField()
     applied = models.CharField(max_length=11, choices=Applied.choices)
@@ -80,7 +80,7 @@ class Transfer(models.Model):
 
     @property
     def sender(self) -> dict[str, str]:
-        """Return the sender's name, account number and bank code as the bank sent them; unknown ones left out."""
+        """Return the sender's name, account number and bank code as sent by the bank, without unknown ones."""
         sender = {
             "name": self.sender_name if self.sender_name != UNKNOWN_SENDER else "",
             "account_number": self.sender_account_number or self.extra_members.get(SENDER_ACCOUNT, ""),
@@ -91,7 +91,7 @@ class Transfer(models.Model):
 
 class UnappliedMoneyQuerySet(models.QuerySet["UnappliedMoney"]):
     def open(self) -> UnappliedMoneyQuerySet:
-        """What waits for a decision."""
+        """Return money without a decision."""
         return self.filter(state=UnappliedMoney.State.OPEN)
 
     def with_payment_reference(self) -> UnappliedMoneyQuerySet:
@@ -112,12 +112,12 @@ class UnappliedMoneyQuerySet(models.QuerySet["UnappliedMoney"]):
 
 
 class UnappliedMoney(models.Model):
-    """A transfer that fits nothing, kept for its owner until somebody decides. Amounts are minor units."""
+    """A transfer that matches nothing, held for its owner until it is credited or returned. Amounts are minor units."""
 
     class State(models.TextChoices):
-        OPEN = "open"  # waits for a decision
+        OPEN = "open"  # no decision yet
         RETURNED = "returned"  # a payout to its sender was ordered; final
-        CREDITED = "credited"  # given to its owner; final
+        CREDITED = "credited"  # credited to its owner; final
 
     id = models.UUIDField(primary_key=True, editable=False)
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -159,7 +159,7 @@ class UnappliedMoney(models.Model):
         return self.state == self.State.OPEN
 
     def decide(self, state: State, *, reason: str, actor: str, reference: str, now: datetime) -> None:
-        """Say what became of it. The caller holds its lock and has seen that it is open."""
+        """Record the decision. The caller has locked the row and checked that it is open."""
         self.state, self.reason, self.actor, self.reference = state, reason, actor, reference
         self.decided_at = now
         self.save(update_fields=["state", "reason", "actor", "reference", "decided_at"])

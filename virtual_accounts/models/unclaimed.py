@@ -1,4 +1,4 @@
-"""Transfers that the bank announced and no business's account can take."""
+"""Transfers notified by the bank that no business's account can receive."""
 
 from typing import ClassVar
 
@@ -10,15 +10,15 @@ from kit.money import money
 
 
 class UnclaimedTransfer(models.Model):
-    """Money that arrived and has no owner here. Amounts are minor units.
+    """An incoming transfer without an owner. Amounts are minor units.
 
-    It is in no business's ledger. Operators clear it up with the bank and resolve it with a reason.
+    It is in no business's ledger. Operators settle it with the bank and resolve it with a reason.
     """
 
     class Why(models.TextChoices):
         UNKNOWN_ACCOUNT = "unknown_account"  # the number was never assigned to an account
         AMOUNT_TOO_LARGE = "amount_too_large"  # above what the ledger takes in one entry
-        CONFLICT = "conflict"  # its bank reference belongs to a transfer of other content; answered with 409
+        CONFLICT = "conflict"  # its bank reference belongs to a different transfer; the bank got 409
 
     id = models.UUIDField(primary_key=True, editable=False)
     bank_reference = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""The hosting bank in use, as the settings name it."""
+"""The hosting bank of the settings."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""What a hosting bank does for us. Money that arrives is told by signed notifications."""
+"""Interface of a hosting bank. The bank reports incoming money with signed notifications."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberOrder:
-    """So many account numbers, for the serials from `first_serial` on.
+    """An order of account numbers for consecutive serials from `first_serial`.
 
-    The serials are ours and given out once: an order told twice is for the same numbers. A bank that
-    chooses numbers itself may use them as the order's own reference.
+    Serials are used once, so a repeated order is for the same numbers. A bank that chooses its own numbers can use the
+    serial as the reference of the order.
     """
 
     bank_code: str
@@ -19,17 +19,17 @@ class NumberOrder:
 
 
 class AccountProvider(Protocol):
-    """A bank at which account numbers are held. Its calls are made outside every database transaction.
+    """A bank that hosts account numbers. It is never called within a database transaction.
 
-    `close` and `reopen` return when the bank has confirmed, and raise where it has not, after 9 seconds at most. They
-    are repeated until they return, in the order of the account's changes, so each must be safe to repeat.
+    `close` and `reopen` return once the bank has confirmed, and otherwise raise after at most 9 seconds. They are
+    retried until they return, in the order of the account's changes, and must be idempotent.
     """
 
     def issue(self, order: NumberOrder) -> Sequence[str]:
-        """Return new account numbers: valid NUBANs, held by nobody."""
+        """Return new account numbers, which are valid, unused NUBANs."""
 
     def close(self, number: str) -> None:
-        """Refuse money for a number from now on. What is on its way may still arrive."""
+        """Stop receiving money on a number. Transfers in progress may still arrive."""
 
     def reopen(self, number: str) -> None:
-        """Take money for a closed number again."""
+        """Receive money on a closed number again."""

@@ -1,4 +1,4 @@
-"""The sandbox's hosting bank: it has every number there can be, and money arrives by simulation only."""
+"""The sandbox's hosting bank: it has every possible number, and money arrives only by simulation."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Virtual accounts: created and found."""
+"""Create and find virtual accounts."""
 
 from datetime import datetime
 from typing import Any
@@ -20,10 +20,10 @@ from virtual_accounts.services import number_pool
 def create(
     *, business: Business, request: dict[str, Any], now: datetime, actor: Actor | None = None
 ) -> IdempotentResult[VirtualAccount]:
-    """Create an account; a static one gets its permanent number. A person's creation is audited with it.
+    """Create an account. A static one gets its permanent number. If a person creates it, this is audited.
 
     :raises DuplicateReference: the reference belongs to a different request
-    :raises RailUnavailable: it is a new request and no hosting bank is configured
+    :raises RailUnavailable: the request is new and no hosting bank is configured
     """
     new = VirtualAccount(
         id=new_id(now),
@@ -47,17 +47,17 @@ def create(
 
 
 def find_of(business: Business, reference: str) -> VirtualAccount | None:
-    """Return the business's account with that reference; another business's is none."""
+    """Return the business's account with a reference, or None."""
     return _BY_REFERENCE.find(business.pk, reference)
 
 
 def hold(account_id: UUID) -> VirtualAccount | None:
-    """Return an account as it is; nobody changes it until the transaction ends, others may hold it too."""
+    """Return an account with a shared lock until the transaction ends."""
     return _HELD.find(account_id)
 
 
 def lock(account_id: UUID) -> VirtualAccount:
-    """Return an account as it is, locked until the transaction ends. Those who refer to it go on."""
+    """Return an account, locked until the transaction ends. Inserting references to it is not blocked."""
     account: VirtualAccount = VirtualAccount.objects.select_for_update(no_key=True).get(pk=account_id)
     return account
 
@@ -73,7 +73,7 @@ def bvn_hash(bvn: str) -> str:
 
 @database.atomic
 def _write(new: VirtualAccount, *, actor: Actor | None, now: datetime) -> bool:
-    """Write the row, and tell whether this was the first with its reference."""
+    """Insert the row; return whether its reference was free."""
     if new.is_static:
         new.account_number = number_pool.take(new.pk, now=now).number
     new.current_number = new.account_number  # no session is open yet
@@ -97,7 +97,7 @@ def _replay(business: Business, new: VirtualAccount) -> IdempotentResult[Virtual
 
 
 def _stored(request: dict[str, Any]) -> dict[str, Any]:
-    """Return what is stored of a request, by the names of the fields."""
+    """Return the stored values of a request, by field name."""
     values = dict(request)
     bvn = values.get("bvn")
     if "dob" in values:

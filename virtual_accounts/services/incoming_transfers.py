@@ -1,4 +1,4 @@
-"""Bank transfers that arrive: each is kept as a fact, together with what it was applied to."""
+"""Incoming bank transfers: record each one and apply it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ SENDER_COLUMN = 10  # characters of the columns for the sender's account number 
 
 
 class UnknownAccount(Problem):
-    """The account number was never given to anybody who may receive here."""
+    """The account number was never assigned to an account, or not to one of this business."""
 
     status_code = status.HTTP_404_NOT_FOUND
     default_code = "unknown_account"
@@ -39,12 +39,12 @@ class UnknownAccount(Problem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A transfer as the bank tells it. The amount is in minor units."""
+    """A transfer as notified by the bank. The amount is in minor units."""
 
     bank_reference: str
     account_number: str
     amount: int
-    currency: str = ""  # empty: the account's
+    currency: str = ""  # empty means the account's currency
     sender_name: str
     sender_account_number: str = ""
     sender_bank_code: str = ""
@@ -60,7 +60,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A transfer, the session that it ended if any, and whether it was heard of for the first time."""
+    """A transfer, the session that it ended, if any, and whether it is new."""
 
     transfer: Transfer
     session: Session | None
@@ -69,7 +69,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a transfer is applied to."""
+    """How a transfer is applied."""
 
     applied: Transfer.Applied
     reason: Transfer.Reason = Reason.NONE
@@ -78,20 +78,19 @@ class Decision:
 def receive(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
 ) -> Receipt:
-    """Keep a transfer and apply it, within the caller's transaction.
+    """Record a transfer and apply it, in the caller's transaction.
 
-    The account is held and the open session of the number locked, and only then the clock is looked at: of
-    an arrival and an expiry one goes first, and the other sees what it did. With `owner`, only that
-    business's numbers are known.
+    The clock is read after locking the account and the open session of the number, so that a transfer and an expiry
+    are processed one after the other. With `owner`, only that business's numbers are found.
 
-    :raises UnknownAccount: nobody has, or had, the number
+    :raises UnknownAccount: the number is not and was never assigned to an account
     :raises DuplicateReference: the bank's reference belongs to a different transfer
     """
     account = _account_of(notice.account_number)
     if owner is not None and owner.pk != account.business_id:
         raise UnknownAccount
-    # Held first, although its session is what counts: PostgreSQL keeps the lock of a session that turns out
-    # to be over, and with that in hand it would be too late to wait for whoever deactivates the account.
+    # The account is locked first. PostgreSQL keeps the lock of a session that turns out to have ended, and waiting for
+    # a concurrent deactivation of the account while holding that lock could deadlock.
     session = sessions.lock_open(notice.account_number)
     now = clock()
     decision = _decide(notice, account, session, now=now)
@@ -104,7 +103,7 @@ def receive(
 
 
 def _account_of(number: str) -> VirtualAccount:
-    """Return the account that holds a number, or held it last; nobody changes it for the time being."""
+    """Return the current or last holder of a number, with a shared lock."""
     found = _NUMBER.find(number)
     account = accounts.hold(found.last_holder_id) if found and found.last_holder_id else None
     if account is None:
@@ -115,7 +114,7 @@ def _account_of(number: str) -> VirtualAccount:
 def _session_to_end(
     notice: Notice, account: VirtualAccount, session: Session | None, decision: Decision, *, now: datetime
 ) -> Session | None:
-    """Return the session that the transfer ends: the open one, or one of its own, not written yet."""
+    """Return the session that the transfer ends: the open one, or a new one that isn't stored yet."""
     if decision.applied == Applied.NEW_PAYMENT:
         return sessions.paid_at_once(account=account, amount=notice.amount, now=now)
     expected = decision.applied == Applied.SESSION or decision.reason == Reason.MISMATCH
@@ -143,7 +142,7 @@ def _why_too_late(number: str, account: VirtualAccount) -> Transfer.Reason:
 
 
 _AFTER = {
-    Session.Status.PENDING: Reason.LATE,  # its time is over; nobody has ended it yet
+    Session.Status.PENDING: Reason.LATE,  # expired but not ended yet
     Session.Status.EXPIRED: Reason.LATE,
     Session.Status.SUCCESS: Reason.SECOND,
     Session.Status.MISMATCH: Reason.SECOND,
@@ -172,7 +171,7 @@ def _fact(
 
 
 def _sender_fields(notice: Notice) -> dict[str, Any]:
-    """Return the sender's account and bank in their columns; what is too long for one is an extra member."""
+    """Return the sender's account and bank for their columns. Values that are too long become extra members."""
     given = {SENDER_ACCOUNT: notice.sender_account_number, SENDER_BANK: notice.sender_bank_code}
     too_long = {name: value for name, value in given.items() if len(value) > SENDER_COLUMN}
     return {name: "" if name in too_long else value for name, value in given.items()} | {
@@ -181,7 +180,7 @@ def _sender_fields(notice: Notice) -> dict[str, Any]:
 
 
 def _apply(transfer: Transfer, ended: Session | None, *, now: datetime) -> None:
-    """Do what was decided."""
+    """Apply the transfer as decided."""
     if transfer.applied == Applied.NEW_PAYMENT and ended is not None:
         insert(ended)
     elif ended is not None:
@@ -203,7 +202,7 @@ def _unapplied(transfer: Transfer, *, now: datetime) -> UnappliedMoney:
 
 
 def _told_before(notice: Notice) -> Receipt:
-    """Return the transfer that this notice repeats; the first one decides what became of it."""
+    """Return the transfer that this notice repeats. The first notice decides how it is applied."""
     first = Transfer.objects.select_related("session").get(bank_reference=notice.bank_reference)
     if (first.number_id, first.amount) != (notice.account_number, notice.amount) or notice.currency not in {
         "",
@@ -219,7 +218,7 @@ def is_recorded(bank_reference: str) -> bool:
 
 
 def other_content() -> DuplicateReference:
-    """Return the refusal of a bank reference that came again with another account, amount or currency."""
+    """Return the error for a bank reference repeated with another account, amount or currency."""
     return DuplicateReference(
         "This bank reference belongs to a transfer with another account number, amount or currency."
     )

@@ -1,4 +1,4 @@
-"""The pool of account numbers: taken without waiting for anybody, given back, and stocked up."""
+"""Pool of account numbers: take without blocking, release, and refill."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -15,13 +15,12 @@ from virtual_accounts.providers.protocol import NumberOrder
 
 T = TypeVar("T")
 
-COOLING = timedelta(hours=24)  # from the end of a session until its number may be taken again
-BLOCK = 200  # numbers that are ordered at once
+COOLING = timedelta(hours=24)  # from the end of a session until its number can be reused
+BLOCK = 200  # numbers per order
 FIRST_SERIAL = 100_000_000
-TRIES = 3  # others may have emptied a fresh block before we came back
+TRIES = 3  # concurrent requests may use up a new block
 
-# Numbers that others are taking at this moment are passed over; the partial index makes it one look-up,
-# however many there are.
+# Numbers locked by concurrent requests are skipped. The partial index makes this a single lookup.
 _TAKE = """
     UPDATE virtual_accounts_accountnumber SET holder_id = %s, last_holder_id = %s, free_at = NULL
     WHERE number = (
@@ -34,7 +33,7 @@ _LOCKING = {"postgresql": "FOR UPDATE SKIP LOCKED"}
 
 
 def require_bank() -> None:
-    """Make sure that there is a bank to host numbers.
+    """Check that a hosting bank is configured.
 
     :raises RailUnavailable: none is configured
     """
@@ -42,13 +41,13 @@ def require_bank() -> None:
 
 
 class PoolEmpty(Exception):
-    """No number can be taken now: stock up and try again."""
+    """The pool has no free number. Refill it and retry."""
 
 
 def take(account_id: UUID, *, now: datetime) -> AccountNumber:
-    """Take a free number for an account, within the caller's transaction.
+    """Assign a free number to an account, in the caller's transaction.
 
-    :raises PoolEmpty: there is none
+    :raises PoolEmpty: no number is free
     """
     holder = AccountNumber._meta.get_field("holder").get_db_prep_save(account_id, connection)
     free_at = AccountNumber._meta.get_field("free_at").get_db_prep_save(now, connection)
@@ -69,27 +68,27 @@ def take(account_id: UUID, *, now: datetime) -> AccountNumber:
     )
 
 
-def give_back(numbers: list[str], *, now: datetime) -> None:
-    """Free the numbers of ended sessions; after a day somebody else may have them."""
+def release(numbers: list[str], *, now: datetime) -> None:
+    """Release the numbers of ended sessions. They can be assigned again after a day."""
     if numbers:
         AccountNumber.objects.filter(pk__in=numbers).update(holder=None, free_at=now + COOLING)
 
 
 def with_numbers(act: Callable[[], T], *, now: datetime) -> T:
-    """Do what takes a number; should the pool be empty, stock it up in between.
+    """Run an action that takes a number, refilling the pool and retrying if it is empty.
 
-    `act` is one database transaction. The bank is asked outside of it.
+    `act` is one database transaction. The bank is called outside of it.
     """
     for _ in range(TRIES):
         try:
             return act()
         except PoolEmpty:
-            stock_up(now=now)
+            refill(now=now)
     return act()
 
 
-def stock_up(*, now: datetime, count: int = BLOCK) -> None:
-    """Have the hosting bank issue new numbers, and put them into the pool.
+def refill(*, now: datetime, count: int = BLOCK) -> None:
+    """Order new numbers from the hosting bank, and add them to the pool.
 
     :raises RailUnavailable: no hosting bank is configured
     """

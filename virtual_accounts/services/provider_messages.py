@@ -1,4 +1,4 @@
-"""The outbox of messages to the account provider: written, leased, and their answers recorded.
+"""Outbox of messages to the account provider: write, lease, and record responses.
 
 A message is written in the transaction that changes its account, under the account's lock, so ids have the order of
 the changes. Only an account's oldest unanswered message is leased. Time is the database's. Decision 0046.
@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from virtual_accounts.models import ProviderMessage, VirtualAccount
 
-# The wait before each further attempt; the last one repeats.
+# The delay before each further attempt. The last one repeats.
 INTERVALS = (
     timedelta(seconds=5),
     timedelta(seconds=30),
@@ -25,7 +25,7 @@ INTERVALS = (
 def write(account: VirtualAccount, kind: ProviderMessage.Kind, *, now: datetime) -> None:
     """Write a message about an account, which the caller has locked. Earlier ones become due, so that it can follow."""
     if not account.is_static:
-        return  # it has no number of its own
+        return  # dynamic accounts have no number
     unanswered = ProviderMessage.objects.unanswered().filter(account=account)
     unanswered.filter(next_attempt_at__gt=now).update(next_attempt_at=now)
     ProviderMessage.objects.create(account=account, kind=kind, created_at=now, next_attempt_at=now)
@@ -48,7 +48,7 @@ def lease(*, limit: int, at: datetime, length: timedelta) -> list[ProviderMessag
 
 
 def record_answer(message: ProviderMessage, *, now: datetime) -> bool:
-    """Record that the provider has answered; return False where the lease was lost to another process."""
+    """Record that the provider has responded; return False if the lease was lost to another process."""
     held = _held(message)
     return bool(
         held.update(
@@ -62,7 +62,7 @@ def record_answer(message: ProviderMessage, *, now: datetime) -> bool:
 
 
 def record_failure(message: ProviderMessage, error: str, *, now: datetime) -> bool:
-    """Record that there was no answer, and when the message is sent again; return False where the lease was lost."""
+    """Record a failure and the time of the next attempt; return False if the lease was lost."""
     wait = INTERVALS[min(message.attempts_made, len(INTERVALS) - 1)]
     return bool(
         _held(message).update(

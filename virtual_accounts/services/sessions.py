@@ -1,4 +1,4 @@
-"""Sessions: opened for a payment, and ended where no money came.
+"""Sessions: open one for a payment, and end those that received no money.
 
 Locks are taken in this order: account, session, transaction.
 """
@@ -15,11 +15,11 @@ from virtual_accounts.services import number_pool
 def open_session(
     session_id: UUID, *, account: VirtualAccount, amount: int, lifetime: timedelta, now: datetime
 ) -> Session | None:
-    """Expect an amount on a number of the account; None where a static account's session is open.
+    """Open a session for an amount; return None if a static account already has an open one.
 
-    Within the caller's transaction, who holds the account.
+    The caller has locked the account in its transaction.
 
-    :raises PoolEmpty: a dynamic account's number cannot be taken now
+    :raises PoolEmpty: no number is free for a dynamic account
     """
     session = Session(
         id=session_id,
@@ -36,7 +36,7 @@ def open_session(
 
 
 def paid_at_once(*, account: VirtualAccount, amount: int, now: datetime) -> Session:
-    """Return the session, yet to be written, of money that nobody asked a static account for: over and paid."""
+    """Return a new, already paid session for an unrequested transfer to a static account. It isn't stored yet."""
     return Session(
         id=new_id(now),
         account=account,
@@ -51,7 +51,7 @@ def paid_at_once(*, account: VirtualAccount, amount: int, now: datetime) -> Sess
 
 
 def lock_open(number: str) -> Session | None:
-    """Return the session that is open on a number, locked; one whose time is over may still be open."""
+    """Return the open session of a number, locked. It may have expired without being ended."""
     return _OPEN_ON_NUMBER.find(number, Session.Status.PENDING)
 
 
@@ -59,7 +59,7 @@ _OPEN_ON_NUMBER = Lookup(Session, "number", "status", joined=("account",), lock=
 
 
 def lock(session_id: UUID) -> Session:
-    """Return a session as it is, locked until the transaction ends."""
+    """Return a session, locked until the transaction ends."""
     found = _LOCKED_BY_ID.find(session_id)
     if found is None:
         raise Session.DoesNotExist
@@ -70,15 +70,15 @@ _LOCKED_BY_ID = Lookup(Session, "id", joined=("account",), lock=True)
 
 
 def fail(session: Session, *, now: datetime) -> None:
-    """End an open session that the caller has locked: its payment was cancelled.
+    """End an open session whose payment was cancelled. The caller has locked it.
 
-    :raises SessionEnded: it is over
+    :raises SessionEnded: it has ended already
     """
     _end([session], Session.Status.FAILED, now=now)
 
 
 def fail_open(account: VirtualAccount, *, now: datetime) -> list[Session]:
-    """End the open sessions of an account that the caller has locked, and return them."""
+    """End and return the open sessions of an account, which the caller has locked."""
     opened = Session.objects.select_for_update(of=("self",)).filter(
         account=account, status=Session.Status.PENDING
     )
@@ -86,10 +86,10 @@ def fail_open(account: VirtualAccount, *, now: datetime) -> list[Session]:
 
 
 def expire(*, now: datetime, limit: int, without: set[UUID], account_id: UUID | None = None) -> list[Session]:
-    """End up to so many sessions whose time is over, longest overdue first, and return them.
+    """End up to `limit` expired sessions, longest overdue first, and return them.
 
-    Those that somebody else is working on are passed over: a transfer may be arriving. With an account's id,
-    only that account's count.
+    Locked sessions are skipped, because a transfer may be arriving. With an account's id, only sessions of that
+    account are ended.
     """
     overdue = (
         Session.objects.overdue(at=now)
@@ -98,7 +98,7 @@ def expire(*, now: datetime, limit: int, without: set[UUID], account_id: UUID | 
     )
     if account_id is not None:
         overdue = overdue.filter(account=account_id)
-    # Of the account only its type is asked: a customer's data, the BVN among it, would be read for nothing.
+    # Only the type of the account is read, not the customer's data such as the BVN.
     found = (
         overdue.select_related("account").only(*_OWN_FIELDS, "account__type").order_by("expires_at")[:limit]
     )
@@ -116,13 +116,13 @@ def _end(sessions: list[Session], status: Session.Status, *, now: datetime) -> l
 
 
 def release(sessions: list[Session], *, now: datetime) -> None:
-    """Give back the numbers that were taken for these sessions; a static account keeps its own."""
+    """Release the numbers of dynamic sessions. A static account keeps its number."""
     taken = [session.number_id for session in sessions if not session.account.is_static]
-    number_pool.give_back(taken, now=now)
+    number_pool.release(taken, now=now)
 
 
 def _particulars(account: VirtualAccount) -> dict[str, str]:
-    """Return what a session keeps of its account, as it is today."""
+    """Return the account data that a session copies."""
     return {
         "number_id": account.account_number,
         "bank_name": account.bank_name,

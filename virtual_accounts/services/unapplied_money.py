@@ -1,4 +1,4 @@
-"""Unapplied money, as those who decide about it find it."""
+"""Queries of unapplied money."""
 
 from uuid import UUID
 
@@ -7,13 +7,13 @@ from virtual_accounts.models import UnappliedMoney, UnappliedMoneyQuerySet
 
 
 def of(business: Business) -> UnappliedMoneyQuerySet:
-    """Return what a business owns of it, decided or not, newest first, with what came from the bank."""
+    """Return a business's unapplied money, open or decided, newest first, with its transfers."""
     found: UnappliedMoneyQuerySet = UnappliedMoney.objects.filter(business=business)
     return found.select_related("transfer").order_by("-id")
 
 
 def find(unapplied_id: UUID) -> UnappliedMoney:
-    """Return an unapplied transfer with everything that its representation shows."""
+    """Return an unapplied transfer with the related rows of its representation."""
     found: UnappliedMoney = (
         UnappliedMoney.objects.select_related("transfer").with_payment_reference().get(pk=unapplied_id)
     )
@@ -21,12 +21,12 @@ def find(unapplied_id: UUID) -> UnappliedMoney:
 
 
 def owner(unapplied_id: UUID) -> Business:
-    """Return the business that owns it."""
+    """Return the business that owns unapplied money."""
     return UnappliedMoney.objects.select_related("business").get(pk=unapplied_id).business
 
 
 def lock(unapplied_id: UUID, *, owner: Business | None = None) -> UnappliedMoney:
-    """Return it as it is, locked until the transaction ends; with `owner`, only if it is that business's."""
+    """Return unapplied money, locked until the transaction ends; with `owner`, only if that business owns it."""
     rows = UnappliedMoney.objects.select_for_update(of=("self",)).select_related("business", "transfer")
     if owner is not None:
         rows = rows.filter(business=owner)

@@ -1,4 +1,4 @@
-"""Unclaimed transfers: recorded as the bank announced them, resolved by operators."""
+"""Unclaimed transfers: recorded as notified by the bank, resolved by operators."""
 
 from datetime import datetime
 from uuid import UUID
@@ -30,12 +30,12 @@ def find(notice: Notice) -> UnclaimedTransfer | None:
 
 
 def has_content(transfer: UnclaimedTransfer, notice: Notice) -> bool:
-    """Return whether a notification repeats the one that was recorded."""
+    """Return whether a notification equals the recorded one."""
     recorded = (transfer.account_number, transfer.amount, transfer.currency)
     return recorded == (notice.account_number, notice.amount, notice.currency)
 
 
-def keep(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> bool:
+def record(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> bool:
     """Record a notification; return False if it was recorded before."""
     return insert_if_absent(
         UnclaimedTransfer(
@@ -55,9 +55,9 @@ def keep(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> bool:
 
 @database.atomic
 def resolve(transfer_id: UUID, *, resolution: str, actor: Actor, now: datetime) -> None:
-    """Record what was done about an unclaimed transfer.
+    """Record how an unclaimed transfer was resolved.
 
-    :raises AlreadyResolved: it isn't open any more
+    :raises AlreadyResolved: it was already resolved
     """
     transfer = UnclaimedTransfer.objects.select_for_update().get(pk=transfer_id)
     if not transfer.is_open:

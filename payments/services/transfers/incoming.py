@@ -82,7 +82,7 @@ def receive_notification(
     except UnknownAccount:
         return _keep_unclaimed(notice, Why.UNKNOWN_ACCOUNT, now=clock())
     except DuplicateReference:
-        unclaimed_transfers.keep(notice, Why.CONFLICT, now=clock())
+        unclaimed_transfers.record(notice, Why.CONFLICT, now=clock())
         raise
     transfer = receipt.transfer
     return NotificationReceipt(
@@ -95,9 +95,9 @@ def receive_notification(
 
 def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> NotificationReceipt:
     if incoming_transfers.is_recorded(notice.bank_reference):
-        unclaimed_transfers.keep(notice, Why.CONFLICT, now=now)
+        unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
         raise incoming_transfers.other_content()
-    if unclaimed_transfers.keep(notice, why, now=now):
+    if unclaimed_transfers.record(notice, why, now=now):
         return _unclaimed_receipt(notice, why, is_new=True)
     recorded = unclaimed_transfers.find(notice)  # a concurrent notification was first
     if recorded is None:
@@ -107,7 +107,7 @@ def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime
 
 def _replay(recorded: UnclaimedTransfer, notice: Notice, *, now: datetime) -> NotificationReceipt:
     if not unclaimed_transfers.has_content(recorded, notice):
-        unclaimed_transfers.keep(notice, Why.CONFLICT, now=now)
+        unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
         raise incoming_transfers.other_content()
     return _unclaimed_receipt(notice, Why(recorded.why), is_new=False)
 
