@@ -1,4 +1,4 @@
-"""A clock that tests can move: the process's and the database's."""
+"""A clock that tests can move, for both the process and the database."""
 
 from datetime import datetime, timedelta
 
@@ -9,7 +9,7 @@ from kit.db import clock as clocks
 
 
 class Clock:
-    """What `timezone.now()` and the database's clock answer; it stands still until the test moves it."""
+    """The time of `timezone.now()` and of the database's clock. It stands still until the test advances it."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now

@@ -1,6 +1,6 @@
-"""What wallets and pending balances must hold, counted from payments, payouts and batches, without the ledger.
+"""Expected wallet and pending balances, computed from payments, payouts and batches without the ledger.
 
-Prices are written down here again, in exact fractions, so that a wrong fee is a difference too.
+Fees are defined here again as exact fractions, so that a wrong fee is also a difference.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def rounded_half_up(exact: Fraction) -> int:
 
 @dataclass
 class ExpectedBalances:
-    """The balances of one business. Top-ups leave no row but the ledger's, so the test reports them."""
+    """The balances of one business. Top-ups only exist in the ledger, so the test adds them."""
 
     business: Business
     topped_up: Amounts = field(default_factory=Counter)
@@ -73,7 +73,7 @@ class ExpectedBalances:
         )
 
     def covers(self, amount: int, currency: str) -> bool:
-        """Return whether a payout of `amount` is covered: by the wallet, less what is owed for refunds."""
+        """Return whether the wallet covers a payout of `amount`, after the amount owed for refunds."""
         needed = amount + expected_fee("payout", currency, amount)
         return self.wallet(currency) + min(self.pending(currency), 0) >= needed
 
@@ -83,13 +83,13 @@ class ExpectedBalances:
         )
 
     def _released_nets(self, currency: str) -> list[int]:
-        """Return what each released batch has paid.
+        """Return the net of each released batch.
 
-        A batch whose refunds exceed its payments pays nothing; the rest is taken from a later batch.
+        If the refunds of a batch exceed its payments, it pays nothing, and a later batch nets the rest.
         """
         nets = []
         owed: dict[object, int] = {}
-        # A batch is made after those whose debts it brings forward.
+        # A batch is created after those whose debts it brings forward.
         batches = SettlementBatch.objects.filter(business=self.business, currency=currency).order_by("id")
         for batch in batches.exclude(state="rejected"):
             left = sum(item_net(item) for item in batch.items.select_related("transaction", "operation"))
@@ -109,7 +109,7 @@ def earned(payment: Transaction) -> int:
 
 
 def taken_for(payout: Transaction) -> int:
-    """Return what a payout has taken from the wallet: amount and fee, nothing once it has failed."""
+    """Return the amount debited for a payout: amount and fee, or nothing if it failed."""
     if payout.status == "failed":
         return 0
     is_return = payout.reference.startswith("return_")

@@ -1,4 +1,4 @@
-"""Deactivations and reactivations reach the account provider: in order, repeated until answered, one at a time."""
+"""Messages to the account provider about deactivations are in order, repeated until answered, and sent one at a time."""
 
 import threading
 import time
@@ -66,7 +66,7 @@ def make_due():
 
 
 class TestMessage:
-    def test_is_written_with_the_change_or_not_at_all(self, account, provider):
+    def test_is_created_atomically_with_the_change(self, account, provider):
         with database.atomic():
             deactivate(account)
             database.set_rollback(True)
@@ -85,7 +85,7 @@ class TestMessage:
         assert provider.calls == [("close", account.account_number)]
         assert ProviderMessage.objects.get().answered_at is not None
 
-    def test_is_not_written_for_a_repeated_change_or_a_dynamic_account(self, api, account):
+    def test_is_not_created_for_a_repeated_change_or_a_dynamic_account(self, api, account):
         dynamic = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
         account_deactivation.deactivate(dynamic["id"], now=database_now())
         deactivate(account)
@@ -110,7 +110,7 @@ class TestMessage:
         assert (message.attempts_made, message.last_error) == (4, "")
         assert provider.calls == [("close", account.account_number)] * 4
 
-    def test_waits_longer_after_each_failure(self, account, provider):
+    def test_has_a_growing_retry_interval(self, account, provider):
         deactivate(account)
         provider.fails = True
         waits = []
@@ -125,7 +125,7 @@ class TestMessage:
         assert waits[:-1] == sorted(waits[:-1])
 
     def test_follows_the_earlier_ones_of_its_account(self, account, provider):
-        """An activation must not reach the provider before the deactivation that it undoes."""
+        """An activation must not reach the provider before the preceding deactivation."""
         deactivate(account)
         provider.fails = True
         account_provider_messages.send_due()
@@ -169,7 +169,7 @@ class TestLease:
         provider.may_answer.set()
         eventually(lambda: ProviderMessage.objects.get().answered_at is not None)
 
-    def test_of_a_killed_process_ends_and_another_sends(self, account, provider):
+    def test_of_a_killed_process_expires_and_another_sends(self, account, provider):
         deactivate(account)
         provider_messages.lease(limit=1, at=database_now(), length=query_leases.length())
         account_provider_messages.send_due()
@@ -190,7 +190,7 @@ class TestLease:
         assert not provider_messages.record_answer(stopped, now=now)
         assert provider_messages.record_answer(current, now=now)
 
-    def test_lets_a_hanging_provider_hold_up_nothing_but_its_messages(self, account, provider, monkeypatch):
+    def test_hanging_provider_delays_only_its_own_messages(self, account, provider, monkeypatch):
         monkeypatch.setattr(account_provider_messages, "RUN_TIME", 0.2)
         provider.may_answer.clear()
         deactivate(account)
@@ -205,8 +205,8 @@ class TestLease:
 
 
 class TestChangesAtTheSameTime:
-    def test_reach_the_provider_in_the_order_in_which_they_were_made(self, account, provider):
-        """Guards the account's lock around the message: the last message says what the account is."""
+    def test_reach_the_provider_in_order(self, account, provider):
+        """Tests the account's lock around the message: the last message has the account's current state."""
         with racers(3) as threads:
             for _ in range(10):
                 threads.race(
@@ -225,7 +225,7 @@ class TestChangesAtTheSameTime:
         assert kinds == ["close", "reopen"] * (len(kinds) // 2) + ["close"] * (len(kinds) % 2)
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
-    def test_lease_skips_what_another_process_works_on(self, account):
+    def test_lease_skips_locked_messages(self, account):
         deactivate(account)
         found = []
 

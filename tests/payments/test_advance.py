@@ -1,4 +1,4 @@
-"""POST /api/sandbox/advance: what a payment waits for happens now."""
+"""POST /api/sandbox/advance triggers the event that a payment waits for."""
 
 import json
 
@@ -77,7 +77,7 @@ def drift():
 
 class TestPayment:
     @pytest.mark.parametrize("advanced", WAITING)
-    def test_gets_what_it_waits_for(self, api, advanced):
+    def test_gets_the_event_it_waits_for(self, api, advanced):
         make, status, code = WAITING[advanced]
         payment = make(api)
 
@@ -89,7 +89,7 @@ class TestPayment:
         assert shown == api.get(f"/api/payments/{payment['reference']}").json()
 
     @pytest.mark.parametrize("advanced", WAITING)
-    def test_is_advanced_once_and_makes_at_most_one_event(self, api, ada, advanced):
+    def test_is_advanced_once_with_at_most_one_event(self, api, ada, advanced):
         make_endpoint(business=ada.business)
         payment = WAITING[advanced][0](api)
         advance(api, payment["reference"])
@@ -133,7 +133,7 @@ class TestPayment:
     @pytest.mark.parametrize(
         "body", [{}, {"payment": 7}, {"payment": "a b"}, {"payment": "x", "event": "y"}, {"day": "released"}]
     )
-    def test_must_be_named(self, api, body):
+    def test_reference_is_required(self, api, body):
         assert api.post(PATH, body).status_code == 400
 
     def test_is_not_advanced_in_production(self, api, settings):
@@ -146,13 +146,13 @@ class TestPayment:
 
 
 class TestLostAnswer:
-    def test_of_a_payout_is_asked_for(self, api):
+    def test_of_a_payout_is_queried(self, api):
         payout = lost_payout(api)
 
         assert advance(api, payout["reference"]).json()["status"] == "success"
 
     @pytest.mark.parametrize("kind", ["capture", "refund"])
-    def test_of_an_operation_is_asked_for(self, api, kind):
+    def test_of_an_operation_is_queried(self, api, kind):
         payment = create(api, orders.card_payment(amount=50_000, capture=kind == "refund"))
         path = {"capture": "capture", "refund": "refunds"}[kind]
         body = {"amount": LOST_AMOUNT} | ({"reference": "refund-1"} if kind == "refund" else {})
@@ -164,7 +164,7 @@ class TestLostAnswer:
         assert (answer.status_code, answer.json()["advanced"]) == (200, "question")
         assert CardOperation.objects.get().status == "success"
 
-    def test_comes_before_the_end_of_the_authorisation(self, api):
+    def test_is_queried_before_the_authorisation_expires(self, api):
         payment = authorised(api)
         api.post(f"/api/payments/{payment['reference']}/capture", {"amount": LOST_AMOUNT})
 
@@ -188,7 +188,7 @@ class TestReturn:
         assert api.get("/api/balance").json()["data"][0]["available"] == -1_000
 
     @pytest.mark.parametrize("ending", [5, 51, 91])
-    def test_account_succeeds_whatever_the_amount(self, api, ending):
+    def test_account_succeeds_at_any_amount(self, api, ending):
         assert returnable_payout(api, amount=250_000 + ending)["status"] == "success"
 
     def test_of_a_payout_to_another_account_is_refused(self, api):
@@ -197,8 +197,8 @@ class TestReturn:
         assert advance(api, payout["reference"]).status_code == 409
 
 
-def test_session_of_another_payment_is_left_alone(api):
-    """Ending one session ends no other one of the same account."""
+def test_does_not_expire_the_session_of_another_payment(api):
+    """Expiring a session leaves other sessions of the same account unchanged."""
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
     first, second = (create(api, orders.transfer_payment(account["id"])) for _ in range(2))
 
@@ -208,7 +208,7 @@ def test_session_of_another_payment_is_left_alone(api):
 
 
 @pytest.mark.parametrize("advanced", WAITING)
-def test_ledger_is_in_order_afterwards(api, advanced):
+def test_leaves_a_valid_ledger(api, advanced):
     payment = WAITING[advanced][0](api)
     advance(api, payment["reference"])
 
@@ -217,7 +217,7 @@ def test_ledger_is_in_order_afterwards(api, advanced):
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    """Each fails without the lock or lease: several calls would answer 200."""
+    """Each test fails without the lock or lease, because several calls would return 200."""
 
     @pytest.mark.long
     @pytest.mark.parametrize("advanced", WAITING)

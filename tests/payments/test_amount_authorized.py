@@ -1,4 +1,4 @@
-"""`amount_authorized` of card payments with `capture: false`, in answers and in events."""
+"""`amount_authorized` of card payments with `capture: false`, in responses and in events."""
 
 import json
 
@@ -23,7 +23,7 @@ def event_data():
 
 
 class TestAnswer:
-    def test_has_it_from_the_authorisation_on(self, api):
+    def test_is_present_once_authorised(self, api):
         address = authorise(api)
         authorised = api.get(address).json()
         captured = api.post(f"{address}/capture", {"amount": 20_000}).json()
@@ -33,7 +33,7 @@ class TestAnswer:
         assert [each["amount_authorized"] for each in shown] == [50_000] * 3
         assert [each["total_amount_captured"] for each in shown] == [0, 20_000, 20_000]
 
-    def test_keeps_it_while_a_capture_is_unknown(self, api):
+    def test_is_present_while_a_capture_is_unknown(self, api):
         address = authorise(api)
 
         assert api.post(f"{address}/capture", {"amount": 20_098}).json()["amount_authorized"] == 50_000
@@ -47,22 +47,22 @@ class TestAnswer:
         ],
         ids=["declined", "unknown", "challenged"],
     )
-    def test_has_none_before_the_issuer_has_approved(self, api, changes):
+    def test_is_absent_before_approval(self, api, changes):
         assert "amount_authorized" not in api.get(authorise(api, **changes)).json()
 
-    def test_has_it_once_a_lost_authorisation_is_known(self, api):
+    def test_is_present_once_a_lost_authorisation_is_known(self, api):
         address = authorise(api, amount=10_098)
         call_command("requery_pending")
 
         assert api.get(address).json()["amount_authorized"] == 10_098
 
     @pytest.mark.parametrize("order", [orders.card_payment(), orders.payout(), orders.card_check()])
-    def test_has_none_where_nothing_is_captured_later(self, api, order):
+    def test_is_absent_for_immediate_captures(self, api, order):
         assert "amount_authorized" not in api.post("/api/payments", order).json()
 
 
 class TestEvent:
-    def test_of_a_capture_has_it(self, api, ada):
+    def test_of_a_capture_contains_it(self, api, ada):
         make_endpoint(business=ada.business)
         address = authorise(api)
         api.post(f"{address}/capture", {"amount": 20_000})
@@ -71,7 +71,7 @@ class TestEvent:
         assert (data["amount_authorized"], data["total_amount_captured"]) == (50_000, 20_000)
         assert data == api.get(address).json()
 
-    def test_of_a_void_has_none(self, api, ada):
+    def test_of_a_void_omits_it(self, api, ada):
         make_endpoint(business=ada.business)
         address = authorise(api)
         api.post(f"{address}/void")

@@ -1,4 +1,4 @@
-"""Bad requests, and good ones at the edge: the right code, the right field, nothing stored, nothing echoed."""
+"""Invalid requests, and valid edge cases: correct code and field, nothing stored, nothing echoed."""
 
 import json
 
@@ -9,11 +9,11 @@ from payments.models import CardOperation, Transaction
 from tests import orders
 
 PAYMENTS = "/api/payments"
-SECRET = "Zq7-distinctive-Xk9"  # stands in what is sent and must not stand in what is answered
+SECRET = "Zq7-distinctive-Xk9"  # must not appear in the response
 
 
 def wide(text):
-    """Return the text in full-width characters: digits to Unicode, and to nobody else."""
+    """Return the text in full-width characters, which are digits in Unicode."""
     return text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F)})
 
 
@@ -43,7 +43,7 @@ def billing(**fields):
 
 
 def cases(field, values, make, request=orders.card_payment):
-    """Return one case for each value: which request, what it is changed by, which field is wrong."""
+    """Return one case for each value: the request, its changes and the invalid field."""
     return [
         pytest.param(request, make(value), field, id=f"{request.__name__}-{field}-{str(value)[:24]!a}")
         for value in values
@@ -62,11 +62,11 @@ def beneficiary(name, values):
     return cases(f"customer.{name}", values, lambda value: customer(**{name: value}), orders.payout)
 
 
-# What makes a name read as it is not spelt.
+# Characters that make a name look different from its spelling.
 CONTROLS = [f"Ada{mark}Obi" for mark in "\x00\n\r\t\x1b\x7f\x85\u200e\u2028\u202e\u2066"]
 
 FIELDS = [
-    # The order itself
+    # The order
     *top("amount", [*NOT_AMOUNTS, ...]),
     *top("amount", [*NOT_AMOUNTS, ...], orders.payout),
     *top("amount", [1, 10.5, "0", True, None, -1, [], 1000], orders.card_check),
@@ -153,7 +153,7 @@ FIELDS = [
 
 
 def error_of(answer, field):
-    """Return the one error of a 400 for that field."""
+    """Return the single error of a 400 response for this field."""
     assert answer.status_code == 400, answer.content
     [error] = [error for error in answer.json()["errors"] if error["field"] == field]
     return error
@@ -165,7 +165,7 @@ def assert_nothing_stored():
 
 
 def assert_not_echoed(answer, sent):
-    """Long enough values are distinctive: none of those sent may come back."""
+    """Longer values are distinctive, and none of them may be echoed."""
     shown = answer.content.decode()
     assert SECRET not in shown
     for value in _strings(sent):
@@ -183,7 +183,7 @@ def _strings(sent):
 @pytest.mark.django_db
 class TestField:
     @pytest.mark.parametrize(("request_of", "changes", "field"), FIELDS)
-    def test_with_a_bad_value_is_named(self, api, request_of, changes, field):
+    def test_with_an_invalid_value_is_named(self, api, request_of, changes, field):
         order = request_of(**changes)
 
         answer = api.post(PAYMENTS, order)
@@ -195,7 +195,7 @@ class TestField:
         assert_nothing_stored()
         assert_not_echoed(answer, order)
 
-    def test_is_named_with_every_other_bad_one(self, api):
+    def test_is_named_with_all_other_invalid_fields(self, api):
         order = orders.card_payment(
             amount=0,
             currency="EUR",
@@ -228,7 +228,7 @@ class TestField:
 
 @pytest.mark.django_db
 class TestUnknownKind:
-    """Where the kind of a request is missing or unknown, the fields that all kinds have are judged too."""
+    """If the kind of a request is missing or unknown, the common fields are still validated."""
 
     WRONG = {"amount": -5, "currency": "naira", "reference": "no good", "narration": 5, "amuont": 1}
 
@@ -243,7 +243,7 @@ class TestUnknownKind:
             ({"request_type": "payment", "payment_method": None}, "payment_method", "null"),
         ],
     )
-    def test_is_named_with_every_bad_common_field(self, api, kind, field, code):
+    def test_is_named_with_every_invalid_common_field(self, api, kind, field, code):
         answer = api.post(PAYMENTS, self.WRONG | kind)
 
         assert {(error["field"], error["code"]) for error in answer.json()["errors"]} == {
@@ -271,7 +271,7 @@ class TestUnknownKind:
 
         assert {error["field"] for error in answer.json()["errors"]} == {"request_type", "currency"}
 
-    def test_of_a_payment_is_named_with_a_bad_payer(self, api):
+    def test_of_a_payment_is_named_with_an_invalid_payer(self, api):
         answer = api.post(PAYMENTS, orders.card_payment(payment_method=..., customer={"name": "Ada"}))
 
         assert {error["field"] for error in answer.json()["errors"]} == {
@@ -283,7 +283,7 @@ class TestUnknownKind:
 
 @pytest.mark.django_db
 class TestNumber:
-    """Numbers that Python's own writer would not write."""
+    """Numbers that Python's own serializer would not produce."""
 
     @pytest.mark.parametrize(
         ("number", "code"),
@@ -311,7 +311,7 @@ class TestNumber:
         assert_nothing_stored()
 
     @pytest.mark.parametrize("number", ["1000.0", "1e3", "1E3", "10.00e2", "1000000e-3", "1000." + "0" * 500])
-    def test_that_is_whole_is_taken_in_any_spelling(self, api, number):
+    def test_that_is_whole_is_accepted_in_any_notation(self, api, number):
         order = orders.payout(amount=1000)
         api.post(PAYMENTS, order)
 
@@ -325,7 +325,7 @@ class TestNumber:
         ["1" * 5000, "1e99999999999999999999", "-1e-99999999999999999999", "NaN", "Infinity", "-Infinity",
          "01", "+1", "1.", ".5", "0x10", "1_000", "1e", "1,000", "--1", wide("1")],
     )  # fmt: skip
-    def test_that_is_no_json_or_too_long_is_malformed(self, api, number):
+    def test_that_is_invalid_json_or_too_long_is_malformed(self, api, number):
         body = json.dumps(orders.payout(amount="@")).replace('"@"', number)
 
         answer = api.post(PAYMENTS, body.encode())
@@ -380,7 +380,7 @@ MALFORMED = {
 @pytest.mark.django_db
 class TestBody:
     @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-    def test_that_is_malformed_is_refused(self, api, body):
+    def test_that_is_malformed_is_rejected(self, api, body):
         answer = api.post(PAYMENTS, body)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
@@ -395,7 +395,7 @@ class TestBody:
         assert answer.status_code == 400
 
     @pytest.mark.parametrize("body", [b"", b"{}"])
-    def test_that_says_nothing_lacks_its_request_type(self, api, body):
+    def test_that_is_empty_lacks_its_request_type(self, api, body):
         answer = api.post(PAYMENTS, body)
 
         assert error_of(answer, "request_type")["code"] == "required"
@@ -406,7 +406,7 @@ class TestUnknownField:
     @pytest.mark.parametrize(
         "name", ["Amount", "amount ", "amout", "", "id", "status", "__proto__", "é", "a.b", "\x00"]
     )
-    def test_is_refused_by_name(self, api, name):
+    def test_is_rejected_by_name(self, api, name):
         answer = api.post(PAYMENTS, orders.payout() | {name: SECRET})
 
         assert error_of(answer, name)["code"] == "unknown_field"
@@ -428,7 +428,7 @@ class TestUnknownField:
             (orders.card_check(**card(type="CARD", iban=SECRET)), "source.iban"),
         ],
     )
-    def test_is_refused_at_every_level(self, api, order, field):
+    def test_is_rejected_at_every_level(self, api, order, field):
         answer = api.post(PAYMENTS, order)
 
         assert error_of(answer, field)["code"] == "unknown_field"
@@ -441,7 +441,7 @@ class TestUnknownField:
             (orders.payout(amount=..., amuont=1), "amount"),
             (orders.payout(Narration="x"), "narration"),
             (orders.payout(colour="red"), None),
-            (orders.payout(amount2=1), None),  # `amount` is there already
+            (orders.payout(amount2=1), None),  # `amount` already exists
             (orders.card_payment(**card(pan=..., pam="4")), None),
             (orders.card_payment(**card(expiry_month=..., expiry_mouth="12")), "expiry_month"),
             (orders.card_payment(three_ds={"enable": True}), "enabled"),
@@ -449,7 +449,7 @@ class TestUnknownField:
             (orders.payout(**{"amuont" * 20: 1}), None),
         ],
     )
-    def test_comes_with_the_known_field_that_is_close(self, api, order, suggestion):
+    def test_suggests_the_closest_known_field(self, api, order, suggestion):
         errors = api.post(PAYMENTS, order).json()["errors"]
 
         [unknown] = [error for error in errors if error["code"] == "unknown_field"]
@@ -458,7 +458,7 @@ class TestUnknownField:
             f"There is no such field; did you mean {suggestion}?" if suggestion else "There is no such field."
         )
 
-    def test_in_great_numbers_gets_few_suggestions(self, api):
+    def test_in_large_numbers_gets_few_suggestions(self, api):
         answer = api.post(PAYMENTS, orders.payout(amount=...) | {f"amoun{place}": 1 for place in range(2000)})
 
         errors = [error for error in answer.json()["errors"] if error["code"] == "unknown_field"]
@@ -466,7 +466,7 @@ class TestUnknownField:
         assert sum("suggestion" in error for error in errors) <= 20
 
     @pytest.mark.parametrize("before", [0, 84, 90, 99])
-    def test_whose_name_is_a_card_number_is_masked(self, api, before):
+    def test_named_like_a_card_number_is_masked(self, api, before):
         name = "x" * before + orders.GOOD_CARD
 
         answer = api.post(PAYMENTS, orders.payout() | {name: 1})
@@ -565,7 +565,7 @@ class TestList:
             ("created_from=2026-01-01T00:00:00", "created_from"),
             ("created_from=2026-02-30T00:00:00Z", "created_from"),
             ("created_from=2026-01-01T25:00:00Z", "created_from"),
-            ("created_from=2026-01-01T00:00:00+01:00", "created_from"),  # an unescaped plus is a blank
+            ("created_from=2026-01-01T00:00:00+01:00", "created_from"),  # an unescaped plus is a space
             ("created_from=2026-01-01T00:00:00%2B99:99", "created_from"),
             ("created_from=0001-01-01T00:00:00%2B14:00", "created_from"),
             ("created_to=9999-12-31T23:59:59-14:00", "created_to"),
@@ -578,18 +578,18 @@ class TestList:
             (f"id={SECRET}", "id"),
         ],
     )
-    def test_refuses_a_bad_filter(self, api, query, field):
+    def test_rejects_an_invalid_filter(self, api, query, field):
         answer = api.get(f"{PAYMENTS}?{query}")
 
         error_of(answer, field)
         assert_not_echoed(answer, query.partition("=")[2])
 
-    def test_suggests_the_filter_that_is_close(self, api):
+    def test_suggests_the_closest_filter(self, api):
         answer = api.get(f"{PAYMENTS}?create_from=2026-01-01T00:00:00Z")
 
         assert error_of(answer, "create_from")["suggestion"] == "created_from"
 
-    def test_refuses_what_it_cannot_decode(self, api):
+    def test_rejects_undecodable_input(self, api):
         answer = api.get(f"{PAYMENTS}?status=%FF")
 
         error_of(answer, "status")
@@ -602,7 +602,7 @@ class TestList:
             "created_from=2026-01-01T00:00:00%2B01:00&created_to=2026-01-01T00:00:00-11:30",
         ],
     )  # fmt: skip
-    def test_takes_a_good_filter(self, api, query):
+    def test_accepts_a_valid_filter(self, api, query):
         assert api.get(f"{PAYMENTS}?{query}").status_code == 200
 
 
@@ -617,13 +617,13 @@ class TestOperation:
         return api.post(PAYMENTS, orders.card_payment()).json()["reference"]
 
     @pytest.mark.parametrize("amount", [value for value in NOT_AMOUNTS if value is not ...])
-    def test_that_captures_a_bad_amount_is_refused(self, api, authorised, amount):
+    def test_rejects_an_invalid_capture_amount(self, api, authorised, amount):
         error_of(api.post(f"{PAYMENTS}/{authorised}/capture", {"amount": amount}), "amount")
 
         assert not CardOperation.objects.exists()
 
     @pytest.mark.parametrize("amount", [value for value in NOT_AMOUNTS if value is not ...])
-    def test_that_refunds_a_bad_amount_is_refused(self, api, captured, amount):
+    def test_rejects_an_invalid_refund_amount(self, api, captured, amount):
         refund = {"reference": "refund-1", "amount": amount}
 
         error_of(api.post(f"{PAYMENTS}/{captured}/refunds", refund), "amount")
@@ -648,7 +648,7 @@ class TestOperation:
             ({"reference": "refund-1", "colour": SECRET}, "colour"),
         ],
     )
-    def test_that_refunds_badly_is_refused(self, api, captured, refund, field):
+    def test_rejects_an_invalid_refund(self, api, captured, refund, field):
         answer = api.post(f"{PAYMENTS}/{captured}/refunds", refund)
 
         error_of(answer, field)
@@ -657,14 +657,14 @@ class TestOperation:
 
     @pytest.mark.parametrize("action", ["capture", "void", "refunds"])
     @pytest.mark.parametrize("body", [b"[]", b"null", b"x", b'{"a":1,"a":1}', b"\xff"])
-    def test_with_a_malformed_body_is_refused(self, api, authorised, action, body):
+    def test_rejects_a_malformed_body(self, api, authorised, action, body):
         answer = api.post(f"{PAYMENTS}/{authorised}/{action}", body)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
         assert not CardOperation.objects.exists()
 
     @pytest.mark.parametrize("name", ["amount", "reason", "colour"])
-    def test_that_voids_says_nothing_else(self, api, authorised, name):
+    def test_void_accepts_no_fields(self, api, authorised, name):
         answer = api.post(f"{PAYMENTS}/{authorised}/void", {name: 1})
 
         assert error_of(answer, name)["code"] == "unknown_field"
@@ -673,19 +673,19 @@ class TestOperation:
         "reference", ["%00", "%0A", "%FF", "..", "%2E%2E", "a%2Fb", "%F0%9F%98%80", "'--", "x" * 3000, "*"]
     )
     @pytest.mark.parametrize("action", ["", "/capture", "/void", "/refunds"])
-    def test_of_a_strange_reference_finds_nothing(self, api, reference, action):
+    def test_with_an_unusual_reference_finds_nothing(self, api, reference, action):
         answer = api.send(
             "POST" if action else "GET",
             f"{PAYMENTS}/{reference}{action}",
             b'{"reference":"r"}' * bool(action),
         )
 
-        # The test client's own spelling of an address is not always the one that was signed.
+        # The test client may spell a URL differently from the signed one.
         assert answer.status_code in {400, 401, 404}
 
 
 def luhn(prefix, length):
-    """Return a number of that length with its check digit."""
+    """Return a number of this length with its check digit."""
     body = prefix + "0" * (length - len(prefix) - 1)
     return next(body + digit for digit in "0123456789" if passes_luhn(body + digit))
 
@@ -714,14 +714,14 @@ BRANDS = [
 @pytest.mark.django_db
 class TestGoodInput:
     @pytest.mark.parametrize(("brand", "pan"), BRANDS)
-    def test_of_every_brand_is_taken(self, api, brand, pan):
+    def test_of_every_brand_is_accepted(self, api, brand, pan):
         payment = api.post(PAYMENTS, orders.card_payment(**card(pan=pan))).json()
 
         shown = payment["source"]
         assert (shown["card_type"], shown["card_bin"], shown["card_last4"]) == (brand, pan[:6], pan[-4:])
 
     @pytest.mark.parametrize("pan", ["4084 0840 8408 4081", " 4084084084084081 ", "4 0 8 4 084084084081"])
-    def test_of_a_card_number_with_blanks_is_the_same_request(self, api, pan):
+    def test_with_spaces_in_the_card_number_is_the_same_request(self, api, pan):
         order = orders.card_payment()
         api.post(PAYMENTS, order)
 
@@ -730,7 +730,7 @@ class TestGoodInput:
         assert answer.status_code == 200
 
     @pytest.mark.parametrize("cvv", ["000", "0000", "9999"])
-    def test_of_any_cvv_is_the_same_request(self, api, cvv):
+    def test_with_another_cvv_is_the_same_request(self, api, cvv):
         order = orders.card_payment()
         api.post(PAYMENTS, order)
 
@@ -740,7 +740,7 @@ class TestGoodInput:
         "narration",
         ["", " ", "😀👨‍👩‍👧", "שלום עולם", "مرحبا", "<script>alert(1)</script>", "'; DROP TABLE --", "a\tb\r\n", "\u202eevil", "x" * 255, "😀" * 255],
     )  # fmt: skip
-    def test_of_any_narration_is_kept_as_it_is(self, api, narration):
+    def test_of_any_narration_is_stored_unchanged(self, api, narration):
         answer = api.post(PAYMENTS, orders.payout(narration=narration))
 
         assert answer.status_code == 201
@@ -752,19 +752,19 @@ class TestGoodInput:
     def test_of_any_reference_is_found_again(self, api, reference):
         api.post(PAYMENTS, orders.payout(reference=reference))
 
-        if reference != "..":  # clients take it for the folder above
+        if reference != "..":  # clients resolve it to the parent path
             assert api.get(f"{PAYMENTS}/{reference}").json()["reference"] == reference
         assert Transaction.objects.get().reference == reference
 
     @pytest.mark.parametrize("amount", [1, 10**12])
-    def test_of_the_smallest_and_largest_amount_is_taken(self, api, amount):
+    def test_of_the_smallest_and_largest_amount_is_accepted(self, api, amount):
         assert api.post(PAYMENTS, orders.payout(amount=amount)).json()["amount"] == amount
 
     @pytest.mark.parametrize(
         ("given", "kept"),
         [("1.2.3.4", "1.2.3.4"), ("2001:DB8::0:1", "2001:db8::1"), ("::ffff:1.2.3.4", "::ffff:102:304")],
     )
-    def test_of_an_address_is_kept_in_canonical_form(self, api, given, kept):
+    def test_of_an_ip_address_is_stored_in_canonical_form(self, api, given, kept):
         answer = api.post(PAYMENTS, orders.payout(payment_ip=given))
 
         assert answer.status_code == 201
@@ -777,12 +777,12 @@ class TestGoodInput:
             "https://xn--bcher-kva.example/", "https://shop.example/'\"<>", "https://a_b.example/",
         ],
     )  # fmt: skip
-    def test_of_an_absolute_address_is_taken(self, api, address):
+    def test_of_an_absolute_url_is_accepted(self, api, address):
         assert api.post(PAYMENTS, orders.card_payment(redirect_url=address)).status_code == 201
 
     @pytest.mark.parametrize("amount", [0, 0.0, ...])
     @pytest.mark.parametrize("type_", ["card", "CARD", "Card"])
-    def test_of_a_check_is_taken(self, api, amount, type_):
+    def test_of_a_card_check_is_accepted(self, api, amount, type_):
         answer = api.post(PAYMENTS, orders.card_check(amount=amount, **card(type=type_)))
 
         assert (answer.status_code, answer.json()["amount"]) == (201, 0)
@@ -793,7 +793,7 @@ class TestCardNumberInFreeText:
     PAN = "5399 8383 8383 8381"
     MASKED = "539983******8381"
 
-    def test_is_masked_in_what_is_stored(self, api):
+    def test_is_masked_in_storage(self, api):
         text = f"paid by {self.PAN} 12/30"
         order = orders.card_payment(narration=text, **payer(reference="c", email="a@example.com", name=text))
         api.post(PAYMENTS, order)
@@ -806,7 +806,7 @@ class TestCardNumberInFreeText:
         assert (payment.narration, payment.customer_name, operation.reason) == (expected,) * 3
         assert refunded.json()["reason"] == expected
 
-    def test_does_not_stop_a_replay(self, api):
+    def test_does_not_prevent_a_replay(self, api):
         order = orders.payout(narration=self.PAN, **customer(name=f"Ada {self.PAN}"))
 
         answers = [api.post(PAYMENTS, order) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""The admin's pages of settlement batches."""
+"""Admin pages of settlement batches."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -57,7 +57,7 @@ class TestBatchPage:
             (("reject",), []),
         ],
     )
-    def test_offers_what_may_be_decided(self, staff, batch, made, offered):
+    def test_shows_the_allowed_decisions(self, staff, batch, made, offered):
         decide(batch, *made)
 
         shown = staff.get(page(batch)).content.decode()
@@ -95,19 +95,19 @@ class TestBatchPage:
             ("", "", "Nothing was decided"),
         ],
     )
-    def test_says_what_it_does_not_do(self, staff, batch, decision, reason, says):
+    def test_rejects_an_invalid_decision(self, staff, batch, decision, reason, says):
         answer = decide_on(batch, staff, decision, reason)
 
         assert says in answer.content.decode()
         batch.refresh_from_db()
         assert batch.state == "pending"
 
-    def test_lets_those_who_may_only_look_look(self, onlooker, batch):
+    def test_is_read_only_without_the_permission(self, onlooker, batch):
         assert ">Approve</button>" not in onlooker.get(page(batch)).content.decode()
         assert decide_on(batch, onlooker, "approved").status_code == 403
         assert SettlementBatch.objects.get().state == "pending"
 
-    def test_is_closed_to_everybody_else(self, batch):
+    def test_is_forbidden_for_other_users(self, batch):
         stranger = browser_of(UserFactory(is_staff=True))
 
         assert stranger.get(page(batch)).status_code == 403
@@ -117,7 +117,7 @@ class TestBatchPage:
     def test_decides_by_post_only(self, staff, batch):
         assert staff.get(page(batch, "decide/")).status_code == 405
 
-    def test_gives_the_statement_as_a_file(self, staff, batch):
+    def test_downloads_the_statement(self, staff, batch):
         answer = staff.get(page(batch, "statement.csv"))
 
         assert answer["Content-Disposition"] == f'attachment; filename="settlement-NGN-{batch.day}-1.csv"'

@@ -1,4 +1,4 @@
-"""What each money event does to the accounts, and what the merchant sees of it."""
+"""The ledger entries of each money event, and the balances that the merchant sees."""
 
 import pytest
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def held():
-    """Return what the accounts hold that hold anything."""
+    """Return the accounts with a balance."""
     return {account.kind: account.balance for account in Account.objects.exclude(balance=0)}
 
 
@@ -34,7 +34,7 @@ def requery_everything(now):
 
 
 class TestCardPayment:
-    def test_is_pending_settlement_less_its_fee(self, api):
+    def test_is_credited_to_pending_settlement_less_its_fee(self, api):
         api.post("/api/payments", orders.card_payment(amount=50_000))
 
         assert held() == {"acquirer_receivable": -50_000, "pending_settlement": 49_250, "fees": 750}
@@ -47,7 +47,7 @@ class TestCardPayment:
 
         assert booked() == []
 
-    def test_books_what_was_captured_of_it(self, api):
+    def test_books_the_captured_amount(self, api):
         order = orders.card_payment(amount=50_000, capture=False)
         api.post("/api/payments", order)
         assert booked() == []
@@ -64,7 +64,7 @@ class TestCardPayment:
 
         assert booked() == []
 
-    def test_is_booked_once_however_often_it_is_asked_for(self, api):
+    def test_is_booked_once_however_often_it_is_queried(self, api):
         order = orders.card_payment()
         for _ in range(3):
             api.post("/api/payments", order)
@@ -78,7 +78,7 @@ class TestCardPayment:
 
 
 class TestRefund:
-    def test_is_taken_out_of_what_is_pending(self, api):
+    def test_is_debited_to_pending_settlement(self, api):
         order = orders.card_payment(amount=50_000)
         api.post("/api/payments", order)
 
@@ -98,13 +98,13 @@ class TestRefund:
 
 
 class TestPayout:
-    def test_leaves_the_wallet_with_its_fee(self, api):
+    def test_debits_the_wallet_with_its_fee(self, api):
         api.post("/api/payments", orders.payout(amount=250_000))
 
         assert booked() == ["payout_accepted", "payout_sent"]
         assert held() == {"wallet": -251_000, "bank_clearing": 250_000, "fees": 1_000}
 
-    def test_is_in_flight_until_the_bank_has_told(self, api, ada):
+    def test_is_in_flight_until_the_bank_answers(self, api, ada):
         order = orders.payout(amount=250_000)
         order["customer"] |= {"account_number": "0000000097"}
         api.post("/api/payments", order)
@@ -115,14 +115,14 @@ class TestPayout:
 
         assert held() == {"wallet": -251_000, "bank_clearing": 250_000, "fees": 1_000}
 
-    def test_goes_back_to_the_wallet_when_it_fails(self, api):
+    def test_is_credited_to_the_wallet_when_it_fails(self, api):
         api.post("/api/payments", orders.payout(amount=250_051))
 
         assert booked() == ["payout_accepted", "payout_failed"]
         assert held() == {}
         assert balance(api) == (0, 0)
 
-    def test_is_taken_once_however_often_it_is_asked_for(self, api):
+    def test_is_debited_once_however_often_it_is_queried(self, api):
         order = orders.payout(amount=250_000)
         for _ in range(3):
             api.post("/api/payments", order)
@@ -142,7 +142,7 @@ def no_bank(settings):
 
 @pytest.mark.usefixtures("covered_only", "no_bank")
 class TestPayoutThatTheWalletDoesNotCover:
-    def test_fails_with_20051_and_the_bank_is_not_asked(self, api):
+    def test_fails_with_20051_without_a_call_to_the_bank(self, api):
         answer = api.post("/api/payments", orders.payout())
 
         shown = answer.json()
@@ -155,7 +155,7 @@ class TestPayoutThatTheWalletDoesNotCover:
         assert booked() == []
         assert Transaction.objects.get().transitions.get().cause == "funding"
 
-    def test_is_told_to_the_merchant(self, api, ada):
+    def test_notifies_the_merchant(self, api, ada):
         make_endpoint(business=ada.business)
 
         api.post("/api/payments", orders.payout())
@@ -163,7 +163,7 @@ class TestPayoutThatTheWalletDoesNotCover:
         told = Delivery.objects.get()
         assert (told.event, told.subject) == ("payout.failed", Transaction.objects.get().pk)
 
-    def test_stays_failed_when_it_is_asked_for_again(self, api):
+    def test_stays_failed_when_it_is_requested_again(self, api):
         order = orders.payout()
         first = api.post("/api/payments", order)
 
@@ -174,7 +174,7 @@ class TestPayoutThatTheWalletDoesNotCover:
 
 @pytest.mark.usefixtures("covered_only")
 class TestPayoutThatTheWalletCovers:
-    def test_takes_amount_and_fee_to_the_last_unit(self, api, ada):
+    def test_may_use_the_whole_balance(self, api, ada):
         fill_wallet(ada.business, 251_000)
 
         assert api.post("/api/payments", orders.payout(amount=250_000)).json()["status"] == "success"
@@ -194,8 +194,8 @@ class TestPayoutThatTheWalletCovers:
 
         assert shown["response_code"] == "20051"
 
-    def test_leaves_what_the_business_owes_for_refunds(self, api, ada):
-        """Refunds are netted from the next settlement: until then the wallet has to hold what they cost."""
+    def test_leaves_the_amount_owed_for_refunds(self, api, ada):
+        """Refunds are netted from the next settlement. Until then, the wallet must hold their amount."""
         payment = orders.card_payment(amount=1_000_000)
         api.post("/api/payments", payment)
         decide(*settle(), "approve", "release")
@@ -212,12 +212,12 @@ class TestPayoutThatTheWalletCovers:
         assert within["status"] == "success"
         assert balance(api) == (1_000_000, -1_000_000)
 
-    def test_is_not_helped_by_what_is_pending_settlement(self, api):
+    def test_cannot_use_pending_settlement(self, api):
         api.post("/api/payments", orders.card_payment(amount=1_000_000))
 
         assert api.post("/api/payments", orders.payout(amount=1_000)).json()["response_code"] == "20051"
 
-    def test_is_noted_in_its_entry(self, api, ada, settings):
+    def test_is_recorded_in_its_entry(self, api, ada, settings):
         fill_wallet(ada.business, 251_000)
         api.post("/api/payments", orders.payout(amount=250_000))
         settings.PAYOUT_REQUIRES_BALANCE = False
@@ -226,7 +226,7 @@ class TestPayoutThatTheWalletCovers:
         accepted = Entry.objects.filter(kind="payout_accepted").order_by("id")
         assert list(accepted.values_list("is_covered", flat=True)) == [True, False]
 
-    def test_can_be_paid_with_what_another_one_gave_back(self, api, ada):
+    def test_can_use_money_of_a_failed_payout(self, api, ada):
         fill_wallet(ada.business, 251_051)
         api.post("/api/payments", orders.payout(amount=250_051))
 
@@ -234,7 +234,7 @@ class TestPayoutThatTheWalletCovers:
 
 
 class TestBalance:
-    def test_shows_every_currency_of_the_business_in_whole_numbers(self, api):
+    def test_lists_every_currency_of_the_business_in_minor_units(self, api):
         assert api.get("/api/balance").json() == {
             "data": [
                 {"currency": "NGN", "available": 0, "pending": 0},
@@ -242,7 +242,7 @@ class TestBalance:
             ]
         }
 
-    def test_is_each_businesss_own(self, api, other_api):
+    def test_contains_only_the_businesss_own(self, api, other_api):
         api.post("/api/payments", orders.card_payment())
 
         assert balance(other_api) == (0, 0)

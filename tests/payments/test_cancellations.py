@@ -1,4 +1,4 @@
-"""POST /api/payments/{reference}/cancel: a payment that waits for its payer ends with 20091."""
+"""POST /api/payments/{reference}/cancel: a payment that awaits its payer fails with 20091."""
 
 from datetime import timedelta
 
@@ -53,7 +53,7 @@ class TestCancellation:
         assert cancelled == api.get(f"/api/payments/{payment['reference']}").json()
         assert "redirect_link" not in cancelled
 
-    def test_fails_the_session_and_frees_its_number(self, api):
+    def test_fails_the_session_and_releases_its_number(self, api):
         payment = awaited(api)
 
         cancelled = cancel(api, payment).json()
@@ -76,7 +76,7 @@ class TestCancellation:
         assert '"response_code":"20091"' in delivery.body
 
     @pytest.mark.parametrize("begin", [challenged, awaited])
-    def test_is_logged_as_the_merchants(self, api, begin):
+    def test_is_logged_with_the_merchant_as_cause(self, api, begin):
         payment = begin(api)
 
         cancel(api, payment)
@@ -106,7 +106,7 @@ class TestCancellation:
         ],
         ids=["paid", "declined", "unknown", "authorised", "payout", "card check"],
     )
-    def test_needs_a_payment_that_waits_for_its_payer(self, api, order):
+    def test_requires_a_payment_that_awaits_its_payer(self, api, order):
         payment = api.post("/api/payments", order).json()
 
         answer = cancel(api, payment)
@@ -123,7 +123,7 @@ class TestCancellation:
         assert refusal(cancel(api, payment)) == (409, "invalid_state")
 
     @pytest.mark.parametrize("begin", [challenged, awaited])
-    def test_comes_too_late_once_the_time_is_over(self, api, begin):
+    def test_after_the_deadline_is_rejected(self, api, begin):
         payment = begin(api)
         later = timezone.now() + timedelta(days=1)
 
@@ -132,25 +132,25 @@ class TestCancellation:
 
         assert api.get(f"/api/payments/{payment['reference']}").json()["status"] == "pending"
 
-    def test_of_what_was_paid_is_refused(self, api):
+    def test_of_a_paid_payment_is_rejected(self, api):
         payment = awaited(api)
         number = payment["virtual_account_details"]["account_number"]
         api.post(SIMULATE, {"account_number": number, "amount": payment["amount"]})
 
         assert refusal(cancel(api, payment)) == (409, "invalid_state")
 
-    def test_takes_no_field(self, api):
+    def test_accepts_no_fields(self, api):
         payment = challenged(api)
 
         assert refusal(cancel(api, payment, {"reason": "changed my mind"})) == (400, "unknown_field")
 
-    def test_of_anothers_payment_finds_nothing(self, api, other_api):
+    def test_of_another_businesss_payment_returns_404(self, api, other_api):
         payment = challenged(api)
 
         assert refusal(cancel(other_api, payment)) == (404, "not_found")
         assert api.get(f"/api/payments/{payment['reference']}").json()["status"] == "pending"
 
-    def test_needs_a_key_that_may_write(self, api, ada):
+    def test_requires_a_key_with_write_access(self, api, ada):
         payment = challenged(api)
         reader = ApiKeyFactory(business=ada.business, access=ApiKey.Access.READ_ONLY)
 
@@ -160,7 +160,7 @@ class TestCancellation:
 
 
 class TestAfterACancellation:
-    def test_the_payers_page_takes_no_answer(self, api, client):
+    def test_the_payers_page_accepts_no_answer(self, api, client):
         payment = challenged(api)
         page = payment["redirect_link"].partition("/3ds/")[2]
         cancel(api, payment)
@@ -182,7 +182,7 @@ class TestAfterACancellation:
         assert (money.amount, money.transfer.reason) == (payment["amount"], "late")
         assert api.get(f"/api/payments/{payment['reference']}").json()["response_code"] == "20091"
 
-    def test_a_static_account_takes_the_next_payment(self, api):
+    def test_a_static_account_accepts_the_next_payment(self, api):
         payment = awaited(api, orders.static_account)
         account = str(Session.objects.get().account_id)
         cancel(api, payment)

@@ -18,7 +18,7 @@ def refused(answer):
 
 @pytest.mark.django_db
 class TestAuthorisation:
-    def test_waits_for_its_capture(self, api):
+    def test_awaits_its_capture(self, api):
         order = orders.card_payment(capture=False)
 
         payment = api.post("/api/payments", order).json()
@@ -48,7 +48,7 @@ class TestAuthorisation:
         assert payment["total_amount_captured"] == 0
 
     @pytest.mark.parametrize("action", ["capture", "void"])
-    def test_is_over_at_its_time_even_if_nothing_has_expired_it_yet(self, api, clock, action):
+    def test_is_expired_at_its_deadline_even_before_expiry_runs(self, api, clock, action):
         address = authorised(api)
 
         clock.advance(days=7)
@@ -61,7 +61,7 @@ class TestAuthorisation:
 @pytest.mark.django_db
 class TestCapture:
     @pytest.mark.parametrize("body", [None, {}, {"amount": 50_000}, b'{"amount": 50000.0}'])
-    def test_takes_the_whole_amount(self, api, body):
+    def test_captures_the_whole_amount(self, api, body):
         address = authorised(api)
 
         answer = api.post(f"{address}/capture", body)
@@ -73,7 +73,7 @@ class TestCapture:
         assert payment["fee"] == 750
         assert payment == api.get(address).json()
 
-    def test_takes_a_part_and_releases_the_rest(self, api):
+    def test_captures_a_part_and_releases_the_rest(self, api):
         address = authorised(api)
 
         payment = api.post(f"{address}/capture", {"amount": 20_000}).json()
@@ -83,7 +83,7 @@ class TestCapture:
         assert payment["fee"] == 300
         assert len(payment["authorization_code"]) == 6
 
-    def test_takes_no_more_than_was_authorised(self, api):
+    def test_rejects_more_than_the_authorised_amount(self, api):
         address = authorised(api)
 
         answer = api.post(f"{address}/capture", {"amount": 50_001})
@@ -92,7 +92,7 @@ class TestCapture:
         assert api.get(address).json()["status"] == "pending"
 
     @pytest.mark.parametrize("amount", [0, -1, 10.5, "100", True, None])
-    def test_takes_no_amount_that_is_none(self, api, amount):
+    def test_rejects_an_invalid_amount(self, api, amount):
         address = authorised(api)
 
         answer = api.post(f"{address}/capture", {"amount": amount})
@@ -118,7 +118,7 @@ class TestCapture:
 
     @pytest.mark.parametrize("first", [None, {"amount": 50_000}])
     @pytest.mark.parametrize("second", [None, {"amount": 50_000}, b'{"amount": 50000.0}'])
-    def test_of_everything_is_repeated_with_or_without_the_amount(self, api, first, second):
+    def test_of_the_full_amount_is_replayed_with_or_without_the_amount(self, api, first, second):
         address = authorised(api)
         done = api.post(f"{address}/capture", first)
 
@@ -132,7 +132,7 @@ class TestCapture:
     @pytest.mark.parametrize(
         ("first", "second"), [(20_000, None), (20_000, 20_001), (20_000, 50_001), (None, 20_000)]
     )
-    def test_with_another_amount_is_refused(self, api, first, second):
+    def test_with_a_different_amount_is_rejected(self, api, first, second):
         address = authorised(api)
         api.post(f"{address}/capture", {"amount": first} if first else None)
 
@@ -156,7 +156,7 @@ class TestCapture:
         assert CardOperation.objects.count() == 1
 
     @pytest.mark.parametrize("action", ["capture", "void"])
-    def test_or_void_is_repeated_while_the_acquirer_is_unavailable(self, api, settings, action):
+    def test_or_void_is_replayed_while_the_acquirer_is_unavailable(self, api, settings, action):
         address = authorised(api)
         first = api.post(f"{address}/{action}")
         settings.CARD_ACQUIRER = ""
@@ -166,7 +166,7 @@ class TestCapture:
         assert (again.status_code, again.json()) == (200, first.json())
 
     @pytest.mark.parametrize("action", ["capture", "void"])
-    def test_or_void_that_was_refused_is_sent_again(self, api, settings, action):
+    def test_or_void_that_was_declined_can_be_retried(self, api, settings, action):
         address = authorised(api)
         settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"
         refusal = api.post(f"{address}/{action}")
@@ -179,7 +179,7 @@ class TestCapture:
         assert "Idempotent-Replayed" not in answer
         assert CardOperation.objects.count() == 2
 
-    def test_of_what_was_captured_at_once_or_declined_is_refused(self, api):
+    def test_of_a_captured_or_declined_payment_is_rejected(self, api):
         paid = api.post("/api/payments", orders.card_payment()).json()
         declined = api.post("/api/payments", orders.card_payment(amount=10_051)).json()
 
@@ -187,7 +187,7 @@ class TestCapture:
 
         assert [refused(answer) for answer in answers] == [(409, "invalid_state")] * 2
 
-    def test_whose_answer_is_lost_is_pending_until_it_is_asked_about(self, api, clock):
+    def test_without_an_answer_is_pending_until_requery(self, api, clock):
         address = authorised(api)
 
         unknown = api.post(f"{address}/capture", {"amount": 20_098})
@@ -203,7 +203,7 @@ class TestCapture:
         payment = api.get(address).json()
         assert (payment["status"], payment["total_amount_captured"]) == ("success", 20_098)
 
-    def test_that_the_acquirer_refuses_leaves_the_authorisation_as_it_was(self, api, settings):
+    def test_declined_by_the_acquirer_leaves_the_authorisation_unchanged(self, api, settings):
         address = authorised(api)
         before = api.get(address).json()
 
@@ -220,8 +220,8 @@ class TestCapture:
 
 @pytest.mark.django_db
 class TestVoid:
-    def test_of_an_expired_authorisation_repeats_nothing(self, api, clock):
-        """An expired authorisation is released at the acquirer too, but not at the merchant's request."""
+    def test_of_an_expired_authorisation_is_not_a_replay(self, api, clock):
+        """An expired authorisation is also released at the acquirer, but not at the merchant's request."""
         address = authorised(api)
         clock.advance(days=7)
         call_command("expire_due")
@@ -252,7 +252,7 @@ class TestVoid:
         assert payment["response_summary"] == "Payment voided"
         assert (payment["total_amount_captured"], payment["fee"]) == (0, 0)
 
-    def test_says_nothing_but_void(self, api):
+    def test_accepts_no_fields(self, api):
         address = authorised(api)
 
         answer = api.post(f"{address}/void", {"amount": 100})

@@ -14,7 +14,7 @@ FIELDS = {
 
 @pytest.mark.django_db
 class TestCardCheck:
-    def test_answers_with_the_fields_of_a_check_and_no_others(self, api):
+    def test_returns_the_fields_of_a_check_only(self, api):
         answer = api.post("/api/payments", orders.card_check())
 
         check = answer.json()
@@ -23,7 +23,7 @@ class TestCardCheck:
         assert (check["request_type"], check["status"]) == ("card_check", "success")
         assert (check["amount"], check["gateway_code"]) == (0, "00")
 
-    def test_says_of_a_bad_card_what_to_do(self, api):
+    def test_returns_the_recommendation_for_a_declined_card(self, api):
         source = orders.card_source(pan=orders.DECLINED_CARD)
 
         check = api.post("/api/payments", orders.card_check(source=source)).json()
@@ -41,19 +41,19 @@ class TestCardCheck:
             (orders.UNRECOGNISED_CARD, "20151"),
         ],
     )
-    def test_knows_the_test_cards(self, api, number, code):
+    def test_supports_the_test_cards(self, api, number, code):
         check = api.post("/api/payments", orders.card_check(source=orders.card_source(pan=number))).json()
 
         assert check["response_code"] == code
 
-    def test_finds_an_expired_card(self, api):
+    def test_detects_an_expired_card(self, api):
         source = orders.card_source(expiry_year="2020")
 
         check = api.post("/api/payments", orders.card_check(source=source)).json()
 
         assert (check["response_code"], check["response_summary"]) == ("20054", "Declined - Expired card")
 
-    def test_gets_a_reference_where_the_merchant_gives_none(self, api):
+    def test_generates_a_missing_reference(self, api):
         order = orders.card_check(reference=...)
 
         first, second = api.post("/api/payments", order), api.post("/api/payments", order)
@@ -63,11 +63,11 @@ class TestCardCheck:
         assert api.get(first["Location"]).json() == first.json()
 
     @pytest.mark.parametrize("amount", [0, 0.0])
-    def test_may_say_that_its_amount_is_zero(self, api, amount):
+    def test_accepts_a_zero_amount(self, api, amount):
         assert api.post("/api/payments", orders.card_check(amount=amount)).status_code == 201
 
     @pytest.mark.parametrize("amount", [1, 50_000, -1, "0", None])
-    def test_may_have_no_other_amount(self, api, amount):
+    def test_rejects_any_other_amount(self, api, amount):
         answer = api.post("/api/payments", orders.card_check(amount=amount))
 
         assert answer.status_code == 400
@@ -75,20 +75,20 @@ class TestCardCheck:
         assert not Transaction.objects.exists()
 
     @pytest.mark.parametrize("kind", ["CARD", "card", "Card"])
-    def test_takes_its_source_type_in_any_case(self, api, kind):
+    def test_accepts_its_source_type_in_any_case(self, api, kind):
         check = api.post("/api/payments", orders.card_check(source=orders.card_source(type=kind))).json()
 
         assert check["source"]["type"] == "card"
 
     @pytest.mark.parametrize("action", ["capture", "void"])
-    def test_is_nothing_to_capture_or_void(self, api, action):
+    def test_cannot_be_captured_or_voided(self, api, action):
         check = api.post("/api/payments", orders.card_check()).json()
 
         answer = api.post(f"/api/payments/{check['reference']}/{action}")
 
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
 
-    def test_is_nothing_to_refund(self, api):
+    def test_cannot_be_refunded(self, api):
         check = api.post("/api/payments", orders.card_check()).json()
         wanted = {"reference": orders.new_reference()}
 

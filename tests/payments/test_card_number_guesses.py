@@ -1,4 +1,4 @@
-"""A repeated request with a card never confirms more than a few guesses of the stored payment's card number."""
+"""Repeated requests with a card confirm at most a few guesses of the stored card number."""
 
 import json
 from datetime import timedelta
@@ -68,7 +68,7 @@ class TestGuesses:
         assert api.get("/api/payments/order-1").json() == first
 
     @ORDERS
-    def test_up_to_four_leave_the_right_card_its_replay(self, api, make):
+    def test_up_to_four_still_replay_the_right_card(self, api, make):
         order = make(reference="order-1")
         first = post(api, order)
 
@@ -79,7 +79,7 @@ class TestGuesses:
         assert again["Idempotent-Replayed"] == "true"
 
     @ORDERS
-    def test_erase_the_hash_of_the_number_at_once(self, api, make):
+    def test_at_the_limit_erase_the_hash(self, api, make):
         order = make(reference="order-1")
         post(api, order)
         before = stored()
@@ -90,7 +90,7 @@ class TestGuesses:
         assert (row.card_number_hash, row.fingerprint, row.card_number_mismatches) == ("", "", 5)
         assert len(before.card_number_hash) == 64
 
-    def test_count_whatever_else_differs(self, api):
+    def test_count_even_if_other_fields_differ(self, api):
         order = orders.card_payment(reference="order-1")
         post(api, order)
         changes = [{"amount": 1}, {"currency": "USD"}, {"narration": "other"}, {"capture": False}]
@@ -105,7 +105,7 @@ class TestGuesses:
         assert {answer.status_code for answer in answers} == {409}
         assert post(api, order).status_code == 409
 
-    def test_do_not_include_other_differences_with_the_right_card(self, api):
+    def test_with_the_right_card_and_other_differences_do_not_count(self, api):
         order = orders.card_payment(reference="order-1")
         first = post(api, order).json()
 
@@ -118,8 +118,8 @@ class TestGuesses:
         assert (again.status_code, again.json()) == (200, first)
         assert stored().card_number_mismatches == 0
 
-    def test_get_the_same_answer_as_any_other_difference(self, api):
-        """Right or wrong card beside a wrong amount: nothing in the answers tells them apart."""
+    def test_get_the_same_response_as_any_other_difference(self, api):
+        """With a wrong amount, the response is the same for the right and a wrong card."""
         order = orders.card_payment(reference="order-1")
         post(api, order)
 
@@ -136,7 +136,7 @@ class TestGuesses:
 
         assert len(set(Transaction.objects.values_list("card_number_hash", flat=True))) == 2
 
-    def test_are_bounded_while_the_rail_is_unavailable(self, api, settings):
+    def test_are_limited_while_the_rail_is_unavailable(self, api, settings):
         order = orders.card_payment(reference="order-1")
         post(api, order)
         settings.CARD_ACQUIRER = ""
@@ -144,7 +144,7 @@ class TestGuesses:
         assert guess(api, order, OTHERS[:5]) == [409] * 5
         assert post(api, order).status_code == 409
 
-    def test_beyond_the_bound_violate_a_constraint(self, api):
+    def test_beyond_the_limit_violate_a_constraint(self, api):
         post(api, orders.card_payment())
 
         for wrong in ({"card_number_mismatches": 5}, {"card_number_mismatches": 6}):
@@ -177,7 +177,7 @@ class TestAlarm:
         assert entry.after == {"different_cards": 5}
 
     @pytest.mark.usefixtures("_guessed")
-    def test_is_a_finding_of_doctor_for_a_day(self):
+    def test_is_reported_by_doctor_for_a_day(self):
         def findings(now):
             return [finding for finding in examine(now=now) if finding.check == "card numbers"]
 
@@ -197,7 +197,7 @@ class TestAlarm:
 
 class TestAfterADay:
     @ORDERS
-    def test_the_reference_is_refused_whatever_the_card(self, api, make):
+    def test_the_reference_is_rejected_with_any_card(self, api, make):
         order = make(reference="order-1")
         first = post(api, order).json()
         grow_older(hours=24, seconds=1)
@@ -208,7 +208,7 @@ class TestAfterADay:
         assert {answer.json()["existing"]["id"] for answer in answers} == {first["id"]}
 
     @ORDERS
-    def test_just_before_it_the_request_is_replayed(self, api, make):
+    def test_just_before_the_request_is_replayed(self, api, make):
         order = make(reference="order-1")
         post(api, order)
         grow_older(hours=23, minutes=59)
@@ -228,7 +228,7 @@ class TestAfterADay:
         assert {row.reference for row in rows if row.card_number_hash or row.fingerprint} == {"new"}
 
     def test_a_hash_of_the_first_release_is_erased(self, api):
-        """It covered the number, and has no hash of the number beside it."""
+        """It included the number, and has no separate hash of it."""
         post(api, orders.card_payment())
         Transaction.objects.update(card_number_hash="")
         grow_older(hours=25)
@@ -247,7 +247,7 @@ class TestAfterADay:
         assert stored().card_number_hash
 
     @pytest.mark.parametrize("make", [orders.payout, orders.dynamic_account])
-    def test_requests_without_a_card_are_replayed_for_ever(self, api, make):
+    def test_requests_without_a_card_are_replayed_indefinitely(self, api, make):
         target = "/api/payments" if make is orders.payout else "/api/virtual-accounts"
         order = make()
         first = api.post(target, order).json()
@@ -260,7 +260,7 @@ class TestAfterADay:
 
 
 class TestCardNumberInFreeText:
-    """The stored text is masked. The comparison includes the number, and is no oracle for it either."""
+    """The stored text is masked. The comparison includes the number, but must not reveal it either."""
 
     ORDER = orders.payout(narration=f"for {orders.GOOD_CARD} 2035")
 
@@ -295,8 +295,8 @@ class TestCardNumberInFreeText:
 
 @pytest.mark.django_db(transaction=True)
 class TestParallelGuesses:
-    def test_are_compared_five_times_however_many_there_are(self):
-        """Guards the lock in `comparison.judge`."""
+    def test_are_compared_at_most_five_times(self):
+        """Tests the lock in `request_comparison.judge`."""
         business = BusinessFactory()
         with racers(8) as threads:
             for _ in range(10):

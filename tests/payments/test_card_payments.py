@@ -37,7 +37,7 @@ class TestCardPayment:
         assert (payment["status"], payment["response_code"]) == ("failed", code)
         assert payment["gateway_code"] == f"{amount % 100:02}"
 
-    def test_same_request_again_is_a_replay(self, api):
+    def test_repeated_request_is_a_replay(self, api):
         order = orders.card_payment()
 
         first = api.post("/api/payments", order)

@@ -18,7 +18,7 @@ class TestCardSecret:
     @pytest.mark.parametrize(
         "show", [repr, str, ascii, format, "{}".format, "{!r:>20}".format, "%s".__mod__, "%r".__mod__]
     )
-    def test_shows_nothing(self, secret, show):
+    def test_hides_its_contents(self, secret, show):
         shown = show(secret)
 
         assert "<CardSecret>" in shown
@@ -26,16 +26,16 @@ class TestCardSecret:
         assert CVV not in shown
 
     @pytest.mark.parametrize("write", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps, vars, dict, list])
-    def test_refuses_to_be_written_or_copied(self, secret, write):
+    def test_cannot_be_serialised_or_copied(self, secret, write):
         with pytest.raises(TypeError):
             write(secret)
 
     @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-    def test_refuses_every_pickle_protocol(self, secret, protocol):
+    def test_rejects_every_pickle_protocol(self, secret, protocol):
         with pytest.raises(TypeError, match="never written down"):
             pickle.dumps(secret, protocol)
 
-    def test_is_silent_within_a_card(self, secret):
+    def test_is_hidden_within_a_card(self, secret):
         card = Card(
             secret=secret,
             brand="MASTERCARD",
@@ -51,5 +51,5 @@ class TestCardSecret:
         with pytest.raises(TypeError):
             pickle.dumps(card)
 
-    def test_is_revealed_to_who_asks_for_it(self, secret):
+    def test_is_revealed_by_explicit_calls(self, secret):
         assert (secret.reveal_number(), secret.reveal_cvv()) == (NUMBER, CVV)

@@ -39,15 +39,15 @@ class TestBrand:
         assert brand_of(number + check_digit(number)) == brand
 
     @given(DIGITS)
-    def test_is_always_one_that_we_name(self, digits):
+    def test_is_always_a_known_one(self, digits):
         assert brand_of(digits) in {brand for brand, _ in BRANDS} | {"UNKNOWN"}
 
-    def test_of_verve_comes_before_the_ranges_around_it(self):
+    def test_of_verve_precedes_the_enclosing_ranges(self):
         names = [brand for brand, _ in BRANDS]
 
         assert names.index("VERVE") < min(names.index("DISCOVER"), names.index("MAESTRO"))
 
-    def test_has_no_range_of_unequal_ends(self):
+    def test_has_ranges_of_equal_length(self):
         ends = [ends for _, ranges in BRANDS for ends in ranges]
 
         assert all(len(first) == len(last) and first <= last for first, last in ends)
@@ -55,11 +55,11 @@ class TestBrand:
 
 class TestLuhn:
     @given(DIGITS)
-    def test_accepts_one_last_digit_of_ten(self, digits):
+    def test_accepts_one_of_ten_check_digits(self, digits):
         assert sum(passes_luhn(f"{digits}{n}") for n in range(10)) == 1
 
     @given(DIGITS, st.integers(min_value=0), st.integers(min_value=1, max_value=9))
-    def test_finds_every_single_wrong_digit(self, digits, place, shift):
+    def test_detects_every_single_wrong_digit(self, digits, place, shift):
         number = digits + check_digit(digits)
         place %= len(number)
 
@@ -70,7 +70,7 @@ class TestLuhn:
 
 class TestExpiry:
     @given(st.integers(min_value=2000, max_value=9998), st.integers(min_value=1, max_value=12))
-    def test_comes_after_the_month_has_ended_everywhere(self, year, month):
+    def test_is_after_the_month_has_ended_everywhere(self, year, month):
         following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
         card = {"month": f"{month:02}", "year": f"{year}"}
 
@@ -79,7 +79,7 @@ class TestExpiry:
         assert has_expired(**card, now=following + timedelta(hours=12))
 
     @pytest.mark.parametrize(("year", "expected"), [("0000", True), ("9999", False)])
-    def test_takes_the_first_and_the_last_year(self, year, expected):
+    def test_accepts_the_first_and_the_last_year(self, year, expected):
         assert has_expired(month="12", year=year, now=datetime(2026, 1, 1, tzinfo=UTC)) is expected
 
 
@@ -87,13 +87,13 @@ class TestCardSecret:
     SECRET = CardSecret(number="4084080000005408", cvv="408")
 
     @pytest.mark.parametrize("show", [repr, str, "{}".format, lambda one: f"{[one]!r}"])
-    def test_shows_nothing_of_itself(self, show):
+    def test_hides_its_contents(self, show):
         text = show(self.SECRET)
 
         assert "4084" not in text
         assert "408" not in text
 
     @pytest.mark.parametrize("write", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps, vars])
-    def test_cannot_be_written_down(self, write):
+    def test_cannot_be_serialised(self, write):
         with pytest.raises(TypeError):
             write(self.SECRET)

@@ -1,4 +1,4 @@
-"""The payer's 3-D Secure page: no JavaScript, no cookies, and nothing a payer sends breaks it."""
+"""The payer's 3-D Secure page needs neither JavaScript nor cookies, and accepts any input without errors."""
 
 import re
 from datetime import timedelta
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def payer():
-    """A browser that takes no cookies and stops where the service fails."""
+    """A browser without cookies that fails on server errors."""
     return Client(raise_request_exception=False, enforce_csrf_checks=True)
 
 
 @pytest.fixture
 def challenge(api):
-    """Start a payment that wants to see its payer; return the path of the payer's page."""
+    """Start a payment with a challenge and return the path of the payer's page."""
 
     def start(**changes):
         source = orders.card_source(pan=orders.CHALLENGED_CARD)
@@ -50,7 +50,7 @@ def let_time_pass():
 
 
 class TestThePage:
-    def test_shows_who_asks_for_how_much_of_which_card(self, challenge, payer):
+    def test_shows_merchant_amount_and_card(self, challenge, payer):
         page = payer.get(challenge(amount=123_456)).content.decode()
 
         assert "Ada Books" in page
@@ -93,14 +93,14 @@ class TestThePage:
         assert 'name="action" value="approve"' in approve_button
         assert 'name="action" value="decline" formnovalidate' in decline_button
 
-    def test_tells_how_long_it_is_valid(self, challenge, payer):
+    def test_shows_the_remaining_time(self, challenge, payer):
         path = challenge()
         assert "expires in 15 minutes" in payer.get(path).content.decode()
 
         Transaction.objects.update(expires_at=timezone.now() + timedelta(seconds=20))
         assert "expires in 1 minute." in payer.get(path).content.decode()
 
-    def test_tells_the_code_in_the_sandbox_only(self, challenge, payer, settings):
+    def test_shows_the_code_in_the_sandbox_only(self, challenge, payer, settings):
         path = challenge()
         assert RIGHT_CODE in payer.get(path).content.decode()
 
@@ -115,7 +115,7 @@ class TestThePage:
         assert not shown.cookies
         assert not answered.cookies
 
-    def test_is_not_kept_by_browsers(self, challenge, payer):
+    def test_is_not_cached_by_browsers(self, challenge, payer):
         path = challenge()
 
         for answer in (payer.get(path), approve(payer, path)):
@@ -135,7 +135,7 @@ class TestThePage:
 
 
 class TestFormAction:
-    """The policy that lets the form's answer lead to the merchant, and injects nothing."""
+    """The policy allows the form to redirect to the merchant, and can't be injected into."""
 
     @pytest.mark.parametrize(
         ("redirect_url", "allowed"),
@@ -147,7 +147,7 @@ class TestFormAction:
             ("https://shop.example,sandbox", "https:"),
         ],
     )
-    def test_names_the_scheme_of_the_way_back(self, challenge, payer, redirect_url, allowed):
+    def test_has_the_scheme_of_the_return_url(self, challenge, payer, redirect_url, allowed):
         path = challenge()
         Transaction.objects.update(redirect_url=redirect_url)
 
@@ -168,7 +168,7 @@ class TestApprove:
             f"https://shop.example/back?reference={payment.reference}&id={payment.pk}&status=success"
         )
 
-    def test_takes_a_code_with_blanks(self, challenge, payer):
+    def test_accepts_a_code_with_spaces(self, challenge, payer):
         assert approve(payer, challenge(), code=" 123 456 ").status_code == 303
 
     def test_keeps_the_merchants_query_and_fragment(self, challenge, payer):
@@ -197,12 +197,12 @@ class TestApprove:
             f"{kept}reference={payment.reference}&id={payment.pk}&status=failed"
         )
 
-    def test_returns_along_the_longest_address(self, challenge, payer):
+    def test_redirects_to_the_longest_url(self, challenge, payer):
         answer = approve(payer, challenge(redirect_url="https://shop.example/?" + "q" * 2026))
 
         assert answer.status_code == 303
 
-    def test_lets_the_amount_decide(self, challenge, payer):
+    def test_outcome_depends_on_the_amount(self, challenge, payer):
         answer = approve(payer, challenge(amount=10_051))
 
         payment = Transaction.objects.get()
@@ -219,7 +219,7 @@ class TestApprove:
         assert "status=pending" in answer["Location"]
         assert "Your bank is still processing this payment" in payer.get(path).content.decode()
 
-    def test_reserves_what_is_captured_later(self, challenge, payer):
+    def test_reserves_a_payment_with_a_later_capture(self, challenge, payer):
         path = challenge(capture=False)
 
         approve(payer, path)
@@ -238,7 +238,7 @@ class TestDecline:
 
 
 class TestWrongCode:
-    def test_costs_a_try_and_says_so(self, challenge, payer):
+    def test_is_counted_and_reported(self, challenge, payer):
         path = challenge()
 
         answer = approve(payer, path, code="000000")
@@ -260,7 +260,7 @@ class TestWrongCode:
         assert (payment.status, payment.response_code) == ("failed", "20151")
         assert "status=failed" in answers[-1]["Location"]
 
-    def test_still_leaves_room_for_the_right_one(self, challenge, payer):
+    def test_allows_the_right_one_afterwards(self, challenge, payer):
         path = challenge()
         approve(payer, path, code="000000")
 
@@ -305,7 +305,7 @@ class TestWrongCode:
             (b"code=123456", "application/x-www-form-urlencoded; charset=no-such"),
         ],
     )
-    def test_in_any_body_never_breaks_the_page(self, challenge, payer, body, content_type):
+    def test_in_any_body_causes_no_error(self, challenge, payer, body, content_type):
         path = challenge()
 
         answer = payer.generic("POST", path, body, content_type=content_type)
@@ -328,7 +328,7 @@ class TestFinishedPage:
         ("action", "heading", "status"),
         [(approve, "Payment approved", "success"), (decline, "This payment was not made", "failed")],
     )
-    def test_says_how_it_ended_and_leads_back(self, challenge, payer, action, heading, status):
+    def test_shows_the_result_and_a_link_back(self, challenge, payer, action, heading, status):
         path = challenge()
         action(payer, path)
 
@@ -341,7 +341,7 @@ class TestFinishedPage:
         assert re.search(rf'href="https://shop\.example/back\?[^"]*status={status}"', page)
         assert "Return to <bdi>Ada Books</bdi>" in page
 
-    def test_takes_no_second_answer(self, challenge, payer):
+    def test_accepts_no_second_answer(self, challenge, payer):
         path = challenge()
         approve(payer, path)
 
@@ -353,7 +353,7 @@ class TestFinishedPage:
 
 
 class TestExpiredPage:
-    def test_says_so_before_anybody_has_told_the_merchant(self, challenge, payer):
+    def test_says_so_before_the_merchant_is_notified(self, challenge, payer):
         path = challenge()
         let_time_pass()
 
@@ -362,7 +362,7 @@ class TestExpiredPage:
         assert "This page has expired" in page
         assert "<form" not in page
 
-    def test_takes_no_answer(self, challenge, payer):
+    def test_accepts_no_answer(self, challenge, payer):
         path = challenge()
         let_time_pass()
 

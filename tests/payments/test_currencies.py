@@ -1,4 +1,4 @@
-"""A business day in currencies of 0, 2 and 3 decimals, from the payment to the wallet, and prices that change."""
+"""A business day in currencies of 0, 2 and 3 decimals, from payment to wallet, and with changing fees."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ from tests.settling import STAFF, decide, settle
 pytestmark = pytest.mark.django_db
 
 CURRENCIES = ["NGN", "USD", "JPY", "KWD"]
-# The gross of the day, its fees and the refund. Card 3.9 % and transfers 1 % outside NGN, rounded half up.
+# Gross, fees and refund of the day. Outside NGN, cards cost 3.9 % and transfers 1 %, rounded half up.
 DAY = {
     "NGN": (300_000 + 123_450, 14_500 + 1_235, 50_000),
     "USD": (1_050 + 150, 41 + 2, 250),  # 40.95 and 1.5
@@ -74,7 +74,7 @@ def rows_of(client, address):
 
 
 class TestDay:
-    def test_is_settled_in_one_batch_for_each_currency(self, released):
+    def test_is_settled_in_one_batch_per_currency(self, released):
         found = {currency: (batch.gross, batch.fees, batch.refunds) for currency, batch in released.items()}
 
         assert found == DAY
@@ -82,7 +82,7 @@ class TestDay:
             currency: net(currency) for currency in CURRENCIES
         }
 
-    def test_fills_one_wallet_for_each_currency(self, api, released):
+    def test_credits_one_wallet_per_currency(self, api, released):
         shown = {one["currency"]: one for one in api.get("/api/balance").json()["data"]}
 
         assert {currency: shown[currency]["available"] for currency in CURRENCIES} == {
@@ -103,7 +103,7 @@ class TestDay:
             ]
 
     @pytest.mark.parametrize("currency", CURRENCIES)
-    def test_is_shown_in_the_decimals_of_its_currency(self, browser, released, currency):
+    def test_is_shown_with_the_decimals_of_its_currency(self, browser, released, currency):
         page = unescape(browser.get(f"/dashboard/settlements/{released[currency].pk}/").content.decode())
 
         assert money(net(currency), currency) == SHOWN[currency]
@@ -123,14 +123,14 @@ class TestDay:
         assert sum(int(row["net"]) for row in statement) == net(currency)
         assert (moved["currency"], moved["amount"]) == (currency, str(net(currency)))
 
-    def test_leaves_a_ledger_in_which_every_rule_holds(self, released):
+    def test_leaves_a_valid_ledger(self, released):
         assert {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds} == {}
 
 
 class TestPricesOverTime:
     @pytest.mark.parametrize("seed", range(3))
-    def test_payment_costs_what_was_agreed_last_for_its_business_and_currency(self, ada, api, seed):
-        """Rules come and go at random; each payment is charged by the ones in force and keeps its price."""
+    def test_payment_is_charged_by_the_latest_rule_of_its_business_and_currency(self, ada, api, seed):
+        """Rules are added and withdrawn at random. Each payment is charged by those in force and keeps its fee."""
         ada.business.currencies = CURRENCIES
         ada.business.save()
         chance = random.Random(seed)

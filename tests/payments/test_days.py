@@ -1,4 +1,4 @@
-"""Days that are over are counted once. Whatever happens before, between and after, the sums are the plain ones."""
+"""Past days are counted once. Whatever happens before, between and after, totals equal the plain sums."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -31,12 +31,12 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
-    """Count days in parts, as very large days are."""
+    """Count days in chunks, like very large days."""
     monkeypatch.setattr(daily_totals, "CHUNK", 2)
 
 
 def counted(business, *, back=90, now=NOW):
-    """Return what the service says: count and volume of all that is alike, day by day."""
+    """Return the tallies of the service: count and volume by day and kind."""
     counts, volumes = Counter(), Counter()
     for tally in daily_totals.tallies(business, days=back, now=now):
         alike = (tally.day, *(getattr(tally, name) for name in daily_totals.ALIKE))
@@ -61,7 +61,7 @@ def roll_up(now=NOW):
 
 
 class CountedPayments(Payments):
-    """The machine that does everything to payments, with two businesses, days that pass, and a schedule that counts."""
+    """The state machine of payments with two businesses, passing days and scheduled roll-ups."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class TestAnyHistory:
 
 @pytest.mark.django_db
 class TestRollingUp:
-    def test_takes_every_day_that_is_over_and_takes_it_once(self, ada):
+    def test_counts_every_past_day_once(self, ada):
         captured_payment(business=ada.business, now=NOW - 3 * DAY)
 
         assert roll_up() == [NOW.date() - ago * DAY for ago in range(89, 0, -1)]
@@ -120,8 +120,8 @@ class TestRollingUp:
         assert roll_up(NOW + DAY) == [NOW.date()]
         assert DayTotals.objects.get().day_id == NOW.date() - 3 * DAY
 
-    def test_counts_no_more_than_a_chunk_in_one_statement(self, ada):
-        """Whatever the size of a day: a statement has 30 seconds."""
+    def test_counts_at_most_one_chunk_per_statement(self, ada):
+        """The limit of 30 seconds per statement must hold for days of any size."""
         for _ in range(7):
             captured_payment(business=ada.business, now=NOW - DAY)
         sizes = []
@@ -136,8 +136,8 @@ class TestRollingUp:
         assert all(sql.count('"id" >=') == sql.count('"id" <') == 1 for sql in grouped)
         assert counted(ada.business) == plain(ada.business)
 
-    def test_holds_no_lock_while_it_counts(self, ada, monkeypatch):
-        """On SQLite every writer would wait as long as the counting takes."""
+    def test_holds_no_lock_while_counting(self, ada, monkeypatch):
+        """On SQLite, it would block every writer for the duration."""
         captured_payment(business=ada.business, now=NOW - DAY)
         in_transaction = []
         count = daily_totals._count_apart
@@ -151,8 +151,8 @@ class TestRollingUp:
 
         assert set(in_transaction) == {0}
 
-    def test_finds_what_finishes_while_a_day_is_counted(self, ada, monkeypatch):
-        """It is named as unfinished by the chunk that saw it before, and counted when it is looked up."""
+    def test_includes_transactions_finished_during_the_count(self, ada, monkeypatch):
+        """A chunk that saw it earlier lists it as unfinished, and it is counted when queried."""
         payment = authorised_payment(business=ada.business, now=NOW - DAY)
         write = daily_totals._write
 
@@ -168,14 +168,14 @@ class TestRollingUp:
         assert payment.status == "success"
         assert counted(ada.business) == plain(ada.business)
 
-    def test_leaves_a_day_alone_until_late_requests_are_written(self, ada):
+    def test_waits_until_late_requests_are_committed(self, ada):
         midnight = datetime(2026, 3, 11, tzinfo=UTC)
         roll_up(NOW)
 
         assert roll_up(midnight + timedelta(minutes=59)) == []
         assert roll_up(midnight + timedelta(hours=1)) == [NOW.date()]
 
-    def test_keeps_businesses_apart(self, ada, bisi):
+    def test_separates_businesses(self, ada, bisi):
         for business, amount in ((ada.business, 500), (bisi.business, 700)):
             captured_payment(business=business, now=NOW - DAY, amount=amount)
             start(orders.payout(amount=9_000), business=business, now=NOW - DAY)
@@ -195,8 +195,8 @@ class TestRollingUp:
             "Counted 89 days.\n",
         }  # the first hour of a day
 
-    def test_reads_no_payment_of_a_day_that_is_counted(self, ada, django_assert_num_queries):
-        """Were it looked at, the payment that vanishes would be missed."""
+    def test_reads_no_payment_of_a_counted_day(self, ada, django_assert_num_queries):
+        """If it were read, the deleted payment would be missing."""
         payment = captured_payment(business=ada.business, now=NOW - DAY)
         before = plain(ada.business)
         roll_up()
@@ -208,9 +208,9 @@ class TestRollingUp:
 
 @pytest.mark.django_db
 class TestLateChanges:
-    """A day that is rolled up goes on being right."""
+    """A rolled-up day stays correct."""
 
-    def test_of_a_capture_show_at_once(self, ada):
+    def test_of_a_capture_are_visible_at_once(self, ada):
         payment = authorised_payment(business=ada.business, now=NOW - 2 * DAY, amount=50_000)
         roll_up()
         captures.capture(transaction_id=payment.pk, amount=20_000, now=NOW)
@@ -218,7 +218,7 @@ class TestLateChanges:
         assert counted(ada.business) == plain(ada.business)
         assert sum(counted(ada.business)[1].values()) == 20_000
 
-    def test_are_taken_in_by_the_next_round(self, ada):
+    def test_are_added_by_the_next_roll_up(self, ada):
         waiting = challenged_payment(business=ada.business, now=NOW - 2 * DAY)
         payment = authorised_payment(business=ada.business, now=NOW - 2 * DAY)
         captured_payment(business=ada.business, now=NOW - 2 * DAY)
@@ -231,7 +231,7 @@ class TestLateChanges:
         assert [tally["count"] for tally in totals.tallies] == [2]
         assert counted(ada.business) == plain(ada.business)
 
-    def test_of_a_refund_change_nothing_that_is_counted(self, ada):
+    def test_of_a_refund_do_not_change_totals(self, ada):
         payment = captured_payment(business=ada.business, now=NOW - 2 * DAY)
         roll_up()
         before = counted(ada.business)
@@ -239,7 +239,7 @@ class TestLateChanges:
 
         assert counted(ada.business) == before == plain(ada.business)
 
-    def test_are_looked_up_however_many_there_are(self, ada, monkeypatch):
+    def test_are_queried_in_any_number(self, ada, monkeypatch):
         monkeypatch.setattr(daily_totals, "AT_ONCE", 2)
         payments = [authorised_payment(business=ada.business, now=NOW - 2 * DAY) for _ in range(5)]
         roll_up()
@@ -254,7 +254,7 @@ class TestLateChanges:
 
 @pytest.mark.django_db
 class TestCheckLedger:
-    """It finds what came an hour too late for its day."""
+    """It reports transactions inserted more than an hour after their day."""
 
     def broken(self):
         return [
@@ -264,7 +264,7 @@ class TestCheckLedger:
             for row in one.broken
         ]
 
-    def test_names_the_day_that_is_to_be_counted_again(self, ada, bisi):
+    def test_reports_the_day_to_recount(self, ada, bisi):
         for ago in (2, 3):
             captured_payment(business=ada.business, now=NOW - ago * DAY)
             challenged_payment(business=ada.business, now=NOW - ago * DAY)
@@ -283,7 +283,7 @@ class TestCheckLedger:
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameTime:
     @pytest.mark.long
-    def test_two_that_roll_up_and_one_that_looks_disturb_nobody(self, ada):
+    def test_concurrent_roll_ups_and_a_reader_do_not_interfere(self, ada):
         for ago in range(4):
             captured_payment(business=ada.business, now=NOW - ago * DAY)
         with racers(3) as line:
@@ -301,7 +301,7 @@ class TestAtTheSameTime:
                 RolledDay.objects.all().delete()
 
     def test_a_capture_is_counted_once(self, ada):
-        """Before it or after it, never both, whoever looks while it is taken in."""
+        """It is counted either before or after the update, never twice."""
         payments = [authorised_payment(business=ada.business, now=NOW - 2 * DAY) for _ in range(8)]
         with racers(3) as line:
             for payment in payments:

@@ -1,4 +1,4 @@
-"""GET /api/events: the business's events with the state of their deliveries."""
+"""GET /api/events lists the business's events with the state of their deliveries."""
 
 import json
 import uuid
@@ -114,7 +114,7 @@ class TestRepresentation:
 
         assert api.get(f"/api/events/{delivery.pk}").json()["body"] is None
 
-    def test_attempt_under_way_is_not_planned(self, api, endpoint, now):
+    def test_attempt_in_progress_has_no_next_attempt(self, api, endpoint, now):
         make_delivery(endpoint, at=now)
         acquire(at=now + timedelta(seconds=1))
 
@@ -168,7 +168,7 @@ class TestRepresentation:
 
 
 class TestList:
-    def test_is_newest_first_in_pages_although_ids_do_not_sort(self, api, endpoint, now):
+    def test_is_newest_first_although_ids_do_not_sort(self, api, endpoint, now):
         made = make_deliveries(endpoint, 5, at=now)
         Delivery.objects.filter(pk__in=[row.pk for row in made[:3]]).update(created_at=now)
 
@@ -194,7 +194,7 @@ class TestList:
         assert ids(back["data"]) == ids(first["data"])
 
     @pytest.mark.parametrize("cursor", ["cD0x", "bm90LWEtY3Vyc29y", "cD0yMDI2LTAxLTAxfng="])
-    def test_refuses_a_malformed_cursor(self, api, endpoint, cursor):
+    def test_rejects_a_malformed_cursor(self, api, endpoint, cursor):
         answer = api.get(f"/api/events?cursor={cursor}")
 
         assert answer.status_code == 400
@@ -204,7 +204,7 @@ class TestList:
         "moment", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"], ids=["after", "before"]
     )
     @pytest.mark.parametrize("reverse", ["", "&r=1"])
-    def test_refuses_a_cursor_beyond_the_calendar(self, api, endpoint, now, moment, reverse):
+    def test_rejects_a_cursor_beyond_the_calendar(self, api, endpoint, now, moment, reverse):
         make_delivery(endpoint, at=now)
         position = quote(f"{moment}~01a2042d-35c5-72e5-8028-835e4a156733")
         cursor = quote(b64encode(f"p={position}{reverse}".encode()).decode())
@@ -214,12 +214,12 @@ class TestList:
         assert answer.status_code == 400
         assert answer.json()["errors"][0]["field"] == "cursor"
 
-    def test_shows_no_body(self, api, endpoint, now):
+    def test_omits_bodies(self, api, endpoint, now):
         make_delivery(endpoint, at=now)
 
         assert "body" not in listed(api)[0]
 
-    def test_takes_as_many_statements_for_many_events_as_for_one(self, ada, api, endpoint):
+    def test_number_of_queries_does_not_depend_on_number_of_events(self, ada, api, endpoint):
         def count():
             with CaptureQueriesContext(connection) as captured:
                 listed(api)
@@ -233,7 +233,7 @@ class TestList:
 
         assert count() == few
 
-    def test_event_that_was_not_subscribed_to_is_not_listed(self, ada, api):
+    def test_event_without_subscription_is_not_listed(self, ada, api):
         make_endpoint(business=ada.business, events=["payout"])
         api.post("/api/payments", orders.card_payment())
 
@@ -308,7 +308,7 @@ class TestFilters:
             ("state=dead&state=held", {"state"}),
         ],
     )
-    def test_wrong_ones_are_refused(self, api, query, fields):
+    def test_invalid_ones_are_rejected(self, api, query, fields):
         answer = api.get(f"/api/events?{query}")
 
         assert answer.status_code == 400
@@ -323,7 +323,7 @@ class TestAccess:
         assert listed(other_api) == []
         assert api.get(f"/api/events/{uuid.uuid4()}").status_code == 404
 
-    def test_detail_refuses_parameters(self, api, endpoint, now):
+    def test_detail_rejects_parameters(self, api, endpoint, now):
         delivery = make_delivery(endpoint, at=now)
 
         assert api.get(f"/api/events/{delivery.pk}?state=dead").status_code == 400
@@ -342,7 +342,7 @@ class TestAccess:
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's plans have a different form")
 class TestPlans:
-    """Each filter reads an index, however many deliveries there are."""
+    """Each filter uses an index, however many deliveries there are."""
 
     @pytest.fixture
     def many(self, endpoint, now):

@@ -1,4 +1,4 @@
-"""Authorisations that expire: the payment fails, and the acquirer is asked to release what it has reserved."""
+"""Expired authorisations: the payment fails, and the amount is released at the acquirer."""
 
 from datetime import timedelta
 from io import StringIO
@@ -23,7 +23,7 @@ def run(command, *arguments):
 
 @pytest.fixture
 def authorised(ada, clock):
-    """Return an authorisation whose time is over, and that has not been ended yet."""
+    """Return an overdue authorisation that has not been expired yet."""
     payment = authorised_payment(business=ada.business, now=clock.now)
     clock.now = payment.expires_at
     return payment
@@ -58,7 +58,7 @@ class TestExpiredAuthorisation:
 
         assert CardOperation.objects.count() == 1
 
-    def test_whose_void_is_refused_stays_expired_and_the_void_fails(self, authorised, settings):
+    def test_whose_void_is_declined_stays_expired_and_the_void_fails(self, authorised, settings):
         expire_due()
         settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"
 
@@ -70,7 +70,7 @@ class TestExpiredAuthorisation:
         assert (void.status, void.gateway_code) == ("failed", "05")
         assert (authorised.status, authorised.response_code) == ("failed", "20068")
 
-    def test_has_no_void_where_its_failure_is_not_stored(self, authorised, clock, monkeypatch):
+    def test_has_no_void_if_its_failure_is_not_stored(self, authorised, clock, monkeypatch):
         def fail(*_arguments, **_rest):
             raise LookupError
 
@@ -81,7 +81,7 @@ class TestExpiredAuthorisation:
 
         assert not CardOperation.objects.exists()
 
-    def test_stays_open_while_no_trace_number_is_left(self, authorised, clock, monkeypatch):
+    def test_stays_open_while_no_trace_number_is_available(self, authorised, clock, monkeypatch):
         class NoNumbers:
             def take(self):
                 raise RailUnavailable
@@ -93,7 +93,7 @@ class TestExpiredAuthorisation:
 
         assert list(expiry.expire([authorised.pk], clock=lambda: clock.now)) == [True]
 
-    def test_has_no_second_void_after_one_that_the_merchant_asked_for(self, api, authorised, clock):
+    def test_has_no_second_void_after_the_merchants_own(self, api, authorised, clock):
         clock.advance(days=-1)
         assert api.post(f"/api/payments/{authorised.reference}/void").status_code == 200
         clock.advance(days=1)

@@ -33,7 +33,7 @@ def enable(business, *currencies):
 
 @st.composite
 def rules(draw):
-    """Any rule that `check` lets through."""
+    """Any rule that passes `check`."""
     prices = sorted(draw(st.lists(MONEY, max_size=4)))
     limits = sorted(draw(st.sets(st.integers(1, 10**12), min_size=len(prices), max_size=len(prices))))
     rule = FeeRule(
@@ -62,7 +62,7 @@ class TestCardFee:
             (10**12, 200_000),
         ],
     )
-    def test_is_a_share_plus_a_fixed_part_up_to_a_cap(self, amount, fee):
+    def test_is_a_percentage_plus_a_fixed_part_up_to_a_cap(self, amount, fee):
         assert fees.fee(fees.CARD, amount) == fee
 
     @given(AMOUNTS)
@@ -78,40 +78,38 @@ class TestVirtualAccountFee:
         ("amount", "fee"),
         [(49, 0), (50, 1), (100, 1), (2_999_949, 29_999), (3_000_000, 30_000), (10**12, 30_000)],
     )
-    def test_is_a_share_up_to_a_cap(self, amount, fee):
+    def test_is_a_percentage_up_to_a_cap(self, amount, fee):
         assert fees.fee(fees.VIRTUAL_ACCOUNT, amount) == fee
 
 
 class TestPayoutFee:
     @given(AMOUNTS)
-    def test_is_one_of_three(self, amount):
+    def test_is_one_of_three_steps(self, amount):
         expected = 1_000 if amount <= 500_000 else 2_500 if amount <= 5_000_000 else 5_000
         assert fees.fee(fees.PAYOUT, amount) == expected
 
 
 class TestFee:
     @given(rules(), AMOUNTS, AMOUNTS)
-    def test_never_falls_when_the_amount_grows(self, rule, amount, more):
+    def test_never_decreases_as_the_amount_grows(self, rule, amount, more):
         assert fees.fee(rule, amount) <= fees.fee(rule, amount + more)
 
     @given(rules(), AMOUNTS)
-    def test_is_never_above_its_cap_nor_below_nothing(self, rule, amount):
+    def test_is_never_above_its_cap_or_negative(self, rule, amount):
         assert 0 <= fees.fee(rule, amount) <= (10**13 if rule.cap is None else rule.cap)
 
     @given(rules(), AMOUNTS)
-    def test_out_of_an_amount_is_never_more_than_the_amount(self, rule, amount):
+    def test_out_of_an_amount_never_exceeds_the_amount(self, rule, amount):
         assert 0 <= fees.fee_out_of(rule, amount) <= amount
 
     @given(st.integers(0, 10_000), AMOUNTS)
-    def test_of_a_share_is_off_by_half_a_unit_at_most_and_never_rounds_a_half_down(
-        self, basis_points, amount
-    ):
+    def test_percentage_is_off_by_at_most_half_a_unit_and_rounds_half_up(self, basis_points, amount):
         off = fees.fee(FeeRule(basis_points=basis_points), amount) * 10_000 - amount * basis_points
 
         assert -5_000 < off <= 5_000
 
     @given(rules(), AMOUNTS)
-    def test_follows_from_the_snapshot_of_its_rule(self, rule, amount):
+    def test_can_be_computed_from_the_rules_snapshot(self, rule, amount):
         copied = FeeRule.from_snapshot(rule.snapshot)
 
         assert copied == rule
@@ -132,11 +130,11 @@ class TestFee:
             FeeRule(steps=((100, -5),)),
         ],
     )
-    def test_by_a_rule_that_could_fall_or_be_negative_is_refused(self, rule):
+    def test_by_a_decreasing_or_negative_rule_is_rejected(self, rule):
         with pytest.raises(WrongRule):
             rule.check()
 
-    def test_by_the_defaults_is_agreed_for_every_flow(self):
+    def test_has_a_default_for_every_flow(self):
         assert set(fees.DEFAULTS) == set(fees.PERCENTAGES) == set(Flow)
         for rule in (*fees.DEFAULTS.values(), *fees.PERCENTAGES.values()):
             rule.check()
@@ -155,41 +153,41 @@ class TestFeeInACurrency:
             (Flow.CARD, "KWD", 1_500, 59),  # KWD 1.500 costs KWD 0.059
             (Flow.CARD, "JPY", 12, 0),  # 0.468
             (Flow.CARD, "JPY", 13, 1),  # 0.507
-            (Flow.VIRTUAL_ACCOUNT, "USD", 10**12, 10**10),  # no cap: NGN's means nothing here
+            (Flow.VIRTUAL_ACCOUNT, "USD", 10**12, 10**10),  # no cap, because NGN's doesn't apply
             (Flow.VIRTUAL_ACCOUNT, "JPY", 49, 0),
             (Flow.PAYOUT, "USD", 500_000, 5_000),
             (Flow.PAYOUT, "KWD", 50, 1),
             (Flow.CARD_CHECK, "USD", 0, 0),
         ],
     )
-    def test_is_a_percentage_outside_of_the_home_currency(self, flow, currency, amount, fee):
+    def test_is_a_percentage_outside_the_home_currency(self, flow, currency, amount, fee):
         assert fees.fee(fees.default_rule(flow, currency), amount) == fee
 
     @given(st.sampled_from(list(Flow)), CURRENCIES, AMOUNTS)
-    def test_that_comes_in_is_never_negative_nor_more_than_the_amount(self, flow, currency, amount):
+    def test_of_incoming_money_is_never_negative_or_above_the_amount(self, flow, currency, amount):
         assert 0 <= fees.fee_out_of(fees.default_rule(flow, currency), amount) <= amount
 
     @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT]), CURRENCIES, AMOUNTS, AMOUNTS)
-    def test_never_falls_when_the_amount_grows(self, flow, currency, amount, more):
+    def test_never_decreases_as_the_amount_grows(self, flow, currency, amount, more):
         rule = fees.default_rule(flow, currency)
 
         assert fees.fee_out_of(rule, amount) <= fees.fee_out_of(rule, amount + more)
 
     @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT, Flow.PAYOUT]), AMOUNTS)
-    def test_is_the_exact_share_rounded_half_up_to_a_minor_unit(self, flow, amount):
+    def test_is_the_exact_percentage_rounded_half_up(self, flow, amount):
         rule = fees.default_rule(flow, "KWD")
         exact = Decimal(amount) * rule.basis_points / 10_000
 
         assert fees.fee(rule, amount) == exact.quantize(Decimal(1), rounding=ROUND_HALF_UP)
 
     @given(st.sampled_from(list(Flow)), st.sampled_from(["JPY", "USD", "KWD"]))
-    def test_has_no_part_in_minor_units_of_another_currency(self, flow, currency):
+    def test_has_no_fixed_part_of_another_currency(self, flow, currency):
         rule = fees.default_rule(flow, currency)
 
         assert rule == FeeRule(basis_points=rule.basis_points)
 
     @given(CURRENCIES, st.integers(1, 10**9), st.integers(1, 10**9), st.integers(0, 10**9))
-    def test_spares_amounts_below_the_waiver_the_fixed_part(self, currency, below, fixed, cap):
+    def test_waives_the_fixed_part_below_the_limit(self, currency, below, fixed, cap):
         share = fees.default_rule(Flow.CARD, currency).basis_points
         rule = FeeRule(basis_points=share, fixed=fixed, fixed_waived_below=below, cap=cap)
         only_share = FeeRule(basis_points=share)
@@ -203,7 +201,7 @@ class TestFeeInACurrency:
 
 @pytest.mark.django_db
 class TestFeeOfAPayment:
-    def test_stands_in_the_answer_of_a_success(self, api):
+    def test_is_in_the_response_of_a_success(self, api):
         assert api.post("/api/payments", orders.card_payment(amount=300_000)).json()["fee"] == 14_500
 
     @pytest.mark.parametrize(
@@ -229,19 +227,19 @@ class TestFeeOfAPayment:
         assert api.get(f"/api/payments/{order['reference']}").json()["fee"] == 40_000
 
     @pytest.mark.parametrize("changes", [{"amount": 300_051}, {"amount": 300_098}, {"capture": False}])
-    def test_is_nothing_before_and_without_success(self, api, changes):
+    def test_is_zero_before_and_without_success(self, api, changes):
         assert api.post("/api/payments", orders.card_payment(**changes)).json()["fee"] == 0
 
     @pytest.mark.parametrize(
         ("order", "flow"),
         [(orders.card_payment, "card"), (orders.payout, "payout"), (orders.card_check, "card_check")],
     )
-    def test_comes_with_the_rule_it_was_made_by(self, api, order, flow):
+    def test_has_the_rule_of_its_creation(self, api, order, flow):
         api.post("/api/payments", order())
 
         assert Transaction.objects.get().fee_rule == fees.DEFAULTS[Flow(flow)].snapshot
 
-    def test_is_taken_of_what_was_captured(self, api):
+    def test_is_charged_on_the_captured_amount(self, api):
         order = orders.card_payment(amount=300_000, capture=False)
         api.post("/api/payments", order)
 
@@ -249,7 +247,7 @@ class TestFeeOfAPayment:
 
         assert captured["fee"] == 1_500
 
-    def test_costs_no_statement_more_while_prices_are_remembered(self, api):
+    def test_needs_no_query_while_rules_are_cached(self, api):
         def statements():
             with CaptureQueriesContext(connection) as captured:
                 api.post("/api/payments", orders.card_payment())
@@ -266,30 +264,30 @@ class TestTariff:
     def paid(self, api):
         return api.post("/api/payments", orders.card_payment(amount=100_000)).json()["fee"]
 
-    def test_of_a_business_replaces_the_default_for_it_alone(self, ada, api, other_api):
+    def test_of_a_business_overrides_the_default_for_it_only(self, ada, api, other_api):
         self.agree(ada.business, basis_points=100)
 
         assert (self.paid(api), self.paid(other_api)) == (1_000, 1_500)
 
-    def test_for_everybody_replaces_the_default_but_no_agreement(self, ada, api, other_api):
+    def test_of_all_businesses_overrides_the_default_but_no_agreement(self, ada, api, other_api):
         self.agree(ada.business, basis_points=100)
         self.agree(None, basis_points=200)
 
         assert (self.paid(api), self.paid(other_api)) == (1_000, 2_000)
 
-    def test_counts_until_the_next_one(self, ada, api):
+    def test_applies_until_the_next_one(self, ada, api):
         self.agree(ada.business, basis_points=100)
         self.agree(ada.business, basis_points=50)
 
         assert self.paid(api) == 500
 
-    def test_that_is_withdrawn_gives_way_to_the_default(self, ada, api):
+    def test_that_is_withdrawn_falls_back_to_the_default(self, ada, api):
         self.agree(ada.business, basis_points=100)
         self.agree(ada.business, is_withdrawn=True)
 
         assert self.paid(api) == 1_500
 
-    def test_is_pinned_when_the_transaction_is_created(self, ada, api):
+    def test_is_stored_when_the_transaction_is_created(self, ada, api):
         order = orders.card_payment(amount=100_000, capture=False)
         api.post("/api/payments", order)
         self.agree(ada.business, basis_points=100)
@@ -298,17 +296,17 @@ class TestTariff:
 
         assert captured["fee"] == 1_500
 
-    def test_that_charges_more_than_came_in_takes_what_came_in(self, ada, api):
+    def test_that_exceeds_the_amount_charges_the_amount(self, ada, api):
         self.agree(ada.business, fixed=250_000)
 
         assert self.paid(api) == 100_000
 
-    def test_of_a_payout_may_be_more_than_the_payout(self, ada, api):
+    def test_of_a_payout_may_exceed_the_payout(self, ada, api):
         self.agree(ada.business, flow=Flow.PAYOUT, fixed=250_000)
 
         assert api.post("/api/payments", orders.payout(amount=100)).json()["fee"] == 250_000
 
-    def test_agreed_elsewhere_is_seen_after_some_seconds(self, ada, api):
+    def test_of_another_process_is_seen_after_some_seconds(self, ada, api):
         assert self.paid(api) == 1_500
         now = timezone.now()
         Tariff.objects.create(
@@ -320,7 +318,7 @@ class TestTariff:
 
         assert (before, self.paid(api)) == (1_500, 1_000)
 
-    def test_is_told_to_the_audit_trail(self, ada):
+    def test_is_audited(self, ada):
         self.agree(ada.business, basis_points=100)
         self.agree(ada.business, is_withdrawn=True)
 
@@ -333,14 +331,14 @@ class TestTariff:
         assert agreed.before == fees.CARD.snapshot == withdrawn.after
         assert agreed.after == {"basis_points": 100} == withdrawn.before
 
-    def test_counts_in_its_currency_only(self, ada, api):
+    def test_applies_in_its_currency_only(self, ada, api):
         self.agree(ada.business, currency="USD", basis_points=100, fixed=30)
 
         dollars = api.post("/api/payments", orders.card_payment(amount=100_000, currency="USD")).json()["fee"]
 
         assert (dollars, self.paid(api)) == (1_030, 1_500)
 
-    def test_in_a_currency_that_is_none_is_refused(self, ada):
+    def test_in_an_unknown_currency_is_rejected(self, ada):
         for code in ("XAU", "usd", "ZZZ"):
             with pytest.raises(ValidationError):
                 self.agree(ada.business, currency=code, basis_points=100)
@@ -353,7 +351,7 @@ class TestCurrencyWithoutPrice:
         fee_rules.agree(not_offered, actor=ADA, now=timezone.now())
 
     @pytest.mark.parametrize("is_for_all", [True, False])
-    def test_is_refused_and_nothing_is_stored(self, ada, api, is_for_all):
+    def test_is_rejected_and_nothing_is_stored(self, ada, api, is_for_all):
         self.withdraw(None if is_for_all else ada.business)
 
         answer = api.post("/api/payments", orders.card_payment(currency="USD"))
@@ -362,13 +360,13 @@ class TestCurrencyWithoutPrice:
         assert answer.json()["errors"][0]["field"] == "currency"
         assert not Transaction.objects.exists()
 
-    def test_is_refused_for_that_flow_alone(self, ada, api):
+    def test_is_rejected_for_that_flow_only(self, ada, api):
         self.withdraw(ada.business)
 
         assert api.post("/api/payments", orders.card_check(currency="USD")).status_code == 201
         assert api.post("/api/payments", orders.card_payment()).status_code == 201
 
-    def test_is_refused_to_a_transfer_payment(self, ada, api):
+    def test_is_rejected_for_a_transfer_payment(self, ada, api):
         self.withdraw(None, flow=Flow.VIRTUAL_ACCOUNT)
         account = api.post("/api/virtual-accounts", orders.dynamic_account(currency="USD")).json()
 
@@ -377,7 +375,7 @@ class TestCurrencyWithoutPrice:
         assert (answer.status_code, answer.json()["code"]) == (400, "no_price")
         assert not Session.objects.exists()
 
-    def test_still_replays_what_was_accepted_before(self, ada, api):
+    def test_still_replays_earlier_payments(self, ada, api):
         order = orders.card_payment(currency="USD")
         first = api.post("/api/payments", order)
         self.withdraw(ada.business)
@@ -388,7 +386,7 @@ class TestCurrencyWithoutPrice:
         assert (again.status_code, again.json()) == (200, first.json())
         assert (other.status_code, other.json()["code"]) == (409, "duplicate_reference")
 
-    def test_takes_money_that_arrives_unasked_without_a_fee(self, ada, api):
+    def test_accepts_unexpected_money_without_a_fee(self, ada, api):
         account = api.post("/api/virtual-accounts", orders.static_account(currency="USD")).json()
         self.withdraw(None, flow=Flow.VIRTUAL_ACCOUNT)
 
@@ -398,7 +396,7 @@ class TestCurrencyWithoutPrice:
         payment = Transaction.objects.get()
         assert (payment.status, payment.amount, payment.fee) == ("success", 50_000, 0)
 
-    def test_is_offered_again_when_that_is_withdrawn(self, ada, api):
+    def test_is_offered_again_after_withdrawal(self, ada, api):
         self.withdraw(ada.business)
         back = Tariff(business=ada.business, flow=Flow.CARD, currency="USD", is_withdrawn=True)
         fee_rules.agree(back, actor=ADA, now=timezone.now())
@@ -426,7 +424,7 @@ class TestTariffPage:
             UserFactory(email="staff@example.com", is_staff=True, is_superuser=True), client=Client()
         )
 
-    def test_agrees_a_tariff_from_now_on(self, staff, ada, api):
+    def test_adds_a_tariff_from_now_on(self, staff, ada, api):
         answer = staff.post("/admin/payments/tariff/add/", {**self.FORM, "business": ada.business.pk})
 
         assert answer.status_code == 302
@@ -450,13 +448,13 @@ class TestTariffPage:
             {"currency": ""},
         ],
     )
-    def test_refuses_a_rule_that_is_none(self, staff, wrong):
+    def test_rejects_an_invalid_rule(self, staff, wrong):
         answer = staff.post("/admin/payments/tariff/add/", self.FORM | wrong)
 
         assert answer.status_code == 200
         assert not Tariff.objects.exists()
 
-    def test_lets_nobody_change_the_past(self, staff, ada):
+    def test_earlier_rows_cannot_be_changed(self, staff, ada):
         TestTariff().agree(ada.business, basis_points=100)
         page = f"/admin/payments/tariff/{Tariff.objects.get().pk}/change/"
 

@@ -98,7 +98,7 @@ class TestTopUp:
         assert trail[0].after["reason"] == "Float"
         assert trail[2].before["proposed_by"] == "first@example.com"
 
-    def test_sent_twice_is_proposed_once(self, first, ada):
+    def test_submitted_twice_is_proposed_once(self, first, ada):
         form = top_up(ada.business)
         first.post(TOP_UP, form)
 
@@ -153,7 +153,7 @@ class TestBatch:
         assert Proposal.objects.get().state == "open"
         assert SettlementBatch.objects.get().state == "rejected"
 
-    def test_what_the_state_does_not_allow_is_not_proposed(self, first, batch):
+    def test_action_that_the_state_forbids_is_not_proposed(self, first, batch):
         shown = self.decide(first, batch, "released").content.decode()
 
         assert "cannot become released" in shown
@@ -178,7 +178,7 @@ class TestUnapplied:
         money.refresh_from_db()
         assert (money.state, wallet(money.business)) == ("credited", money.amount)
 
-    def test_return_asks_the_bank_once_confirmed(self, first, second, money):
+    def test_return_is_sent_to_the_bank_after_confirmation(self, first, second, money):
         form = {"reason": "Not theirs", "account_number": "0123456789", "bank_code": "058"}
         first.post(self.address(money, "return"), form)
         assert not Transaction.objects.filter(request_type="payout").exists()
@@ -254,7 +254,7 @@ class TestExpiry:
         assert not Entry.objects.exists()
         assert AuditEntry.objects.filter(action="proposal.expired").count() == 1
 
-    def test_page_hides_what_has_expired(self, first, ada):
+    def test_page_hides_expired_proposals(self, first, ada):
         first.post(TOP_UP, top_up(ada.business, note="Old float"))
         proposal = Proposal.objects.get()
         late = timezone.now() - timedelta(days=4)
@@ -276,7 +276,7 @@ class TestExpiry:
 
 
 class TestRights:
-    def test_confirmation_needs_the_right_to_do_it(self, first, ada):
+    def test_confirmation_needs_the_permission(self, first, ada):
         first.post(TOP_UP, top_up(ada.business))
         onlooker = person("looks@example.com", is_superuser=False)
         onlooker.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
@@ -288,8 +288,8 @@ class TestRights:
             assert client.post(page(proposal, what), {"reason": "x"}).status_code == 403
         assert Proposal.objects.get().state == "open"
 
-    def test_confirmation_needs_the_right_at_that_moment(self, first, ada):
-        """The session of the person who confirms was read before the permission was withdrawn."""
+    def test_confirmation_needs_the_current_permission(self, first, ada):
+        """The confirming user's session was loaded before the permission was withdrawn."""
         first.post(TOP_UP, top_up(ada.business))
         proposal, second = Proposal.objects.get(), person("second@example.com")
         assert second.has_perm("ledger.add_entry")
@@ -301,7 +301,7 @@ class TestRights:
         assert not Entry.objects.exists()
 
     @pytest.mark.parametrize("loss", [{"is_active": False}, {"is_staff": False}, {"is_superuser": False}])
-    def test_proposal_of_someone_who_lost_the_right_cannot_be_confirmed(self, first, second, ada, loss):
+    def test_proposal_of_a_user_who_lost_the_permission_cannot_be_confirmed(self, first, second, ada, loss):
         first.post(TOP_UP, top_up(ada.business))
         User.objects.filter(email="first@example.com").update(**loss)
 
@@ -356,7 +356,7 @@ class TestDatabase:
                 proposal.decide(Proposal.State.CONFIRMED, by=decided_by, reason="", now=timezone.now())
 
     @pytest.mark.parametrize("changes", [{"amount": 501}, {"reason": "Other"}, {"parameters": {"a": "b"}}])
-    def test_keeps_what_was_proposed(self, first, ada, changes):
+    def test_protects_a_proposal(self, first, ada, changes):
         first.post(TOP_UP, top_up(ada.business))
 
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -364,7 +364,7 @@ class TestDatabase:
         with pytest.raises(IntegrityError), transaction.atomic():
             Proposal.objects.all().delete()
 
-    def test_keeps_a_decision(self, first, second, ada):
+    def test_protects_a_decision(self, first, second, ada):
         first.post(TOP_UP, top_up(ada.business))
         second.post(page(Proposal.objects.get(), "decline"), {"reason": "No"})
 
@@ -373,8 +373,8 @@ class TestDatabase:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_people_who_confirm_at_once_perform_it_once(ada):
-    """Guards the lock on the proposal: without it both would call the action."""
+def test_two_concurrent_confirmations_perform_it_once(ada):
+    """Tests the lock on the proposal. Without it, both would perform the action."""
     proposer, *others = (person(f"{n}@example.com") for n in range(3))
     now = timezone.now()
 

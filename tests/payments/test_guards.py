@@ -1,4 +1,4 @@
-"""What the database itself refuses, whichever code or person writes."""
+"""Database triggers and constraints, which reject invalid writes from any code or person."""
 
 import pytest
 from django.apps import apps
@@ -47,10 +47,10 @@ def batch(paid):
     return made
 
 
-class TestMoves:
+class TestTransitions:
     @pytest.mark.parametrize("before", BATCH_MOVES)
     @pytest.mark.parametrize("after", BATCH_MOVES)
-    def test_of_a_batch_are_those_of_the_table_by_raw_sql_too(self, batch, before, after):
+    def test_of_a_batch_are_enforced_for_raw_sql(self, batch, before, after):
         decisions = {"pending": (), "approved": ("approve",), "released": ("approve", "release")}
         if before == "initiated":
             batch = SettlementBatch.objects.create(
@@ -70,16 +70,16 @@ class TestMoves:
 
         assert was_allowed == (after == before or after in BATCH_MOVES[before])
 
-    def test_of_a_payment_do_not_skip_a_state(self, paid):
+    def test_of_a_payment_cannot_skip_a_state(self, paid):
         with pytest.raises(IntegrityError, match="has no such transition"):
             run("UPDATE payments_transaction SET settle_status = 'released'")
 
-    def test_are_logged_for_ever(self, batch):
+    def test_log_is_append_only(self, batch):
         with pytest.raises(IntegrityError, match="append-only"):
             run("DELETE FROM payments_batchtransition")
 
     @pytest.mark.parametrize("change", ["gross = 1", "fee = 1", "refunded = 1"])
-    def test_leave_the_items_as_they_are(self, batch, change):
+    def test_leave_the_items_unchanged(self, batch, change):
         with pytest.raises(IntegrityError):
             run(f"UPDATE payments_settlementitem SET {change}")  # noqa: S608
 
@@ -101,7 +101,7 @@ class TestFinalStatus:
         with pytest.raises(IntegrityError, match="is final"):
             run("UPDATE payments_cardoperation SET status = 'failed'")
 
-    def test_lets_other_columns_change(self, paid):
+    def test_allows_changes_of_other_columns(self, paid):
         run("UPDATE payments_transaction SET status = 'success', narration = 'x'")
 
         paid.refresh_from_db()
@@ -116,7 +116,7 @@ class TestDestination:
             "UPDATE payments_transaction SET bank_code = '044'",
         ],
     )
-    def test_of_a_payout_is_what_it_was_created_with(self, ada, sql):
+    def test_of_a_payout_cannot_be_changed(self, ada, sql):
         payout_of(ada.business)
 
         with pytest.raises(IntegrityError, match="keeps account_number, bank_code"):
@@ -130,7 +130,7 @@ class TestDestination:
             "UPDATE payments_cardoperation SET destination_bank_code = '044'",
         ],
     )
-    def test_of_a_refund_is_what_it_was_created_with(self, ada, sql):
+    def test_of_a_refund_cannot_be_changed(self, ada, sql):
         payment = authorised_payment(business=ada.business, now=timezone.now())
         to = {f"destination_{name}": "058" for name in ("name", "account_number", "bank_code")}
         refund = operation_of(payment, kind="refund", reference="r", connector="sandbox", **to)
@@ -185,8 +185,8 @@ def proposal_of(business, **changes):
     return Proposal.objects.create(id=new_id(now), **fields | changes)
 
 
-# A change that breaks the constraint, and no other: to a captured payment of 50,000, to an authorised one,
-# or to a capture that is under way.
+# A change that violates only this constraint: of a captured payment of 50,000, of an authorised one,
+# or of a capture in progress.
 TRANSACTION_BREAKERS = {
     "virtual_account_payments_have_sessions": ("captured", {"method": "virtual_account"}),
     "amount_is_positive": ("authorised", {"amount": 0}),
@@ -214,7 +214,7 @@ TARIFF_BREAKERS = {
     "known_flow": {"flow": "cash"},
     "basis_points_within_the_whole": {"basis_points": 10_001},
 }
-# A change that breaks the constraint, and no other: to a pending batch of one payment.
+# A change that violates only this constraint, of a pending batch with one payment.
 BATCH_BREAKERS = {
     "known_batch_state": {"state": "lost"},
     "batch_parts_are_not_negative": {"fees": -1, "net": 50_001},
@@ -266,7 +266,7 @@ class TestConstraint:
             ("nonsense", 0, False),
         ],
     )
-    def test_lets_refund_status_be_what_the_amounts_say(self, paid, refund_status, refunded, is_right):
+    def test_refund_status_matches_the_amounts(self, paid, refund_status, refunded, is_right):
         change = {"refund_status": refund_status, "amount_refunded": refunded}
 
         try:
@@ -278,7 +278,7 @@ class TestConstraint:
 
         assert was_accepted == is_right
 
-    def test_lets_a_reference_be_used_once_in_a_business(self, paid):
+    def test_reference_is_unique_within_a_business(self, paid):
         twin = Transaction(
             id=new_id(timezone.now()), business=paid.business, reference=paid.reference, amount=1,
             created_at=timezone.now(),
@@ -303,7 +303,7 @@ class TestConstraint:
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             Tariff.objects.create(**tariff)
 
-    def test_lets_a_failed_capture_be_tried_again(self, ada):
+    def test_failed_capture_can_be_retried(self, ada):
         payment = authorised_payment(business=ada.business, now=timezone.now())
         operation_of(payment, status="failed", finished_at=timezone.now()).save(force_insert=True)
 
@@ -311,7 +311,7 @@ class TestConstraint:
 
         assert payment.operations.count() == 2
 
-    def test_lets_a_challenge_have_three_wrong_codes_at_most(self, ada):
+    def test_challenge_has_at_most_three_wrong_codes(self, ada):
         challenged_payment(business=ada.business, now=timezone.now())
 
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -330,7 +330,7 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             SettlementItem.objects.create(**twin | ITEM_BREAKERS[name])
 
-    def test_lets_a_refund_be_netted_once(self, batch):
+    def test_refund_is_netted_once(self, batch):
         refund = operation_of(batch.items.get().transaction, kind="refund", reference="r")
         refund.save(force_insert=True)
         item = {"batch": batch, "transaction": refund.transaction, "operation": refund, "refunded": 100}
@@ -342,7 +342,7 @@ class TestConstraint:
     @pytest.mark.parametrize(
         ("first", "second"), [((1, "pending"), (1, "pending")), ((2, "initiated"), (3, "initiated"))]
     )
-    def test_lets_a_batch_be_made_once(self, batch, first, second):
+    def test_batch_is_created_once(self, batch, first, second):
         def make(number, state):
             SettlementBatch.objects.create(
                 id=new_id(timezone.now()), business=batch.business, currency="NGN", day=batch.day,
@@ -355,7 +355,7 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             make(*second)
 
-    def test_lets_a_reconciliation_s_line_have_the_sides_it_compares(self):
+    def test_reconciliation_line_has_the_sides_it_compares(self):
         made = Reconciliation.objects.create(
             id=new_id(timezone.now()), source="both", first_day=today(), last_day=today(), matched=0,
             different=0, missing_here=0, missing_there=0, at=timezone.now(),
@@ -366,7 +366,7 @@ class TestConstraint:
                 reconciliation=made, result="matched", line=2, amount=1, day=today()
             )
 
-    def test_lets_a_business_s_day_have_one_total(self, ada):
+    def test_business_has_one_total_per_day(self, ada):
         total = {
             "business": ada.business,
             "day": RolledDay.objects.create(day=today()),
@@ -383,7 +383,7 @@ class TestConstraint:
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             proposal_of(ada.business, **PROPOSAL_BREAKERS[name])
 
-    def test_lets_a_target_have_one_open_proposal(self, ada):
+    def test_target_has_one_open_proposal(self, ada):
         proposal = proposal_of(ada.business)
 
         with pytest.raises(IntegrityError, match="target"), transaction.atomic():
@@ -396,13 +396,13 @@ class TestConstraint:
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             return_of(payout, **RETURN_BREAKERS[name])
 
-    def test_lets_no_more_come_back_than_was_paid_out(self, ada):
+    def test_returns_cannot_exceed_the_payout(self, ada):
         payout = payout_of(ada.business)
 
         with pytest.raises(IntegrityError, match="returned_within"), transaction.atomic():
             Transaction.objects.filter(pk=payout.pk).update(amount_returned=payout.amount + 1)
 
-    def test_of_every_name_is_tried_above(self):
+    def test_every_name_is_tested_above(self):
         names = {
             constraint.name
             for model in apps.get_app_config("payments").get_models()
@@ -419,7 +419,7 @@ class TestConstraint:
         }  # fmt: skip
         assert names == tried
 
-    def test_keeps_every_transition_with_its_transaction(self, paid):
+    def test_transition_needs_its_transaction(self, paid):
         with pytest.raises(models.ProtectedError):
             paid.delete()
 

@@ -23,7 +23,7 @@ class TestSameRequest:
         assert again.json() == first.json()
 
     @pytest.mark.parametrize("spelling", ["1000.0", "1e3", "1000.000", "10E2"])
-    def test_may_spell_its_amount_otherwise(self, api, spelling):
+    def test_may_write_its_amount_differently(self, api, spelling):
         order = orders.card_payment(amount=1000)
         body = json.dumps(order).replace('"amount": 1000', f'"amount": {spelling}').encode()
 
@@ -50,14 +50,14 @@ class TestSameRequest:
             orders.card_payment(amount=10_098),
         ],
     )
-    def test_is_answered_with_what_the_first_became(self, api, order):
+    def test_returns_the_current_status(self, api, order):
         first, again = api.post("/api/payments", order), api.post("/api/payments", order)
 
         assert (first.status_code, again.status_code) == (201, 200)
         assert again.json() == first.json()
         assert Transaction.objects.count() == 1
 
-    def test_shows_the_resource_as_it_is_now(self, api):
+    def test_returns_the_current_resource(self, api):
         order = orders.card_payment(capture=False)
         api.post("/api/payments", order)
         api.post(f"/api/payments/{order['reference']}/void")
@@ -79,13 +79,13 @@ class TestDifferentRequest:
             {"payment_ip": "192.0.2.1"},
             {"customer": {"reference": "c", "email": "c@example.com"}},
             {"source": orders.card_source(pan=orders.DECLINED_CARD)},
-            # First six and last four are those of the first card.
+            # The first six and last four digits are those of the first card.
             {"source": orders.card_source(pan="4084088408404081")},
             {"source": orders.card_source(expiry_year="2036")},
             {"source": orders.card_source(billing_address={"city": "Lagos"})},
         ],
     )
-    def test_with_the_same_reference_is_refused_with_the_firsts_id_and_status(self, api, change):
+    def test_with_the_same_reference_is_rejected_with_the_firsts_id_and_status(self, api, change):
         order = orders.card_payment(reference="order-1")
         first = api.post("/api/payments", order).json()
 
@@ -98,7 +98,7 @@ class TestDifferentRequest:
         assert Transaction.objects.count() == 1
         assert orders.GOOD_CARD not in answer.content.decode()
 
-    def test_of_another_kind_is_refused_too(self, api):
+    def test_of_another_kind_is_also_rejected(self, api):
         wanted = [
             orders.card_payment(reference="order-1", amount=10_098),
             orders.payout(reference="order-1"),
@@ -112,7 +112,7 @@ class TestDifferentRequest:
         expected = {"id": first["id"], "status": "pending"}
         assert [answer.json()["existing"] for answer in answers] == [expected] * 2
 
-    def test_that_is_invalid_leaves_its_reference_free(self, api):
+    def test_that_is_invalid_does_not_use_up_its_reference(self, api):
         invalid = api.post("/api/payments", orders.card_payment(reference="order-1", amount=0))
         valid = api.post("/api/payments", orders.card_payment(reference="order-1"))
 
@@ -120,7 +120,7 @@ class TestDifferentRequest:
 
 
 def disconnect(settings):
-    """Leave every rail without a connector."""
+    """Disconnect every rail."""
     settings.CARD_ACQUIRER = settings.PAYOUT_BANK = settings.ACCOUNT_PROVIDER = ""
 
 
@@ -131,7 +131,7 @@ def transfer_payment(api):
 
 @pytest.mark.django_db
 class TestWhileTheRailIsUnavailable:
-    """503 means that nothing was stored: a request that was already carried out never gets it."""
+    """503 means that nothing was stored, so a repeated request never gets it."""
 
     @pytest.mark.parametrize(
         "order",
@@ -179,7 +179,7 @@ class TestWhileTheRailIsUnavailable:
             (orders.card_check(), {"currency": "USD"}),
         ],
     )
-    def test_a_different_request_with_a_used_reference_is_refused(self, api, settings, order, change):
+    def test_a_different_request_with_a_used_reference_is_rejected(self, api, settings, order, change):
         first = api.post("/api/payments", order).json()
         disconnect(settings)
 
@@ -214,7 +214,7 @@ class TestWhileTheRailIsUnavailable:
         assert CardOperation.objects.count() == 1
 
     @pytest.mark.parametrize("action", ["capture", "void", "refunds"])
-    def test_what_the_state_forbids_is_refused_as_always(self, api, settings, action):
+    def test_a_request_that_the_state_forbids_is_rejected_as_usual(self, api, settings, action):
         declined = api.post("/api/payments", orders.card_payment(amount=10_051)).json()
         disconnect(settings)
 
@@ -249,7 +249,7 @@ class TestWhileTheRailIsUnavailable:
 class TestReservedReference:
     @pytest.mark.parametrize("prefix", ["va_", "chk_", "pl_", "return_"])
     @pytest.mark.parametrize("make", [orders.card_payment, orders.payout, orders.card_check])
-    def test_is_refused(self, api, make, prefix):
+    def test_is_rejected(self, api, make, prefix):
         answer = api.post("/api/payments", make(reference=f"{prefix}1"))
 
         problem = answer.json()
@@ -258,10 +258,10 @@ class TestReservedReference:
         assert not Transaction.objects.exists()
 
     @pytest.mark.parametrize("reference", ["va-1", "vachk_", "VA_1", "pl", "...", ".a", "a_va_"])
-    def test_is_nothing_but_those(self, api, reference):
+    def test_applies_to_generated_prefixes_only(self, api, reference):
         assert api.post("/api/payments", orders.payout(reference=reference)).status_code == 201
 
-    def test_may_name_refunds_and_virtual_accounts(self, api):
+    def test_is_allowed_for_refunds_and_virtual_accounts(self, api):
         payment = api.post("/api/payments", orders.card_payment()).json()
         refund = {"reference": "va_1", "amount": 5}
 
@@ -271,7 +271,7 @@ class TestReservedReference:
         assert (account.status_code, refunded.status_code) == (201, 201)
 
     @pytest.mark.parametrize("reference", [".", ".."])
-    def test_of_dots_alone_names_nothing(self, api, reference):
+    def test_of_dots_only_finds_nothing(self, api, reference):
         payment = api.post("/api/payments", orders.card_payment()).json()
         refund = {"reference": reference, "amount": 5}
 
@@ -283,7 +283,7 @@ class TestReservedReference:
 
         assert [answer.json()["errors"][0]["field"] for answer in answers] == ["reference"] * 3
 
-    def test_that_was_generated_is_found(self, api):
+    def test_that_was_generated_can_be_found(self, api):
         check = api.post("/api/payments", orders.card_check(reference=...)).json()
 
         assert api.get(f"/api/payments/{check['reference']}").json() == check
@@ -291,8 +291,8 @@ class TestReservedReference:
 
 @pytest.mark.django_db
 class TestStatements:
-    def test_of_a_new_payment_are_no_more_for_replays(self, api):
-        """The reference of a new payment is looked up only where the connector is unavailable."""
+    def test_new_payment_needs_no_lookup_for_replays(self, api):
+        """The reference of a new payment is looked up only if the connector is unavailable."""
         api.post("/api/payments", orders.card_payment())
 
         with CaptureQueriesContext(connection) as statements:

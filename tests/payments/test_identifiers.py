@@ -11,7 +11,7 @@ MOMENTS = st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=80_000)
 
 class TestNewId:
     @given(MOMENTS)
-    def test_is_a_version_7_uuid_that_begins_with_the_milliseconds(self, now):
+    def test_is_a_version_7_uuid_that_starts_with_the_milliseconds(self, now):
         made = new_id(now)
 
         assert (made.version, made.variant) == (7, "specified in RFC 4122")
@@ -25,5 +25,5 @@ class TestNewId:
         assert str(first) < str(second)
 
     @given(MOMENTS)
-    def test_is_another_one_each_time(self, now):
+    def test_is_unique(self, now):
         assert len({new_id(now) for _ in range(50)}) == 50

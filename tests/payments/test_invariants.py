@@ -1,4 +1,4 @@
-"""`check_ledger`: finds each way in which the books can be wrong, by name, and nothing in books that are right."""
+"""`check_ledger` detects and names every kind of inconsistency, and reports nothing for a consistent ledger."""
 
 import io
 import json
@@ -40,7 +40,7 @@ SENDER = {"sender_account_number": "0123456780", "sender_bank_code": "000013"}
 
 @pytest.fixture
 def books(ada, api, settings):
-    """Books in which everything has happened once."""
+    """A ledger in which every kind of event has happened once."""
     webhooks.configure(
         business=ada.business,
         url="http://127.0.0.1:9/hook",
@@ -78,7 +78,7 @@ def books(ada, api, settings):
 
 
 def transfer_refunds_of_all_kinds(api):
-    """One that succeeded, one that failed, one whose answer was lost."""
+    """One successful, one failed and one unanswered refund."""
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
     order = orders.transfer_payment(account, amount=90_000)
     number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
@@ -96,7 +96,7 @@ def transfer_refunds_of_all_kinds(api):
 
 
 def decisions_of_staff(business):
-    """A confirmed and a declined proposal, and a payout whose outcome staff has resolved."""
+    """A confirmed and a declined proposal, and a payout resolved by staff."""
     first, second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
     acting = {"actor": STAFF, "now": timezone.now()}
     for decide_on in (proposals.confirm, partial(proposals.decline, reason="No")):
@@ -115,7 +115,7 @@ def decisions_of_staff(business):
 
 
 def transfers_of_all_kinds(api):
-    """One applied, one that made a payment, one each unapplied, credited and returned; and an open session."""
+    """One applied transfer, one that created a payment, and one each unapplied, credited and returned; and an open session."""
     accounts = "/api/virtual-accounts"
     number = api.post(accounts, orders.static_account()).json()["customer"]["account_number"]
     dynamic = api.post(accounts, orders.dynamic_account()).json()["id"]
@@ -148,7 +148,7 @@ FIRST_ENTRY = "(SELECT min(id) FROM ledger_entry WHERE kind = '{}')"
 CANCELLED = "SELECT id FROM payments_transaction WHERE response_code = '20091'"
 LAST_POSTING = "(SELECT max(id) FROM ledger_posting)"
 
-# For each invariant, what somebody did to the database by hand.
+# For each invariant, a manual change of the database that breaks it.
 BREAKERS = {
     "entries_sum_to_zero": f"UPDATE ledger_posting SET amount = amount + 1 WHERE id = {FIRST_POSTING}",
     "entries_have_postings": f"DELETE FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')}",
@@ -278,18 +278,18 @@ BREAKERS = {
 
 @pytest.mark.usefixtures("books")
 class TestInvariant:
-    def test_of_every_name_holds_in_books_that_are_right(self):
+    def test_holds_in_a_consistent_ledger(self):
         assert broken() == {}
 
     @pytest.mark.parametrize("name", BREAKERS)
-    def test_of_this_name_finds_what_was_done_by_hand(self, name):
+    def test_detects_a_manual_change(self, name):
         with tampering(BREAKERS[name]):
             found = broken()
 
         assert found[name]
         assert broken() == {}
 
-    def test_of_every_name_is_tried_above(self):
+    def test_every_name_is_tested_above(self):
         assert set(BREAKERS) == {invariant.name for invariant in INVARIANTS}
         assert len(INVARIANTS) >= 20
 
@@ -321,7 +321,7 @@ class TestBankCurrency:
 
 @pytest.mark.usefixtures("books")
 class TestDestination:
-    """Of the two returns and the four refunds, the bank had named the sender of one each."""
+    """Of the two returns and the four refunds, one each has a known sender."""
 
     @pytest.mark.parametrize("column", ["account_number", "bank_code"])
     def test_of_a_return_is_compared_where_the_bank_named_the_sender(self, column):
@@ -332,7 +332,7 @@ class TestDestination:
             assert broken() == {"returned_money_goes_to_the_sender": [f"unapplied money {key(named)}"]}
 
     @pytest.mark.parametrize("column", ["account_number", "bank_code"])
-    def test_of_a_refund_is_compared_where_the_bank_named_the_sender(self, column):
+    def test_of_a_refund_is_compared_if_the_sender_is_known(self, column):
         named = CardOperation.objects.get(reference="to-the-sender")
 
         with tampering(
@@ -343,9 +343,9 @@ class TestDestination:
 
 @pytest.mark.usefixtures("books")
 class TestAnEditedPast:
-    """Whoever edits one posting and mends what is next to it is found all the same."""
+    """Changing a posting and adjusting the adjacent values is still detected."""
 
-    def test_is_found_where_the_sums_were_mended(self):
+    def test_is_detected_if_the_sums_were_adjusted(self):
         older, newer = Posting.objects.filter(account__kind="fees").order_by("sequence")[:2]
 
         with tampering(
@@ -354,7 +354,7 @@ class TestAnEditedPast:
         ):
             assert {f"posting {older.pk}", f"posting {newer.pk}"} <= set(broken()["hashes_hold"])
 
-    def test_is_found_where_an_entry_was_removed_with_everything_it_did(self):
+    def test_is_detected_if_an_entry_was_removed_with_its_effects(self):
         with tampering(
             "UPDATE ledger_account SET balance = balance - (SELECT sum(amount) FROM ledger_posting "
             f"WHERE account_id = ledger_account.id AND entry_id = {FIRST_ENTRY.format('card')}) WHERE id IN "
@@ -372,7 +372,7 @@ class TestCheckLedger:
         call_command("check_ledger", *arguments, stdout=out)
         return out.getvalue()
 
-    def test_says_that_all_is_well(self):
+    def test_reports_success(self):
         assert self.run() == f"All {len(INVARIANTS)} invariants hold.\n"
         assert json.loads(self.run("--json"))["ok"] is True
 
@@ -389,7 +389,7 @@ class TestCheckLedger:
         assert told.endswith(f"2 of {len(INVARIANTS)} invariants are broken.\n")
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no such statistics")
-    def test_says_so_where_it_would_take_hours(self, monkeypatch, capsys):
+    def test_warns_if_it_could_take_hours(self, monkeypatch, capsys):
         monkeypatch.setattr(invariants, "LARGE", 0)
         with connection.cursor() as cursor:
             cursor.execute("UPDATE pg_class SET reltuples = -1 WHERE relname = 'ledger_posting'")
@@ -400,7 +400,7 @@ class TestCheckLedger:
             self.run()
             assert capsys.readouterr().err == ""
 
-    def test_explains_what_the_guide_says(self):
+    def test_explains_the_text_of_the_guide(self):
         guide = DOC.read_text()
 
         assert guide.endswith("\n\n" + self.run("--explain"))

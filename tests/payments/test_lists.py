@@ -23,7 +23,7 @@ def references(page):
 
 @pytest.fixture
 def made(ada, clock):
-    """Twenty-five payments, one a second, oldest first."""
+    """Twenty-five payments, one per second, oldest first."""
     return [
         captured_payment(business=ada.business, now=clock.advance(seconds=1)).reference for _ in range(25)
     ]
@@ -45,14 +45,14 @@ class TestList:
         assert page["previous"] is None
 
     @pytest.mark.parametrize("limit", [1, 7, 24, 25, 100])
-    def test_is_complete_page_by_page(self, api, made, limit):
+    def test_is_complete_across_pages(self, api, made, limit):
         pages = list(walk(api, f"/api/payments?limit={limit}"))
 
         assert [one for page in pages for one in references(page)] == made[::-1]
         assert {len(page["data"]) for page in pages[:-1]} <= {limit}
         assert pages[-1]["next"] is None
 
-    def test_can_be_walked_back(self, api, made):
+    def test_can_be_paged_back(self, api, made):
         pages = list(walk(api, "/api/payments?limit=10"))
 
         back = list(walk(api, address(pages[-1]["previous"]), "previous"))
@@ -74,7 +74,7 @@ class TestList:
         ]
         assert len(back) == len(set(back)) == 25 + 3 * len(pages) - len(pages[-1]["data"])
 
-    def test_keeps_its_filters_and_limit_from_page_to_page(self, api, ada, clock, made):
+    def test_keeps_its_filters_and_limit_across_pages(self, api, ada, clock, made):
         for _ in range(3):
             start(orders.payout(), business=ada.business, now=clock.advance(seconds=1))
 
@@ -83,7 +83,7 @@ class TestList:
         assert [len(page["data"]) for page in pages] == [2, 1]
         assert {row["request_type"] for page in pages for row in page["data"]} == {"payout"}
 
-    def test_shows_each_as_its_own_address_does(self, api):
+    def test_shows_the_same_as_the_detail(self, api):
         api.post("/api/payments", orders.card_payment(source=orders.card_source(pan=orders.CHALLENGED_CARD)))
         api.post("/api/payments", orders.payout())
         api.post("/api/payments", orders.card_check())
@@ -94,14 +94,14 @@ class TestList:
         assert rows == [api.get(f"/api/payments/{row['reference']}").json() for row in rows]
 
     @pytest.mark.parametrize("limit", ["0", "101", "-1", "x", "", "1.5", "٣", "0000000019999", "9" * 5000])
-    def test_takes_no_limit_that_is_none(self, api, limit):
+    def test_rejects_an_invalid_limit(self, api, limit):
         answer = api.get(f"/api/payments?limit={quote(limit)}")
 
         assert answer.status_code == 400
         assert [error["field"] for error in answer.json()["errors"]] == ["limit"]
 
     @pytest.mark.parametrize("cursor", ["x", "%00", "cD1ub25zZW5zZQ==", "bz0tMQ=="])
-    def test_takes_no_cursor_that_it_did_not_give(self, api, cursor):
+    def test_rejects_an_unknown_cursor(self, api, cursor):
         answer = api.get(f"/api/payments?cursor={cursor}")
 
         assert answer.status_code == 400
@@ -111,7 +111,7 @@ class TestList:
 class TestFilter:
     @pytest.fixture
     def three(self, api):
-        """One that succeeded, one that is pending, one that failed; a payment, a payout and a check."""
+        """A successful, a pending and a failed one: a payment, a payout and a check."""
         wanted = [
             orders.card_payment(),
             orders.payout(customer=orders.payout()["customer"] | {"account_number": "0000000097"}),
@@ -136,12 +136,12 @@ class TestFilter:
 
         assert references(page) == [three[place]["reference"] for place in found]
 
-    def test_by_method_finds_payments_and_no_checks_of_cards(self, api, three):
+    def test_by_method_finds_payments_but_no_card_checks(self, api, three):
         assert references(api.get("/api/payments?payment_method=card").json()) == [three[0]["reference"]]
         assert references(api.get("/api/payments?payment_method=virtual_account").json()) == []
         assert references(api.get("/api/payments?payment_method=card&request_type=card_check").json()) == []
 
-    def test_by_settle_status_finds_payments_at_that_point(self, api, ada, three):
+    def test_by_settle_status_finds_payments_with_that_status(self, api, ada, three):
         Transaction.objects.filter(pk=three[0]["id"]).update(settle_status="initiated")
 
         assert references(api.get("/api/payments?settle_status=initiated").json()) == [three[0]["reference"]]
@@ -185,7 +185,7 @@ class TestFilter:
         assert until == made[4::-1]
 
     @pytest.mark.parametrize("path", ["/api/payments", "/api/virtual-accounts"])
-    def test_by_time_reads_a_range_of_the_index_that_sorts_the_list(self, api, path):
+    def test_by_time_uses_a_range_of_the_sort_index(self, api, path):
         bounds = "created_from=2026-06-01T08:00:00Z&created_to=2026-06-01T09:00:00Z"
 
         with CaptureQueriesContext(connection) as queries:
@@ -214,7 +214,7 @@ class TestFilter:
             ("status=failed&status=success", "status"),
         ],
     )
-    def test_that_makes_no_sense_is_refused(self, api, query, field):
+    def test_that_is_invalid_is_rejected(self, api, query, field):
         answer = api.get(f"/api/payments?{query}")
 
         assert answer.status_code == 400
@@ -223,22 +223,22 @@ class TestFilter:
 
 @pytest.mark.django_db
 class TestIdOfARow:
-    """Lists filtered by time compare ids, so an id begins with the moment that the answer shows."""
+    """Lists filtered by time compare ids, so an id must start with the time in the response."""
 
     def assert_id_has_its_moment(self, row):
         assert earliest_id(row.created_at) <= row.pk <= latest_id(row.created_at)
 
     @pytest.mark.parametrize("request_of", [orders.card_payment, orders.payout, orders.card_check])
-    def test_of_a_transaction_begins_with_its_creation(self, api, request_of):
+    def test_of_a_transaction_starts_with_its_creation(self, api, request_of):
         made = api.post("/api/payments", request_of()).json()
 
         self.assert_id_has_its_moment(Transaction.objects.get(pk=made["id"]))
 
-    def test_of_an_account_and_of_its_payments_begins_with_their_creation(self, api):
+    def test_of_an_account_and_of_its_payments_starts_with_their_creation(self, api):
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
         number = account["customer"]["account_number"]
         api.post("/api/payments", orders.transfer_payment(account["id"]))
-        for _ in range(2):  # one for the open payment, one that matches no payment
+        for _ in range(2):  # one for the open payment, one without a matching payment
             api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000})
 
         assert Transaction.objects.count() == 2
@@ -249,18 +249,18 @@ class TestIdOfARow:
 @pytest.mark.django_db
 class TestLookUp:
     @pytest.mark.parametrize("reference", ["unknown", "x" * 101, "a%00b", "%F0%9F%98%80", "'--"])
-    def test_of_a_reference_that_nobody_used_is_404(self, api, reference):
+    def test_of_an_unused_reference_is_404(self, api, reference):
         answer = api.get(f"/api/payments/{reference}")
 
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
     @pytest.mark.parametrize("reference", ["a", "A.b_c:d-e", "1" * 100, "...", "-"])
-    def test_finds_every_reference_that_may_be_used(self, api, reference):
+    def test_finds_every_allowed_reference(self, api, reference):
         made = api.post("/api/payments", orders.card_payment(reference=reference))
 
         assert api.get(made["Location"]).json() == made.json()
 
-    def test_is_exact_about_case(self, api):
+    def test_is_case_sensitive(self, api):
         api.post("/api/payments", orders.card_payment(reference="Order-1"))
 
         assert api.get("/api/payments/order-1").status_code == 404

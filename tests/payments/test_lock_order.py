@@ -1,4 +1,4 @@
-"""The order of row locks (`kit.db.locks`): no two database transactions can wait for each other.
+"""The order of row locks (`kit.db.locks`) prevents deadlocks between database transactions.
 
 LOCK_ORDER_SECONDS=60 runs the long variant of the mixed traffic.
 """
@@ -130,7 +130,7 @@ def approved_batch(business: Business) -> SettlementBatch:
     return decide(*settle(), "approve")
 
 
-# Each prepares what an action needs, and returns the action. Every kind of ledger entry is among them.
+# Each prepares and returns an action. They cover every kind of ledger entry.
 ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
     "card payment": lambda business: partial(take_a_payment, business),
     "refund": lambda business: partial(refund, take_a_payment(business)),
@@ -157,7 +157,7 @@ ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
 
 @contextmanager
 def other_connection() -> Iterator[psycopg.Connection]:
-    """Yield a connection that isn't Django's, so that a test can hold locks while actions wait for them."""
+    """Yield a connection outside Django, so that a test can hold locks while actions wait for them."""
     named = ("dbname", "user", "password", "host", "port")
     where = {name: value for name, value in connection.get_connection_params().items() if name in named}
     with psycopg.connect(**where) as other:
@@ -176,7 +176,7 @@ def in_thread(pool: ThreadPoolExecutor, action: Callable[[], object]) -> Future[
 
 
 def waits(running: Future[object], *, for_: psycopg.Connection) -> bool:
-    """Wait until an action is done or waits for a lock of this connection; return whether it waits."""
+    """Wait until an action is done or waits for a lock of this connection, and return whether it waits."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
     with connection.cursor() as cursor:
         while not running.done():
@@ -189,7 +189,7 @@ def waits(running: Future[object], *, for_: psycopg.Connection) -> bool:
 
 def is_free(other: psycopg.Connection, account: Account) -> bool:
     try:
-        with other.transaction():  # a savepoint: what is held already stays held
+        with other.transaction():  # a savepoint, because locks already held stay held
             other.execute("SELECT 1 FROM ledger_account WHERE id = %s FOR UPDATE NOWAIT", [account.pk])
             raise psycopg.Rollback
     except psycopg.errors.LockNotAvailable:
@@ -228,9 +228,9 @@ class TestLedgerAccounts:
                 other.rollback()
                 running.result(timeout=30)
 
-        assert len(waited_for) >= 2  # an entry moves two accounts or more
+        assert len(waited_for) >= 2  # an entry changes at least two accounts
 
-    def test_of_every_kind_of_entry_are_tried(self, business):
+    def test_every_kind_of_entry_is_tested(self, business):
         for make in ACTIONS.values():
             make(business)()
 
@@ -246,17 +246,17 @@ def assert_ledger_holds() -> None:
 def any_of(rows: Any) -> Any:
     found = rows.order_by("?").first()
     if found is None:
-        raise NothingThere
+        raise NoSuchRow
     return found
 
 
-class NothingThere(Exception):
-    """No row is in the state that an action needs."""
+class NoSuchRow(Exception):
+    """No row has the state that an action needs."""
 
 
 @dataclass
 class Traffic:
-    """Actions of merchants, payers, the bank, staff and schedules on the same few rows, at random."""
+    """Random actions of merchants, payers, the bank, staff and the scheduler on the same few rows."""
 
     businesses: list[Business]
     static: list[VirtualAccount]
@@ -269,7 +269,7 @@ class Traffic:
     errors: list[BaseException] = field(default_factory=list)
 
     def run(self, seed: int, until: float) -> None:
-        """Act until a moment of the monotonic clock; keep every error that isn't a refusal."""
+        """Act until a deadline on the monotonic clock. Collects all errors except refusals."""
         chance = random.Random(seed)
         names = sorted(name for name in dir(self) if name.startswith("do_"))
         while time.monotonic() < until:
@@ -277,7 +277,7 @@ class Traffic:
             try:
                 getattr(self, name)(chance)
                 self.done[name] += 1
-            except (Problem, ValidationError, AlreadyMoved, NothingThere):
+            except (Problem, ValidationError, AlreadyMoved, NoSuchRow):
                 self.refused[name] += 1
             except Exception as error:
                 self.errors.append(error)
@@ -396,7 +396,7 @@ class Traffic:
 
 
 class TestMixedTraffic:
-    def test_has_no_deadlock_and_leaves_a_clean_ledger(self, settings):
+    def test_has_no_deadlock_and_leaves_a_valid_ledger(self, settings):
         settings.PAYOUT_REQUIRES_BALANCE = settings.FOUR_EYES = True
         traffic = new_traffic()
         before = deadlocks()
@@ -434,7 +434,7 @@ def dynamic_account(business: Business) -> VirtualAccount:
 
 
 def deadlocks() -> int:
-    """Return how many deadlocks PostgreSQL has counted in this database. Backends report when they end."""
+    """Return the number of deadlocks in this database. PostgreSQL's backends report them when they exit."""
     connection.close()
     time.sleep(1.1)
     with connection.cursor() as cursor:

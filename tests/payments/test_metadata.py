@@ -1,4 +1,4 @@
-"""`metadata`: the merchant's own keys, stored with what they were sent for and returned as they were sent."""
+"""`metadata`: the merchant's own keys, stored and returned unchanged."""
 
 import json
 from html import unescape
@@ -46,7 +46,7 @@ BAD = [
 class TestOfATransaction:
     @pytest.mark.parametrize("request_of", REQUESTS)
     @pytest.mark.parametrize("metadata", [METADATA, {}, {str(place): "x" for place in range(20)}])
-    def test_is_returned_as_it_was_sent(self, api, request_of, metadata):
+    def test_is_returned_unchanged(self, api, request_of, metadata):
         order = request_of(metadata=metadata)
 
         created = api.post(PAYMENTS, order)
@@ -57,7 +57,7 @@ class TestOfATransaction:
         assert api.get(PAYMENTS).json()["data"][0]["metadata"] == metadata
 
     @pytest.mark.parametrize("request_of", REQUESTS)
-    def test_is_left_out_where_none_was_sent(self, api, request_of):
+    def test_is_omitted_if_not_sent(self, api, request_of):
         assert "metadata" not in api.post(PAYMENTS, request_of()).json()
 
     def test_of_a_transfer_payment_is_returned(self, api):
@@ -76,7 +76,7 @@ class TestOfATransaction:
         assert json.loads(Delivery.objects.get().body)["data"]["metadata"] == METADATA
 
     @pytest.mark.parametrize("request_of", REQUESTS)
-    def test_is_part_of_the_same_request(self, api, request_of):
+    def test_is_part_of_the_fingerprint(self, api, request_of):
         order = request_of(metadata={"order": "1", "shop": "2"})
         api.post(PAYMENTS, order)
 
@@ -89,14 +89,14 @@ class TestOfATransaction:
 
     @pytest.mark.parametrize("request_of", REQUESTS)
     @pytest.mark.parametrize(("metadata", "field"), BAD)
-    def test_that_is_bad_is_refused(self, api, request_of, metadata, field):
+    def test_that_is_invalid_is_rejected(self, api, request_of, metadata, field):
         answer = api.post(PAYMENTS, request_of(metadata=metadata))
 
         assert answer.status_code == 400
         assert [error["field"] for error in answer.json()["errors"]] == [field]
         assert not Transaction.objects.exists()
 
-    def test_errors_of_keys_and_values_come_together(self, api):
+    def test_errors_of_keys_and_values_are_reported_together(self, api):
         answer = api.post(PAYMENTS, orders.payout(metadata={"": "x", "k" * 41: "x", "a": 5, "b": "x" * 501}))
 
         named = [(error["field"], error["code"]) for error in answer.json()["errors"]]
@@ -109,7 +109,7 @@ class TestOfATransaction:
         assert answer.status_code == 400
         assert orders.GOOD_CARD not in answer.content.decode()
 
-    def test_costs_no_statement_of_its_own(self, api, django_assert_num_queries):
+    def test_needs_no_additional_query(self, api, django_assert_num_queries):
         api.post(PAYMENTS, orders.card_payment())
         with CaptureQueriesContext(connection) as plain:
             api.post(PAYMENTS, orders.card_payment())
@@ -120,7 +120,7 @@ class TestOfATransaction:
 @pytest.mark.django_db
 class TestOfAVirtualAccount:
     @pytest.mark.parametrize("request_of", ACCOUNT_REQUESTS)
-    def test_is_returned_as_it_was_sent(self, api, request_of):
+    def test_is_returned_unchanged(self, api, request_of):
         order = request_of(metadata=METADATA)
 
         created = api.post(ACCOUNTS, order)
@@ -131,12 +131,12 @@ class TestOfAVirtualAccount:
         assert api.post(ACCOUNTS, order).headers["Idempotent-Replayed"] == "true"
         assert api.post(ACCOUNTS, order | {"metadata": {}}).status_code == 409
 
-    def test_is_left_out_where_none_was_sent(self, api):
+    def test_is_omitted_if_not_sent(self, api):
         assert "metadata" not in api.post(ACCOUNTS, orders.dynamic_account()).json()
 
     @pytest.mark.parametrize("request_of", ACCOUNT_REQUESTS)
     @pytest.mark.parametrize(("metadata", "field"), BAD)
-    def test_that_is_bad_is_refused(self, api, request_of, metadata, field):
+    def test_that_is_invalid_is_rejected(self, api, request_of, metadata, field):
         answer = api.post(ACCOUNTS, request_of(metadata=metadata))
 
         assert answer.status_code == 400
@@ -177,7 +177,7 @@ class TestOnPages:
 
 @pytest.mark.django_db
 class TestSearch:
-    """The dashboard finds what has exactly the pair `key=value`, in the business's own lists."""
+    """The dashboard finds rows with exactly the pair `key=value` in the business's own lists."""
 
     AREAS = [
         (PAYMENTS, orders.card_payment, "/dashboard/payments/"),

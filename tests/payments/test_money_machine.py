@@ -1,4 +1,4 @@
-"""Every event that moves money, in any order: the ledger balances at each step, and no wallet is overdrawn.
+"""All events that move money, in any order: the ledger always balances, and no wallet is overdrawn.
 
 MONEY_EXAMPLES=2000 runs the long variant.
 """
@@ -56,7 +56,7 @@ EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "20"))
 
 AMOUNTS = st.sampled_from([1, 700, 9_999, 20_005, 20_098, 250_000, 300_051, 5_000_001])
 PARTS = st.sampled_from([None, None, 1, 500, 10_005, 10_098])
-ANY = st.integers(min_value=0)  # picks one of those made so far
+ANY = st.integers(min_value=0)  # picks one of the existing ones
 CURRENCIES = ["NGN", "USD", "JPY", "KWD"]  # 2, 2, 0 and 3 decimals
 CURRENCY = st.sampled_from([*CURRENCIES, "NGN", "NGN"])
 WAITS = st.sampled_from([timedelta(minutes=2), timedelta(hours=1), timedelta(days=4), timedelta(days=8)])
@@ -65,12 +65,12 @@ LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
 DESTINATION = LOST | {"account_number": "0123456789"}
 SENDER = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
 
-# Why an action may be refused. Whatever is refused must change nothing.
+# Allowed refusals of an action. A refused action must change nothing.
 REFUSALS = (Problem, ValidationError, challenges.ChallengeOver, challenges.WrongCode)
 
 
 class Money(RuleBasedStateMachine):
-    """Two businesses, and everything that moves their money. What the balances must be is counted beside them."""
+    """Two businesses and all events that move their money. The expected balances are computed separately."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(which=ANY, part=PARTS, to=st.sampled_from([None, None, DESTINATION, LOST]))
     def refund(self, which: int, part: int | None, to: dict[str, str] | None) -> None:
-        """To the card or the sender, or to an account that the request names."""
+        """Refund to the card or the sender, or to the account in the request."""
         named = {"amount": part, "destination": to}
         request = {"reference": orders.new_reference("rf")} | {k: v for k, v in named.items() if v}
         self.attempt(
@@ -161,7 +161,7 @@ class Money(RuleBasedStateMachine):
     @precondition(lambda self: Session.objects.exists())
     @rule(which=ANY, off=st.sampled_from([0, 0, 0, 1, 10_000]), sender=st.sampled_from([{}, SENDER]))
     def transfer_into_a_session(self, which: int, off: int, sender: dict[str, str]) -> None:
-        """Open or over; the exact amount or more."""
+        """Transfer the exact amount or more into an open or finished session."""
         sessions = Session.objects.select_related("account").order_by("pk")
         session = sessions[which % len(sessions)]
         self.receive(session.number_id, session.expected_amount + off, sender=sender)
@@ -203,7 +203,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(which=ANY, part=st.sampled_from([None, None, 1, 300, 10_000_000]), currency=CURRENCY)
     def return_a_payout(self, which: int, part: int | None, currency: str) -> None:
-        """The bank returns a payout: all of it, a part, too much, in another currency."""
+        """The bank returns a payout: in full, in part, too much, or in another currency."""
 
         def receive(payout: Transaction) -> None:
             notice = ReturnNotice(
@@ -314,7 +314,7 @@ class Money(RuleBasedStateMachine):
         )
 
     def submit(self, make: Callable[[], StaffAction]) -> None:
-        """Submit an action of the first person: it is performed or, with FOUR_EYES, proposed."""
+        """Submit an action by the first person. It is performed, or proposed with FOUR_EYES."""
         made: list[StaffAction] = []
 
         def act() -> Proposal | None:
@@ -329,7 +329,7 @@ class Money(RuleBasedStateMachine):
             self.expected.topped_up[made[0].currency] += made[0].amount
 
     def attempt(self, which: int, act: Callable[[Transaction], object]) -> None:
-        """Do something to one of the business's transactions."""
+        """Perform an action on one of the business's transactions."""
         every = Transaction.objects.filter(business=self.business).select_related("business", "session")
         every = every.order_by("id")
         if every:
@@ -337,7 +337,7 @@ class Money(RuleBasedStateMachine):
             self.refusable(lambda: act(chosen))
 
     def refusable(self, act: Callable[[], object]) -> bool:
-        """Act; return whether it wasn't refused. A refusal must leave everything as it was."""
+        """Perform an action and return whether it was accepted. A refusal must change nothing."""
         before = everything()
         try:
             act()
@@ -346,10 +346,10 @@ class Money(RuleBasedStateMachine):
             return False
         return True
 
-    # What must hold after each step
+    # Invariants after each step
 
     @invariant()
-    def every_balance_is_the_one_that_was_counted(self) -> None:
+    def every_balance_matches_the_expected_one(self) -> None:
         for expected in (self.expected, ExpectedBalances(self.other)):
             for held in balances(expected.business):
                 counted = expected.wallet(held.currency), expected.pending(held.currency)
@@ -408,7 +408,7 @@ FINAL: dict[str, Callable[[], Iterable[tuple[object, ...]]]] = {
 
 
 def everything() -> list[object]:
-    """Return every row that a refused action must leave alone."""
+    """Return every row that a refused action must not change."""
     kept = (Transaction, CardOperation, PayoutReturn, SettlementBatch, UnappliedMoney, Session, Posting)
     return [row for model in kept for row in model.objects.order_by("pk").values_list()]
 
@@ -417,7 +417,7 @@ def everything() -> list[object]:
 @pytest.mark.timeout(max(300, 30 * EXAMPLES))
 @pytest.mark.django_db
 class TestMoney:
-    def test_adds_up_whatever_happens_in_whatever_order(self):
+    def test_adds_up_after_any_sequence(self):
         run_state_machine_as_test(
             Money,
             settings=settings(

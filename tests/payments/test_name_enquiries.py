@@ -56,7 +56,7 @@ def test_wrong_request_names_every_field(api, body, wrong):
     assert all(found[name] == code for name, code in wrong.items() if code != "invalid_length")
 
 
-def test_silent_bank_is_503_with_retry_after(api, monkeypatch):
+def test_unanswered_enquiry_is_503_with_retry_after(api, monkeypatch):
     class SilentBank(SandboxBank):
         def account_name(self, **_):
             raise AnswerLost
@@ -79,7 +79,7 @@ def test_get_of_a_path_below_banks_is_405(api):
     assert api.get(PATH).status_code == 405
 
 
-def test_key_that_may_only_read_does_not_ask_banks(ada):
+def test_read_only_key_cannot_query_banks(ada):
     reading = ApiKeyFactory(business=ada.business, access="read")
     client = InProcessClient(Credentials(reading.public_id, reading.secret))
 
@@ -87,7 +87,7 @@ def test_key_that_may_only_read_does_not_ask_banks(ada):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bank_is_asked_outside_database_transactions(api, monkeypatch):
+def test_bank_is_called_outside_database_transactions(api, monkeypatch):
     seen = []
 
     class CuriousBank(SandboxBank):

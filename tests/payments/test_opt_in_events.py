@@ -29,7 +29,7 @@ OPT_IN = [category for category in Category if category not in {Category.PAYMENT
 
 @pytest.fixture
 def endpoint(ada):
-    """An endpoint that is subscribed to everything."""
+    """An endpoint that is subscribed to all events."""
     return make_endpoint(business=ada.business, events=Category.values)
 
 
@@ -88,7 +88,7 @@ class TestRefunds:
 
         assert [event["event"] for event in events()] == ["refund.failed"]
 
-    def test_unknown_refund_is_published_once_it_is_answered(self, api):
+    def test_unknown_refund_is_published_once_answered(self, api):
         refund(api, pay(api), amount=10_098)
         assert events() == []
         operation = CardOperation.objects.get(kind="refund")
@@ -155,7 +155,7 @@ class TestUnappliedTransfers:
         assert event["data"]["id"] == str(money.pk)
         assert event["data"]["payment_reference"]
 
-    def test_transfer_that_fits_is_not_published(self, api):
+    def test_matching_transfer_is_not_published(self, api):
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
 
         api.post(
@@ -231,7 +231,7 @@ EVENTS = {
 
 
 class TestStatements:
-    """A business that isn't subscribed has no further statements for these events."""
+    """A business without a subscription needs no additional queries for these events."""
 
     def count(self, work):
         work()  # the first run fills caches
@@ -240,13 +240,13 @@ class TestStatements:
         return [query["sql"] for query in captured.captured_queries]
 
     @pytest.mark.parametrize("order", [orders.card_payment, orders.payout])
-    def test_payments_and_payouts_run_no_additional_one(self, ada, api, order):
+    def test_payments_and_payouts_need_no_additional_query(self, ada, api, order):
         with_none = self.count(lambda: api.post("/api/payments", order()))
         make_endpoint(business=ada.business, events=["refund", "reversal", "unapplied", "settlement"])
         with_opt_in = self.count(lambda: api.post("/api/payments", order()))
 
         assert len(with_opt_in) == len(with_none)
-        assert sum("webhooks_" in statement for statement in with_opt_in) == 1  # the endpoint, as ever
+        assert sum("webhooks_" in statement for statement in with_opt_in) == 1  # the endpoint, as always
 
     def test_refund_reads_the_endpoint_once_and_writes_nothing(self, ada, api):
         make_endpoint(business=ada.business)
@@ -277,7 +277,7 @@ def _fail(*_):
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    def test_many_answers_of_one_refund_publish_it_once(self, api, endpoint):
+    def test_concurrent_answers_of_one_refund_publish_it_once(self, api, endpoint):
         refund(api, pay(api), amount=10_098)
         operation = CardOperation.objects.get(kind="refund")
 
@@ -294,7 +294,7 @@ class TestRaces:
 
         assert [event["event"] for event in events()] == ["refund.success"]
 
-    def test_returns_at_once_show_each_sum_once(self, api, endpoint):
+    def test_concurrent_returns_show_each_sum_once(self, api, endpoint):
         payout = sent_payout(api)
         calls = [
             (lambda place=place: bring_back(payout, 50_000, f"ret-{place}").payout_return.applied)
@@ -307,7 +307,7 @@ class TestRaces:
         sums = sorted(event["data"]["reversal"]["amount"] for event in events())
         assert sums == [50_000, 100_000, 150_000, 200_000]
 
-    def test_release_by_two_publishes_it_once(self, api, endpoint):
+    def test_concurrent_releases_publish_it_once(self, api, endpoint):
         pay(api)
         (batch,) = settle()
         decide(batch, "approve")

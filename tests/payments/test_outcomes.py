@@ -1,11 +1,11 @@
-"""The outcomes table of the interface document and of contract 5 and 7, as merchants meet it over HTTP."""
+"""The outcome table of the interface document and of contracts 5 and 7, as returned over HTTP."""
 
 import pytest
 
 from payments import outcomes, sandbox_outcomes
 from tests import orders
 
-# Written out here once more, so that a slip of the pen in `outcomes` is noticed.
+# Repeated here, so that a mistake in `outcomes` is detected.
 SUMMARIES = {
     "10000": "Payment completed",
     "10001": "Processing",
@@ -51,7 +51,7 @@ class TestCardAmounts:
         assert outcome(answer) == ("success", "10000", "Payment completed")
         assert answer.json()["total_amount_captured"] == amount
 
-    def test_ending_in_98_lose_the_answer(self, api):
+    def test_ending_in_98_have_no_answer(self, api):
         answer = api.post("/api/payments", orders.card_payment(amount=10_098))
 
         assert outcome(answer) == ("pending", "10001", "Processing")
@@ -73,7 +73,7 @@ class TestCardsOfTheTable:
             (orders.UNRECOGNISED_CARD, 500, ("failed", "20151")),
         ],
     )
-    def test_beat_the_amount(self, api, number, amount, expected):
+    def test_take_precedence_over_the_amount(self, api, number, amount, expected):
         source = orders.card_source(pan=number)
 
         answer = api.post("/api/payments", orders.card_payment(source=source, amount=amount))
@@ -93,7 +93,7 @@ class TestCardsOfTheTable:
         assert "redirect_link" not in answer.json()
         assert answer.json()["gateway_recommendation"] == "do_not_retry"
 
-    def test_may_come_with_spaces_in_their_number(self, api):
+    def test_accept_spaces_in_their_number(self, api):
         source = orders.card_source(pan="4084 0800 0000 5408")
 
         answer = api.post("/api/payments", orders.card_payment(source=source))
@@ -102,7 +102,7 @@ class TestCardsOfTheTable:
 
 
 class TestTable:
-    def test_says_what_the_document_says_word_for_word(self):
+    def test_matches_the_document_word_for_word(self):
         ours = {row.code: row.summary for row in outcomes.CARD_DECLINES}
 
         declines = {code: summary for code, summary in SUMMARIES.items() if code.startswith("2")}
@@ -110,7 +110,7 @@ class TestTable:
         assert outcomes.COMPLETED.summary == SUMMARIES["10000"]
         assert outcomes.PROCESSING.summary == SUMMARIES["10001"]
 
-    def test_has_the_codes_that_the_contract_adds(self):
+    def test_has_the_codes_of_the_contract(self):
         failed_payout = outcomes.payout_failure("07")
 
         assert outcomes.AUTHORISATION_EXPIRED.code == "20068"
@@ -118,13 +118,13 @@ class TestTable:
         assert (outcomes.CANCELLED.code, outcomes.CANCELLED.summary) == ("20091", "Payment cancelled")
         assert (failed_payout.code, failed_payout.summary) == ("20030", "Payment failed")
 
-    def test_advises_against_another_try_where_a_card_is_lost_stolen_or_suspect(self):
+    def test_advises_against_a_retry_for_lost_stolen_or_suspect_cards(self):
         advice = {row.code: row.advice for row in outcomes.CARD_DECLINES}
 
         assert {advice[code] for code in ("20041", "20043", "20083")} == {"do_not_retry"}
         assert set(advice.values()) == {"retry", "do_not_retry"}
 
-    def test_triggers_nothing_below_ten_thousand(self):
+    def test_small_amounts_trigger_nothing(self):
         tables = (
             sandbox_outcomes.CARD_AMOUNTS,
             sandbox_outcomes.CAPTURE_AMOUNTS,

@@ -1,4 +1,4 @@
-"""A bank returns a payout: it notifies us, or our staff enter it."""
+"""Payout returns, notified by the bank or entered by staff."""
 
 import json
 import uuid
@@ -33,7 +33,7 @@ def _key(settings):
 
 @pytest.fixture
 def payout(api):
-    """A successful payout of 250,000, for a fee of 1,000."""
+    """A successful payout of 250,000 with a fee of 1,000."""
     order = orders.payout(amount=250_000)
     api.post("/api/payments", order)
     return Transaction.objects.get(reference=order["reference"])
@@ -41,7 +41,7 @@ def payout(api):
 
 @pytest.fixture
 def pending(api):
-    """A payout whose answer was lost."""
+    """A payout without an answer."""
     order = orders.payout(amount=250_000)
     order["customer"] |= {"account_number": "0000000097"}
     api.post("/api/payments", order)
@@ -96,13 +96,13 @@ class TestReturnOfASuccessfulPayout:
         assert reversal["at"].endswith("Z")
         assert wallet() == -1_000
 
-    def test_is_booked_by_its_own_entry(self, payout, notify):
+    def test_has_its_own_ledger_entry(self, payout, notify):
         notify(payout)
 
         entry = Entry.objects.get(kind="payout_reversed")
         assert (entry.cause, entry.note) == (PayoutReturn.objects.get().pk, "Account closed")
 
-    def test_that_is_repeated_is_booked_once(self, payout, notify):
+    def test_repeated_is_booked_once(self, payout, notify):
         answers = [notify(payout).json()["replayed"] for _ in range(3)]
 
         assert answers == [False, True, True]
@@ -127,7 +127,7 @@ class TestReturnOfASuccessfulPayout:
         assert shown(api, payout)["reversal"]["amount"] == 200_000
         assert wallet() == -51_000
 
-    def test_is_bounded_by_the_database(self, payout):
+    def test_is_limited_by_a_constraint(self, payout):
         for amount in (250_001, -1):
             with pytest.raises(IntegrityError), transaction.atomic():
                 Transaction.objects.filter(pk=payout.pk).update(amount_returned=amount)
@@ -135,14 +135,14 @@ class TestReturnOfASuccessfulPayout:
     def test_is_found_by_the_id_with_hyphens(self, payout, notify):
         assert notify(payout, payout_reference=str(payout.pk).upper()).json()["applied"] == "reversed"
 
-    def test_makes_no_event_of_the_five(self, ada, payout, notify):
+    def test_publishes_none_of_the_five_default_events(self, ada, payout, notify):
         make_endpoint(business=ada.business)
 
         notify(payout)
 
         assert not Delivery.objects.exists()
 
-    def test_is_shown_in_lists_without_a_query_for_each(self, api, notify, django_assert_max_num_queries):
+    def test_is_listed_without_a_query_for_each(self, api, notify, django_assert_max_num_queries):
         for place in range(3):
             order = orders.payout()
             api.post("/api/payments", order)
@@ -153,7 +153,7 @@ class TestReturnOfASuccessfulPayout:
 
         assert [each["reversal"]["amount"] for each in listed] == [250_000] * 3
 
-    def test_of_an_odd_shape_is_booked(self, payout, notify):
+    def test_with_unusual_fields_is_booked(self, payout, notify):
         answer = notify(payout, reason={"code": 7, "text": "x" * 999}, channel=[1], narration=None)
 
         assert answer.json()["applied"] == "reversed"
@@ -163,7 +163,7 @@ class TestReturnOfASuccessfulPayout:
 
 
 class TestReturnOfAPendingPayout:
-    def test_fails_it_and_gives_everything_back(self, ada, api, pending, notify):
+    def test_fails_it_and_credits_amount_and_fee(self, ada, api, pending, notify):
         make_endpoint(business=ada.business)
         assert wallet() == -251_000
 
@@ -186,7 +186,7 @@ class TestReturnOfAPendingPayout:
         assert shown(api, pending)["status"] == "failed"
         assert wallet() == 0
 
-    def test_in_part_is_left_to_operators(self, api, pending, notify):
+    def test_in_part_is_recorded_for_operators(self, api, pending, notify):
         answer = notify(pending, amount=1)
 
         assert (answer.json()["applied"], answer.json()["reason"]) == ("unmatched", "partial")
@@ -194,14 +194,14 @@ class TestReturnOfAPendingPayout:
 
 
 class TestReturnByTheMerchantsReference:
-    def test_is_applied_where_one_payout_has_it(self, api, payout, notify):
+    def test_is_applied_if_the_reference_is_unique(self, api, payout, notify):
         answer = notify(payout, payout_reference=payout.reference)
 
         assert answer.json()["applied"] == "reversed"
         assert shown(api, payout)["reversal"]["amount"] == 250_000
         assert PayoutReturn.objects.get().payout_reference == payout.reference
 
-    def test_is_left_to_operators_where_two_businesses_have_it(self, api, other_api, payout, notify):
+    def test_is_recorded_for_operators_if_two_businesses_use_it(self, api, other_api, payout, notify):
         other_api.post("/api/payments", orders.payout(reference=payout.reference))
 
         answer = notify(payout, payout_reference=payout.reference)
@@ -212,8 +212,8 @@ class TestReturnByTheMerchantsReference:
         assert PayoutReturn.objects.get().transaction is None
         assert "reversal" not in shown(api, payout)
 
-    def test_comes_after_the_id(self, api, other_api, payout, notify):
-        """A merchant who chooses another payout's id as a reference gets nothing of its return."""
+    def test_has_lower_priority_than_the_id(self, api, other_api, payout, notify):
+        """A merchant who uses another payout's id as a reference can't receive its return."""
         thief = orders.payout(reference=payout.pk.hex)
         other_api.post("/api/payments", thief)
 
@@ -222,7 +222,7 @@ class TestReturnByTheMerchantsReference:
         assert shown(api, payout)["reversal"]["amount"] == 250_000
         assert "reversal" not in other_api.get(f"/api/payments/{payout.pk.hex}").json()
 
-    def test_is_not_that_of_a_payment_or_card_check(self, api, notify):
+    def test_does_not_match_a_payment_or_card_check(self, api, notify):
         order = orders.card_payment(amount=250_000)
         api.post("/api/payments", order)
 
@@ -257,7 +257,7 @@ class TestReturnThatMatchesNothing:
 
         assert notify(Transaction.objects.get()).json()["reason"] == "unknown_payout"
 
-    def test_is_of_a_payout_that_failed(self, api, notify):
+    def test_of_a_failed_payout_is_not_applied(self, api, notify):
         api.post("/api/payments", orders.payout(amount=250_051))
 
         assert notify(Transaction.objects.get()).json()["reason"] == "already_failed"
@@ -280,7 +280,7 @@ class TestNotification:
             ("amount", 2**63), ("currency", "naira"), ("currency", ...),
         ],
     )  # fmt: skip
-    def test_with_a_wrong_field_is_refused(self, payout, notify, field, value):
+    def test_with_an_invalid_field_is_rejected(self, payout, notify, field, value):
         answer = notify(payout, **{field: value})
 
         assert answer.status_code == 400
@@ -288,7 +288,7 @@ class TestNotification:
         assert not PayoutReturn.objects.exists()
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}, {"payout_reference": "x"}])
-    def test_with_the_reference_of_another_is_refused(self, payout, notify, change):
+    def test_with_a_used_reference_is_rejected(self, payout, notify, change):
         notify(payout)
 
         answer = notify(payout, **change)
@@ -296,7 +296,7 @@ class TestNotification:
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
         assert wallet() == -1_000
 
-    def test_with_a_wrong_signature_is_refused(self, payout, notify):
+    def test_with_an_invalid_signature_is_rejected(self, payout, notify):
         answer = notify(payout, key="x" * 40)
 
         assert (answer.status_code, answer.json()["code"]) == (401, "invalid_signature")
@@ -305,14 +305,14 @@ class TestNotification:
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    def test_many_notifications_of_one_return_book_it_once(self, payout, notify):
+    def test_concurrent_notifications_book_it_once(self, payout, notify):
         with racers(4) as line:
             answers = line.race(*[lambda: notify(payout)] * 4)
 
         assert sorted(answer.json()["replayed"] for answer in answers) == [False, True, True, True]
         assert wallet() == -1_000
 
-    def test_returns_at_once_never_exceed_the_amount(self, payout, notify):
+    def test_concurrent_returns_never_exceed_the_amount(self, payout, notify):
         calls = [
             (lambda place=place: notify(payout, bank_reference=f"ret-{place}", amount=100_000))
             for place in range(4)
@@ -337,7 +337,7 @@ class TestRaces:
 
 
 class TestReversalByStaff:
-    def test_credits_what_is_left(self, payout, notify):
+    def test_credits_the_rest(self, payout, notify):
         notify(payout, amount=100_000)
 
         assert reverse(payout)
@@ -352,20 +352,20 @@ class TestReversalByStaff:
         assert wallet() == -1_000
         assert AuditEntry.objects.filter(action="payout.reversed").count() == 1
 
-    def test_leaves_nothing_for_the_bank(self, payout, notify):
+    def test_leaves_nothing_to_return_for_the_bank(self, payout, notify):
         reverse(payout)
 
         assert notify(payout).json()["reason"] == "too_much"
         assert wallet() == -1_000
 
-    def test_by_a_host_of_the_first_release_leaves_nothing_either(self, payout, notify):
+    def test_by_a_host_of_the_first_release_also_leaves_nothing(self, payout, notify):
         Reversal.objects.create(transaction=payout, reason="Closed", actor="staff", at=timezone.now())
 
         assert notify(payout).json()["reason"] == "too_much"
         assert not reverse(payout)
 
     @pytest.mark.parametrize("order", [orders.payout(amount=250_051), orders.card_payment()])
-    def test_is_of_successful_payouts_only(self, api, order):
+    def test_applies_to_successful_payouts_only(self, api, order):
         api.post("/api/payments", order)
 
         with pytest.raises(InvalidState):
@@ -406,10 +406,10 @@ class TestAdministration:
 
 
 class TestReturnOfARefund:
-    """The refund of a transfer payment that the bank gives back (decision 0047)."""
+    """The bank returns the refund of a transfer payment (decision 0047)."""
 
     @pytest.mark.parametrize("account_number", ["0123456789", "0000000097"], ids=["successful", "pending"])
-    def test_is_kept_for_operators_and_changes_nothing(self, api, notify, account_number):
+    def test_is_recorded_for_operators_and_changes_nothing(self, api, notify, account_number):
         account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
         order = orders.transfer_payment(account)
         number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]

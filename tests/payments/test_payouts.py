@@ -26,7 +26,7 @@ class TestPayout:
         assert payout["customer"] == beneficiary(bank_name="Guaranty Trust Bank")
 
     @pytest.mark.parametrize("ending", ["05", "07", "51", "61", "91"])
-    def test_fails_with_an_amount_of_the_table(self, api, ending):
+    def test_fails_with_a_triggering_amount(self, api, ending):
         payout = api.post("/api/payments", orders.payout(amount=10_000 + int(ending))).json()
 
         assert (payout["status"], payout["response_code"]) == ("failed", "20030")
@@ -36,13 +36,13 @@ class TestPayout:
         assert payout["fee"] == 0
 
     @pytest.mark.parametrize("amount", [5, 9_951, 10_098, 10_041, 10**12])
-    def test_succeeds_with_the_amounts_that_only_cards_decline(self, api, amount):
+    def test_succeeds_with_amounts_that_only_trigger_card_declines(self, api, amount):
         payout = api.post("/api/payments", orders.payout(amount=amount)).json()
 
         assert payout["status"] == "success"
 
     @pytest.mark.parametrize("code", ["058", "000013"])
-    def test_in_another_currency_than_the_banks_is_refused(self, api, code):
+    def test_in_another_currency_than_the_banks_is_rejected(self, api, code):
         order = orders.payout(currency="USD", customer=beneficiary(bank_code=code))
 
         answer = api.post("/api/payments", order)
@@ -66,14 +66,14 @@ class TestPayout:
             (beneficiary(), ["USD"]),
         ],
     )
-    def test_with_a_wrong_bank_or_currency_gets_that_error_alone(self, api, customer, currency):
+    def test_with_an_invalid_bank_or_currency_gets_only_that_error(self, api, customer, currency):
         answer = api.post("/api/payments", orders.payout(customer=customer, currency=currency))
 
         assert answer.status_code == 400
         assert "unsupported_currency" not in {one["code"] for one in answer.json()["errors"]}
 
     @pytest.mark.parametrize("given", ["058", "000013"])
-    def test_takes_either_code_of_a_bank_and_answers_with_one(self, api, given):
+    def test_accepts_either_code_of_a_bank_and_returns_one(self, api, given):
         payout = api.post("/api/payments", orders.payout(customer=beneficiary(bank_code=given))).json()
 
         assert payout["customer"]["bank_code"] == "058"
@@ -86,14 +86,14 @@ class TestPayout:
 
         assert (again.status_code, again.json()) == (200, first.json())
 
-    def test_shows_the_merchants_name_of_the_customer(self, api):
+    def test_returns_the_merchants_name_of_the_customer(self, api):
         customer = beneficiary(reference="cust-7", email="ada@example.com")
 
         payout = api.post("/api/payments", orders.payout(customer=customer)).json()
 
         assert payout["customer"] == beneficiary(bank_name="Guaranty Trust Bank", merchant_reference="cust-7")
 
-    def test_to_the_account_that_loses_answers_is_pending_until_asked_again(self, api):
+    def test_to_the_lost_answer_account_is_pending_until_queried(self, api):
         order = orders.payout(customer=beneficiary(account_number="0000000097"), amount=10_051)
 
         payout = api.post("/api/payments", order).json()
@@ -108,11 +108,11 @@ class TestPayout:
         ("amount", "fee"),
         [(1, 1_000), (500_000, 1_000), (500_001, 2_500), (5_000_000, 2_500), (5_000_002, 5_000)],
     )
-    def test_costs_by_its_amount(self, api, amount, fee):
+    def test_fee_depends_on_the_amount(self, api, amount, fee):
         assert api.post("/api/payments", orders.payout(amount=amount)).json()["fee"] == fee
 
     @pytest.mark.parametrize("missing", ["name", "account_number", "bank_code"])
-    def test_needs_a_name_an_account_and_a_bank(self, api, missing):
+    def test_requires_a_name_an_account_and_a_bank(self, api, missing):
         customer = {name: value for name, value in beneficiary().items() if name != missing}
 
         answer = api.post("/api/payments", orders.payout(customer=customer))
@@ -122,7 +122,7 @@ class TestPayout:
         assert not Transaction.objects.exists()
 
     @pytest.mark.parametrize("action", ["capture", "void"])
-    def test_is_nothing_to_capture_or_void(self, api, action):
+    def test_cannot_be_captured_or_voided(self, api, action):
         order = orders.payout()
         api.post("/api/payments", order)
 
@@ -149,13 +149,13 @@ class TestBanks:
         assert all(re.fullmatch(r"[0-9]{3,6}", row["code"]) for row in rows)
         assert all(re.fullmatch(r"[0-9]{6}", row["nip_code"]) for row in rows)
 
-    def test_have_codes_that_name_one_bank_each(self, api):
+    def test_have_unique_codes(self, api):
         rows = api.get("/api/banks").json()["data"]
 
         by_either = [{row["code"], row["nip_code"]} for row in rows]
         assert sum(len(codes) for codes in by_either) == len(set().union(*by_either))
 
-    def test_are_not_sent_again_to_who_has_them(self, api):
+    def test_are_not_sent_again_to_a_client_with_a_current_copy(self, api):
         first = api.get("/api/banks")
 
         same = api.get("/api/banks", **{"If-None-Match": first["ETag"]})
@@ -171,14 +171,14 @@ class TestBanks:
         assert (listed.status_code, any_at_all.status_code) == (304, 304)
         assert (part.status_code, bare.status_code) == (200, 200)
 
-    def test_can_all_be_paid_to(self, api):
+    def test_can_all_be_paid(self, api):
         rows = api.get("/api/banks").json()["data"]
 
         for row in rows[:10]:
             customer = beneficiary(bank_code=row["code"])
             assert api.post("/api/payments", orders.payout(customer=customer)).status_code == 201
 
-    def test_that_are_not_listed_are_refused(self, api):
+    def test_that_are_not_listed_are_rejected(self, api):
         answer = api.post("/api/payments", orders.payout(customer=beneficiary(bank_code="999998")))
 
         assert answer.status_code == 400

@@ -1,4 +1,4 @@
-"""Questions about unknown outcomes are leased: one process asks at a time, and a hanging rail delays no other."""
+"""Unknown outcomes are leased: one process queries each at a time, and a hanging rail delays no other."""
 
 import threading
 import time
@@ -36,7 +36,7 @@ def business():
 
 @pytest.fixture
 def bank(settings):
-    """A bank that answers no question until the test is over, or lets it."""
+    """A bank that answers only after the test, or when the test allows it."""
     settings.PAYOUT_BANK = "tests.rails.HangingBank"
     HangingBank.hang()
     yield HangingBank
@@ -64,14 +64,14 @@ def due_card_payment(business):
 
 
 class PlacesOfProcesses(parallel_calls.Places):
-    """Places for runs in several processes: a run finds all of them free, whatever the others have taken."""
+    """Places as seen by several processes: each finds all of them free."""
 
     def take(self, lane):
         return parallel_calls.PLACES
 
 
 def run():
-    """Run re-query as one of several processes does, each of which has one run at a time."""
+    """Run requery like one of several processes, each with one run at a time."""
     for _ in requery.requery_due():
         pass
 
@@ -95,7 +95,7 @@ class TestHangingBank:
     def _short_run(self, _patient_requery, monkeypatch):
         monkeypatch.setattr(requery, "RUN_TIME", 0.3)
 
-    def test_is_asked_about_each_payout_by_one_of_four_runs(self, business, bank, monkeypatch):
+    def test_is_queried_about_each_payout_by_one_of_four_runs(self, business, bank, monkeypatch):
         monkeypatch.setattr(parallel_calls, "places", PlacesOfProcesses())
         due_payouts(business, 3)
 
@@ -106,7 +106,7 @@ class TestHangingBank:
         assert len(bank.questions) == len(set(bank.questions)) == 3
         assert bank.asked_twice_at_once == []
 
-    def test_has_a_bounded_number_of_questions_at_once(self, business, bank):
+    def test_has_a_limited_number_of_concurrent_queries(self, business, bank):
         due_payouts(business, 3 * parallel_calls.PLACES)
 
         for _ in range(3):
@@ -114,7 +114,7 @@ class TestHangingBank:
 
         assert bank.most_at_once == parallel_calls.PLACES
 
-    def test_does_not_delay_the_acquirers_questions(self, business, bank):
+    def test_does_not_delay_queries_to_the_acquirer(self, business, bank):
         payouts = due_payouts(business, 2 * parallel_calls.PLACES)
         payment = due_card_payment(business)
 
@@ -125,7 +125,7 @@ class TestHangingBank:
         assert {status_of(payout) for payout in payouts} == {"pending"}
 
     def test_occupies_one_thread_of_a_worker(self, business, bank, monkeypatch):
-        """The embedded service has one worker: what re-query left no thread for would wait."""
+        """The embedded service has one worker, so other tasks would wait for its threads."""
         monkeypatch.setattr(requery, "RUN_TIME", 5)
         due_payouts(business, 1)
         first = threading.Thread(target=_in_thread(requery_due))
@@ -140,7 +140,7 @@ class TestHangingBank:
         bank.may_answer.set()
         first.join(10)
 
-    def test_has_its_late_answers_applied(self, business, bank):
+    def test_late_answers_are_applied(self, business, bank):
         payouts = due_payouts(business, parallel_calls.PLACES)
         requery_due()
 
@@ -149,7 +149,7 @@ class TestHangingBank:
         eventually(lambda: {status_of(payout) for payout in payouts} == {"success"})
         assert len(bank.questions) == len(payouts)
 
-    def test_is_asked_about_the_others_when_it_answers_again(self, business, bank):
+    def test_other_payouts_are_queried_when_it_answers_again(self, business, bank):
         payouts = due_payouts(business, 3 * parallel_calls.PLACES)
         requery_due()
         bank.may_answer.set()
@@ -161,7 +161,7 @@ class TestHangingBank:
 
 
 class TestLease:
-    def test_of_a_killed_process_ends_and_another_asks(self, business, clock, settings):
+    def test_of_a_killed_process_expires_and_another_queries(self, business, clock, settings):
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
         payout = start(orders.payout(), business=business, now=clock.now)
         clock.advance(seconds=10)
@@ -177,7 +177,7 @@ class TestLease:
         assert (before, status_of(payout)) == ("pending", "success")
 
     def test_that_was_lost_to_another_process_postpones_nothing(self, business, clock, settings):
-        """A process is stopped during its question. When it resumes, another holds the lease."""
+        """A process is suspended during its query. When it resumes, another one holds the lease."""
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         start(orders.payout(), business=business, now=clock.now)
         clock.advance(seconds=10)
@@ -191,7 +191,7 @@ class TestLease:
         payout = Transaction.objects.get()
         assert (payout.query_leased_until, payout.queries_made) == (current.query_leased_until, 0)
 
-    def test_covers_a_capture_and_its_payment_alike(self, api, clock, settings):
+    def test_applies_to_a_capture_and_its_payment(self, api, clock, settings):
         order = orders.card_payment(capture=False)
         api.post("/api/payments", order)
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
@@ -205,8 +205,8 @@ class TestLease:
         assert [type(one) for one in first] == [CardOperation]
         assert second == []
 
-    def test_belongs_to_the_request_that_sends_the_order(self, business, clock, settings, monkeypatch):
-        """An operator who asks about everything must not ask about what a request asks at this moment."""
+    def test_is_held_by_the_request_that_sends_the_order(self, business, clock, settings, monkeypatch):
+        """An operator's requery must not query an order that a request is sending."""
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
         seen = []
 
@@ -216,7 +216,7 @@ class TestLease:
 
         original = SlowAcquirer.authorise
         monkeypatch.setattr(SlowAcquirer, "authorise", authorise)
-        connectors._made.cache_clear()  # it keeps methods
+        connectors._made.cache_clear()  # keeps methods
         payment = captured_payment(business=business, now=clock.now)
 
         assert seen == [[]]
@@ -225,7 +225,7 @@ class TestLease:
         connectors._made.cache_clear()
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
-    def test_skips_what_a_request_works_on(self, business, settings, clock):
+    def test_skips_rows_locked_by_a_request(self, business, settings, clock):
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
         payouts = [start(orders.payout(), business=business, now=clock.now) for _ in range(2)]
         clock.advance(seconds=10)
@@ -245,8 +245,8 @@ class TestLease:
 
 
 class TestMoments:
-    def test_of_each_answer_is_its_own(self, business, settings):
-        """If the run's first moment dated its answers, the last ones would be dated too early."""
+    def test_each_answer_has_its_own_time(self, business, settings):
+        """If the start of the run dated its answers, the last ones would be dated too early."""
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
         for _ in range(3):
             start(orders.payout(), business=business, now=timezone.now())
@@ -259,7 +259,7 @@ class TestMoments:
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the clock of its process")
     @pytest.mark.parametrize("skew", [timedelta(seconds=11), timedelta(days=8), -timedelta(seconds=11)])
-    def test_of_a_host_with_a_wrong_clock_decide_nothing(self, api, settings, monkeypatch, skew):
+    def test_wrong_clock_of_a_host_has_no_effect(self, api, settings, monkeypatch, skew):
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
         api.post("/api/payments", orders.card_payment())
         settings.CARD_ACQUIRER = "payments.rails.sandbox.SandboxAcquirer"
@@ -282,7 +282,7 @@ class TestSilence:
     BANK = Lane("bank", "sandbox")
 
     def lose(self, business, clock, *, questions):
-        """Make a payout whose bank has not answered so many questions."""
+        """Create a payout after this number of unanswered queries."""
         payout = start(orders.payout(), business=business, now=clock.now)
         for _ in range(questions):
             payout.refresh_from_db()
@@ -291,7 +291,7 @@ class TestSilence:
         payout.refresh_from_db()
         return payout
 
-    def test_that_ends_makes_everything_due_that_waits(self, business, clock, settings):
+    def test_end_makes_all_waiting_queries_due(self, business, clock, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         old = self.lose(business, clock, questions=4)
         assert old.next_query_at - clock.now == timedelta(minutes=30)
@@ -330,8 +330,8 @@ class TestSilence:
         assert rail_outages.end_silence(self.BANK, now=clock.now) == 0
         assert not RailSilence.objects.exists()
 
-    def test_neither_probes_nor_brings_forward_what_was_unknown_long_before(self, business, clock, settings):
-        """What one transaction's rail never answers is asked ever less often, though others are answered."""
+    def test_ignores_outcomes_that_were_unknown_long_before(self, business, clock, settings):
+        """A transaction that its rail never answers is queried ever less often, though others are answered."""
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         stuck = self.lose(business, clock, questions=8)
         assert clock.now - stuck.created_at > rail_outages.BEFORE_SILENCE

@@ -1,5 +1,7 @@
-"""Everybody at once. Each test says which guard it watches: without it, the test fails (on PostgreSQL, that
-is: on SQLite a transaction that writes is a lock on everything)."""
+"""Concurrent changes. Each test names the lock or constraint without which it fails on PostgreSQL.
+
+On SQLite, a writing transaction locks the whole database.
+"""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -47,11 +49,11 @@ def finishes(payment):
 class TestTheEndOfAChallenge:
     @pytest.mark.long
     def test_is_one_of_return_expiry_and_requery_never_two(self, business):
-        """Guards the lock on the transaction in `challenges._lock_open` and `expiry.expire_one`."""
+        """Tests the lock on the transaction in `challenges._lock_open` and `expiry.expire_one`."""
         seen = set()
         with racers(3) as threads:
             for turn in range(200):
-                # Every other answer after the challenge is lost: then the requery decides.
+                # Every other answer after the challenge is lost, and requery decides.
                 payment = challenged_payment(business=business, now=NOON, amount=50_000 + 98 * (turn % 2))
                 challenge = Challenge.objects.select_related("transaction__business").get(transaction=payment)
                 end = payment.expires_at
@@ -73,7 +75,7 @@ class TestTheEndOfAChallenge:
         assert seen <= {("failed", "expiry"), ("success", "payer"), ("success", "requery")}
 
     def test_counts_every_wrong_code_once(self, business):
-        """Guards the lock in `challenges._lock_open`: three at once are three, and a fourth has no say."""
+        """Tests the lock in `challenges._lock_open`: three concurrent codes count as three, and a fourth is ignored."""
         with racers(4) as threads:
             for _ in range(20):
                 payment = challenged_payment(business=business, now=NOON)
@@ -90,8 +92,8 @@ class TestTheEndOfAChallenge:
                 assert kinds == ["ChallengeOver", "Transaction", "WrongCode", "WrongCode"]
                 assert finishes(payment) == [("failed", "payer")]
 
-    def test_lets_one_of_two_right_codes_through(self, business):
-        """Guards the lock in `challenges._lock_open`: the acquirer is asked to go on once."""
+    def test_accepts_one_of_two_right_codes(self, business):
+        """Tests the lock in `challenges._lock_open`: the authorisation is resumed once."""
         with racers(2) as threads:
             for _ in range(20):
                 payment = challenged_payment(business=business, now=NOON)
@@ -110,7 +112,7 @@ class TestTheEndOfAChallenge:
 
 class TestCancellation:
     def test_is_one_of_answer_cancellation_and_expiry(self, business):
-        """Guards the lock in `cancellations.cancel`: once the payer's answer counts, nothing is cancelled."""
+        """Tests the lock in `cancellations.cancel`: after the payer's answer, nothing is cancelled."""
         with racers(3) as threads:
             for _ in range(60):
                 payment = challenged_payment(business=business, now=NOON)
@@ -137,8 +139,9 @@ class TestCancellation:
 class TestTheEndOfAnAuthorisation:
     @pytest.mark.long
     def test_is_either_capture_or_expiry(self, business):
-        """Guards the lock in `expiry.expire_one` and `captures._open`: a capture that the acquirer is asked
-        for is never overtaken by the expiry."""
+        """Tests the lock in `expiry.expire_one` and `captures._open`: a sent capture is never overtaken by
+        the expiry.
+        """
         with racers(2) as threads:
             for _ in range(100):
                 payment = authorised_payment(business=business, now=NOON)
@@ -159,7 +162,7 @@ class TestTheEndOfAnAuthorisation:
 
     @pytest.mark.long
     def test_is_one_of_capture_void_and_expiry(self, business):
-        """Guards the lock in `captures._open` and `expiry.expire_one`: one question to the acquirer, one end."""
+        """Tests the lock in `captures._open` and `expiry.expire_one`: one call to the acquirer, one result."""
         codes = {"capture": "10000", "void": "20090", None: "20068"}
         with racers(3) as threads:
             for _ in range(100):
@@ -185,11 +188,11 @@ class TestTheEndOfAnAuthorisation:
                 assert payment.operations.exclude(status="success").count() == (0 if done else 1)
 
 
-class TestEqualActs:
+class TestEqualActions:
     @pytest.mark.long
     @pytest.mark.parametrize("act", [partial(captures.capture, amount=None), captures.void])
-    def test_ask_the_acquirer_once(self, business, act):
-        """Guards the second read of the operation, under the lock, in `captures._open`."""
+    def test_call_the_acquirer_once(self, business, act):
+        """Tests the second read of the operation, under the lock, in `captures._open`."""
         with racers(3) as threads:
             for _ in range(30):
                 payment = authorised_payment(business=business, now=NOON)
@@ -203,7 +206,7 @@ class TestEqualActs:
 
 class TestExpiry:
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
-    def test_goes_past_a_payment_that_an_operator_keeps_locked(self, business):
+    def test_skips_a_payment_that_an_operator_keeps_locked(self, business):
         locked, other = [authorised_payment(business=business, now=NOON) for _ in range(2)]
         end = max(locked.expires_at, other.expires_at)
 
@@ -218,7 +221,7 @@ class TestExpiry:
 class TestRequery:
     @pytest.mark.long
     def test_by_two_workers_finishes_a_payment_once(self, business):
-        """Guards the condition under which a move is written (`Transaction._move`)."""
+        """Tests the condition of the conditional update in `Transaction`."""
         with racers(2) as threads:
             for _ in range(50):
                 payment = captured_payment(business=business, now=NOON, amount=50_098)
@@ -231,7 +234,7 @@ class TestRequery:
 
     @pytest.mark.long
     def test_by_two_workers_books_a_refund_once(self, business):
-        """Guards the lock in `operations.apply_answer`: the amount is given back once."""
+        """Tests the lock in `operations.apply_answer`: the amount is refunded once."""
         with racers(2) as threads:
             for _ in range(50):
                 payment = captured_payment(business=business, now=NOON, amount=100_000)
@@ -249,8 +252,8 @@ class TestRequery:
 
 class TestRefunds:
     @pytest.mark.long
-    def test_at_once_never_exceed_what_was_captured(self, business):
-        """Guards the lock in `refunds._open`."""
+    def test_concurrent_ones_never_exceed_the_captured_amount(self, business):
+        """Tests the lock in `refunds._open`."""
         with racers(4) as threads:
             for _ in range(30):
                 payment = captured_payment(business=business, now=NOON, amount=100)
@@ -265,8 +268,8 @@ class TestRefunds:
                 assert (payment.amount_refunded, payment.amount_being_refunded) == (90, 0)
 
     @pytest.mark.long
-    def test_that_are_equal_are_one(self, business):
-        """Guards the second look at the reference under the lock in `refunds._open`."""
+    def test_equal_ones_are_created_once(self, business):
+        """Tests the second lookup of the reference under the lock in `refunds._open`."""
         with racers(3) as threads:
             for _ in range(30):
                 payment = captured_payment(business=business, now=NOON)
@@ -282,8 +285,8 @@ class TestRefunds:
                 assert payment.amount_refunded == 500
 
     @pytest.mark.long
-    def test_with_one_reference_for_two_payments_are_one(self, business):
-        """Guards the unique key of refund references: no lock is common to the two payments."""
+    def test_with_one_reference_for_two_payments_are_created_once(self, business):
+        """Tests the unique key of refund references, because the two payments share no lock."""
         with racers(2) as threads:
             for _ in range(30):
                 two = [captured_payment(business=business, now=NOON) for _ in range(2)]
@@ -301,8 +304,8 @@ class TestRefunds:
 
 
 class TestCreation:
-    def test_of_equal_requests_writes_one_row(self, business):
-        """Guards the unique key of (business, reference) and `insert_if_absent`."""
+    def test_of_equal_requests_inserts_one_row(self, business):
+        """Tests the unique key of (business, reference) and `insert_if_absent`."""
         with racers(4) as threads:
             for _ in range(20):
                 order = orders.card_payment()

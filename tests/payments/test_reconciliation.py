@@ -1,4 +1,4 @@
-"""Statements of the acquirer and of the bank, compared with what we know."""
+"""Statements of the acquirer and the bank, compared with the ledger."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ HEADING = "reference,amount,currency,day,direction"
 
 @pytest.fixture
 def reconcile(tmp_path):
-    """Return a function that runs the command on some lines and returns its document."""
+    """Return a function that runs the command on some lines and returns its JSON document."""
 
     def run(*lines, options=(), heading=HEADING):
         file = tmp_path / "statement.csv"
@@ -71,7 +71,7 @@ def counts(document):
 
 class TestReconcile:
     @pytest.mark.parametrize("name", ["retrieval_reference_number", "acquirer_transaction_id", "reference"])
-    def test_finds_a_card_payment_by_any_of_its_names(self, api, reconcile, name):
+    def test_finds_a_card_payment_by_any_of_its_references(self, api, reconcile, name):
         payment = pay(api)
 
         found = reconcile(line(getattr(payment, name), 50_000))
@@ -79,13 +79,13 @@ class TestReconcile:
         assert counts(found) == {"matched": 1}
         assert found["exit"] == 0
 
-    def test_expects_of_a_partial_capture_what_was_captured(self, api, reconcile):
+    def test_expects_the_captured_amount_of_a_partial_capture(self, api, reconcile):
         payment = pay(api, amount=100_000, capture=False)
         api.post(f"/api/payments/{payment.reference}/capture", {"amount": 40_000})
 
         assert counts(reconcile(line(payment.reference, 40_000))) == {"matched": 1}
 
-    def test_finds_payouts_and_refunds_going_out(self, api, reconcile):
+    def test_finds_outgoing_payouts_and_refunds(self, api, reconcile):
         payment, payout = pay(api), pay_out(api)
         refund = give_back(api, payment, 10_000)
 
@@ -101,7 +101,7 @@ class TestReconcile:
         account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
         payment = api.post("/api/payments", orders.transfer_payment(account["id"])).json()
         number = payment["virtual_account_details"]["account_number"]
-        for amount in (50_000, 70_000):  # the second one fits nothing, and has arrived all the same
+        for amount in (50_000, 70_000):  # the second one matches no payment, but has arrived
             api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": amount})
         first, second = Transfer.objects.order_by("received_at", "id")
 
@@ -109,7 +109,7 @@ class TestReconcile:
 
         assert counts(found) == {"matched": 2}
 
-    def test_tells_two_refunds_of_one_payment_apart_by_their_amounts(self, api, reconcile):
+    def test_distinguishes_refunds_of_one_payment_by_amount(self, api, reconcile):
         payment = pay(api)
         for amount in (10_000, 20_000):
             give_back(api, payment, amount)
@@ -124,7 +124,7 @@ class TestReconcile:
         assert counts(found) == {"matched": 3}
 
     @pytest.mark.parametrize("name", ["retrieval_reference_number", "system_trace_audit_number", "reference"])
-    def test_finds_a_refund_by_its_own_names(self, api, reconcile, name):
+    def test_finds_a_refund_by_its_own_references(self, api, reconcile, name):
         payment = pay(api)
         refund = give_back(api, payment, 20_000)
         another = give_back(api, payment, 20_000)
@@ -146,9 +146,7 @@ class TestReconcile:
         assert counts(reconcile(line(getattr(capture, name), 20_000))) == {"matched": 1}
         assert counts(reconcile(line(payment.retrieval_reference_number, 20_000))) == {"matched": 1}
 
-    def test_does_not_guess_whose_reference_it_is_when_two_businesses_have_it(
-        self, api, other_api, reconcile
-    ):
+    def test_does_not_match_a_reference_of_two_businesses(self, api, other_api, reconcile):
         for of_business in (api, other_api):
             of_business.post("/api/payments", orders.card_payment(reference="1001"))
 
@@ -168,12 +166,12 @@ class TestReconcile:
         assert counts(found) == {"matched": 1, "different": 1}
         assert found["different"][0]["id"] == str(payment.pk)
 
-    def test_finds_a_payout_by_our_reference_as_the_bank_received_it(self, api, reconcile):
+    def test_finds_a_payout_by_our_reference_at_the_bank(self, api, reconcile):
         payout = pay_out(api)
 
         assert counts(reconcile(line(payout.pk.hex, 250_000, direction="out"))) == {"matched": 1}
 
-    def test_finds_a_transfer_that_no_account_could_take(self, reconcile):
+    def test_finds_a_transfer_that_no_account_could_accept(self, reconcile):
         unknown = Notice(
             account_number="9999999999",
             amount=70_000,
@@ -192,7 +190,7 @@ class TestReconcile:
             ({"currency": "USD"}, {"currency": ["USD", "NGN"]}),
         ],
     )
-    def test_says_what_is_different(self, api, reconcile, told, difference):
+    def test_reports_differences(self, api, reconcile, told, difference):
         payment = pay(api)
 
         found = reconcile(line(payment.reference, **{"amount": 50_000} | told))
@@ -201,7 +199,7 @@ class TestReconcile:
         assert found["different"][0]["differences"] == difference
         assert found["exit"] == 1
 
-    def test_sees_an_entry_that_the_bank_dates_some_days_off(self, api, reconcile):
+    def test_finds_an_entry_that_the_bank_dates_some_days_off(self, api, reconcile):
         payment, off = pay(api), today() + timedelta(days=2)
 
         found = reconcile(line(payment.reference, 50_000, day=off))
@@ -209,14 +207,14 @@ class TestReconcile:
         assert found["different"][0]["differences"] == {"day": [str(off), str(today())]}
 
     @pytest.mark.parametrize(("amount", "status"), [(50_098, "pending"), (50_051, "failed")])
-    def test_sees_a_success_that_we_do_not_know_of(self, api, reconcile, amount, status):
+    def test_reports_a_success_that_is_unknown_here(self, api, reconcile, amount, status):
         payment = pay(api, amount=amount)
 
         found = reconcile(line(payment.reference, amount))
 
         assert found["different"][0]["differences"] == {"status": ["success", status]}
 
-    def test_names_what_is_missing_here(self, api, reconcile):
+    def test_reports_lines_missing_here(self, api, reconcile):
         payment = pay(api)
 
         found = reconcile(line(payment.reference, 50_000), line("nobody-knows", 7))
@@ -225,21 +223,21 @@ class TestReconcile:
         (missing,) = found["missing_here"]
         assert (missing["line"], missing["reference"], missing["amount"]) == (3, "nobody-knows", 7)
 
-    def test_does_not_take_one_entry_for_two_lines(self, api, reconcile):
+    def test_matches_an_entry_to_one_line_only(self, api, reconcile):
         payment = pay(api)
 
         found = reconcile(*[line(payment.reference, 50_000)] * 2)
 
         assert counts(found) == {"matched": 1, "missing_here": 1}
 
-    def test_does_not_take_money_that_left_for_money_that_came(self, api, reconcile):
+    def test_distinguishes_incoming_and_outgoing_money(self, api, reconcile):
         payment = pay(api)
 
         found = reconcile(line(payment.reference, 50_000, direction="out"))
 
         assert counts(found) == {"missing_here": 1, "missing_there": 1}
 
-    def test_names_what_is_missing_there(self, api, reconcile):
+    def test_reports_lines_missing_there(self, api, reconcile):
         payment, other = pay(api), pay(api, amount=70_000)
         pay(api, amount=50_051)  # declined: no money moved
         pay(api, currency="USD")  # another account's statement
@@ -250,7 +248,7 @@ class TestReconcile:
         assert (missing["id"], missing["amount"], missing["line"]) == (str(other.pk), 70_000, None)
 
     @pytest.mark.parametrize(("source", "missing"), [("acquirer", "card"), ("bank", "payout")])
-    def test_expects_of_a_statement_what_its_source_knows(self, api, reconcile, source, missing):
+    def test_expects_the_entries_of_its_source_only(self, api, reconcile, source, missing):
         pay(api), pay_out(api)
 
         found = reconcile(line("nobody-knows", 7), options=["--source", source])
@@ -259,13 +257,13 @@ class TestReconcile:
 
 
 class TestApply:
-    def test_is_needed_for_anything_to_be_written(self, api, reconcile):
+    def test_is_required_to_record_a_report(self, api, reconcile):
         found = reconcile(line(pay(api).reference, 50_000))
 
         assert found["recorded"] is None
         assert not Reconciliation.objects.exists()
 
-    def test_records_every_line_with_who_and_when(self, api, reconcile):
+    def test_records_every_line_with_actor_and_time(self, api, reconcile):
         payment, other = pay(api), pay(api)
 
         found = reconcile(
@@ -329,31 +327,31 @@ class TestFile:
             ("r1,100,NGN,2026-01-31,credit", "direction"),
         ],
     )
-    def test_that_is_wrong_is_named_by_line_and_column_but_not_by_contents(self, wrong, column):
+    def test_invalid_line_is_reported_without_its_contents(self, wrong, column):
         (error,) = self.errors(self.GOOD, wrong)
 
         assert error.startswith(f"line 3: {column} must be ")
         assert "NGN,2026" not in error
 
-    def test_names_every_wrong_line_but_not_thousands(self):
+    def test_reports_a_limited_number_of_invalid_lines(self):
         errors = self.errors(*["r1,x,NGN,2026-01-31,in"] * 1_000)
 
         assert len(errors) == 21
         assert errors[-1] == "… and 980 more."
 
-    def test_with_too_few_or_too_many_cells_is_wrong(self):
+    def test_with_too_few_or_too_many_cells_is_invalid(self):
         assert self.errors("r1,100", f"{self.GOOD},more") == (
             "line 2: 2 cells instead of 5.",
             "line 3: 6 cells instead of 5.",
         )
 
-    def test_without_its_heading_is_wrong(self):
+    def test_without_its_heading_is_invalid(self):
         assert self.errors(heading=self.GOOD) == (
             "line 1: the heading lacks reference, amount, currency, day, direction.",
         )
         assert self.errors(heading=f"{HEADING},day") == ("line 1: the heading has day more than once.",)
 
-    def test_without_lines_is_wrong(self):
+    def test_without_lines_is_invalid(self):
         assert self.errors() == ("The file has a heading and no lines.",)
 
     @pytest.mark.parametrize(
@@ -365,12 +363,12 @@ class TestFile:
             (HEADING.encode() + b"\nr\x001,100,NGN,2026-01-31,in", "line 2"),
         ],
     )
-    def test_that_is_no_csv_is_wrong(self, content, says):
+    def test_that_is_not_csv_is_invalid(self, content, says):
         with pytest.raises(WrongFile, match=says):
             bank_statements.read(content)
 
     @given(st.binary(max_size=200))
-    def test_of_any_bytes_is_read_or_refused(self, content):
+    def test_of_any_bytes_is_read_or_rejected(self, content):
         for start in (b"", HEADING.encode() + b"\n"):
             with contextlib.suppress(WrongFile):
                 assert bank_statements.read(start + content).rows
@@ -386,9 +384,7 @@ class TestFile:
             (b"r1,100", "line 3: 2 cells instead of 5."),
         ],
     )
-    def test_with_a_wrong_line_is_compared_without_it_and_ends_the_command_with_2(
-        self, api, tmp_path, wrong, says
-    ):
+    def test_with_an_invalid_line_is_compared_without_it_and_exits_with_2(self, api, tmp_path, wrong, says):
         first, second = pay(api), pay(api)
         good = [line(payment.reference, 50_000).encode() for payment in (first, second)]
         file = tmp_path / "statement.csv"
@@ -406,13 +402,13 @@ class TestFile:
         assert document["recorded"] is None
         assert not Reconciliation.objects.exists()
 
-    def test_with_an_open_quotation_mark_is_compared_up_to_it(self):
+    def test_with_an_unclosed_quotation_mark_is_compared_up_to_it(self):
         read = bank_statements.read(f'{HEADING}\n{self.GOOD}\n"r2,100\n{self.GOOD}\n{self.GOOD}'.encode())
 
         assert len(read.rows) == 1
         assert read.errors[0].startswith("lines 3 to 5: this is not CSV")
 
-    def test_of_which_no_line_can_be_compared_ends_the_command_with_2(self, tmp_path):
+    def test_without_a_valid_line_exits_with_2(self, tmp_path):
         file = tmp_path / "statement.csv"
         file.write_text(f"{HEADING}\nr1,x,NGN,2026-01-31,in\n")
 
@@ -423,7 +419,7 @@ class TestFile:
         assert not Reconciliation.objects.exists()
 
     @pytest.mark.parametrize("name", ["nowhere.csv", "", "a\0b"])
-    def test_that_is_not_there_ends_the_command_with_2(self, tmp_path, name):
+    def test_that_does_not_exist_exits_with_2(self, tmp_path, name):
         with pytest.raises(CommandError, match="cannot be read") as ended:
             call_command("reconcile", "--file", str(tmp_path / name) if name != "" else str(tmp_path))
 

@@ -26,7 +26,7 @@ def amounts(api, address):
 
 @pytest.mark.django_db
 class TestRefund:
-    def test_answers_with_what_was_done(self, api):
+    def test_returns_the_refund(self, api):
         address = paid(api)
         wanted = {"reference": "rf-1", "amount": 20_000, "reason": "too small"}
 
@@ -46,7 +46,7 @@ class TestRefund:
             "currency": "NGN",
         }
 
-    def test_moves_the_payment_step_by_step(self, api):
+    def test_updates_the_payment_step_by_step(self, api):
         address = paid(api)
 
         seen = [amounts(api, address)]
@@ -62,7 +62,7 @@ class TestRefund:
         ]
         assert api.get(address).json()["status"] == "success"
 
-    def test_without_an_amount_is_all_that_is_left(self, api):
+    def test_without_an_amount_refunds_the_rest(self, api):
         address = paid(api)
         give_back(api, address, amount=20_000)
 
@@ -71,7 +71,7 @@ class TestRefund:
         assert refund["amount"] == 30_000
         assert amounts(api, address) == ("refunded", 50_000, 0)
 
-    def test_of_a_part_capture_is_limited_to_that_part(self, api):
+    def test_of_a_partial_capture_is_limited_to_the_captured_amount(self, api):
         order = orders.card_payment(capture=False, amount=50_000)
         api.post("/api/payments", order)
         address = f"/api/payments/{order['reference']}"
@@ -84,7 +84,7 @@ class TestRefund:
         assert amounts(api, address) == ("refunded", 20_000, 0)
 
     @pytest.mark.parametrize("amount", [50_001, 10**12])
-    def test_is_never_more_than_what_is_left(self, api, amount):
+    def test_never_exceeds_the_rest(self, api, amount):
         address = paid(api)
 
         answer = give_back(api, address, amount=amount)
@@ -94,7 +94,7 @@ class TestRefund:
         assert not CardOperation.objects.exists()
 
     @pytest.mark.parametrize("amount", [0, -5, 0.5, "5", False, None])
-    def test_takes_no_amount_that_is_none(self, api, amount):
+    def test_rejects_an_invalid_amount(self, api, amount):
         address = paid(api)
 
         answer = give_back(api, address, amount=amount)
@@ -102,7 +102,7 @@ class TestRefund:
         assert answer.status_code == 400
         assert [error["field"] for error in answer.json()["errors"]] == ["amount"]
 
-    def test_of_nothing_left_is_refused(self, api):
+    def test_of_a_fully_refunded_payment_is_rejected(self, api):
         address = paid(api)
         give_back(api, address)
 
@@ -120,14 +120,14 @@ class TestRefund:
         ],
         ids=["authorised", "declined", "unknown"],
     )
-    def test_needs_a_successful_payment(self, api, order):
+    def test_requires_a_successful_payment(self, api, order):
         api.post("/api/payments", order)
 
         answer = give_back(api, f"/api/payments/{order['reference']}", amount=100)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
 
-    def test_needs_a_reference(self, api):
+    def test_requires_a_reference(self, api):
         answer = api.post(f"{paid(api)}/refunds", {"amount": 5})
 
         assert answer.status_code == 400
@@ -136,7 +136,7 @@ class TestRefund:
 
 @pytest.mark.django_db
 class TestFailedRefund:
-    def test_leaves_the_amounts_and_a_later_success_moves_on(self, api):
+    def test_keeps_the_amounts_and_allows_a_later_success(self, api):
         address = paid(api)
 
         failed = give_back(api, address, amount=20_005)
@@ -148,7 +148,7 @@ class TestFailedRefund:
         assert after_failure == ("refund_failed", 0, 50_000)
         assert amounts(api, address) == ("partially_refunded", 20_000, 30_000)
 
-    def test_after_a_success_shows_and_keeps_what_was_refunded(self, api):
+    def test_after_a_success_keeps_the_refunded_amount(self, api):
         address = paid(api)
         give_back(api, address, amount=10_000)
 
@@ -159,7 +159,7 @@ class TestFailedRefund:
 
 @pytest.mark.django_db
 class TestLostRefund:
-    def test_counts_as_gone_until_the_acquirer_is_asked_again(self, api):
+    def test_reserves_its_amount_until_the_acquirer_answers(self, api):
         address = paid(api)
 
         lost = give_back(api, address, amount=20_098)
@@ -175,7 +175,7 @@ class TestLostRefund:
         [found] = api.get(f"{address}/refunds").json()["data"]
         assert (found["id"], found["status"]) == (lost.json()["id"], "success")
 
-    def test_sent_again_is_the_same_refund(self, api):
+    def test_repeated_is_the_same_refund(self, api):
         address = paid(api)
         wanted = {"reference": "rf-1", "amount": 20_098}
 
@@ -199,7 +199,7 @@ class TestRefundReference:
         assert again.json() == first.json()
         assert amounts(api, address) == ("partially_refunded", 20_000, 30_000)
 
-    def test_replays_even_when_nothing_is_left(self, api):
+    def test_replays_even_if_nothing_is_left(self, api):
         address = paid(api)
         wanted = {"reference": "rf-1"}
 
@@ -227,7 +227,7 @@ class TestRefundReference:
 
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
 
-    def test_is_apart_from_the_references_of_payments(self, api):
+    def test_is_independent_of_payment_references(self, api):
         address = paid(api)
         reference = address.rpartition("/")[2]
 
@@ -236,20 +236,20 @@ class TestRefundReference:
 
 @pytest.mark.django_db
 class TestLookUp:
-    def test_answers_as_the_refund_did(self, api):
+    def test_returns_the_same_as_the_refund_request(self, api):
         refund = give_back(api, paid(api), reference="rf-1", amount=20_000).json()
 
         answer = api.get("/api/refunds/rf-1")
 
         assert (answer.status_code, answer.json()) == (200, refund)
 
-    def test_shows_the_refund_as_it_is_now(self, api):
+    def test_returns_the_current_refund(self, api):
         give_back(api, paid(api), reference="rf-1", amount=20_098)
         call_command("requery_pending")
 
         assert api.get("/api/refunds/rf-1").json()["status"] == "success"
 
-    def test_finds_neither_anothers_refund_nor_a_payment(self, api, other_api):
+    def test_finds_no_payments_or_refunds_of_other_businesses(self, api, other_api):
         address = paid(api)
         give_back(api, address, reference="rf-1", amount=20_000)
 
@@ -272,10 +272,10 @@ class TestRefundsOfAPayment:
 
         assert listed == {"data": made[::-1], "next": None, "previous": None}
 
-    def test_are_none_at_first(self, api):
+    def test_are_empty_at_first(self, api):
         assert api.get(f"{paid(api)}/refunds").json() == {"data": [], "next": None, "previous": None}
 
-    def test_do_not_show_captures(self, api):
+    def test_omit_captures(self, api):
         order = orders.card_payment(capture=False)
         api.post("/api/payments", order)
         api.post(f"/api/payments/{order['reference']}/capture")

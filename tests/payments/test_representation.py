@@ -1,4 +1,4 @@
-"""The answer of each flow, field by field, as the interface document lists them."""
+"""The fields of each flow's response, as listed in the interface document."""
 
 import json
 import re
@@ -56,7 +56,7 @@ class TestFields:
 
         assert types(payment) == ALWAYS | OF_PAYMENTS | DECLINED | FINAL
 
-    def test_of_a_card_payment_whose_answer_is_lost(self, api):
+    def test_of_a_card_payment_without_an_answer(self, api):
         payment = api.post("/api/payments", orders.card_payment(amount=10_098)).json()
 
         assert types(payment) == ALWAYS | OF_PAYMENTS
@@ -82,13 +82,13 @@ class TestFields:
         assert (payment["amount_authorized"], payment["total_amount_captured"]) == (50_000, 20_000)
 
     @pytest.mark.parametrize("amount", [10_051, 10_098])
-    def test_of_what_was_not_authorised_have_no_authorised_amount(self, api, amount):
+    def test_of_other_payments_have_no_authorised_amount(self, api, amount):
         payment = api.post("/api/payments", orders.card_payment(capture=False, amount=amount)).json()
 
         assert "amount_authorized" not in payment
 
     @pytest.mark.parametrize("end", ["void", "expiry"])
-    def test_of_an_authorisation_that_ended_show_no_success(self, api, clock, end):
+    def test_of_a_finished_authorisation_show_no_success(self, api, clock, end):
         order = orders.card_payment(capture=False)
         api.post("/api/payments", order)
 
@@ -101,7 +101,7 @@ class TestFields:
         assert payment["status"] == "failed"
         assert payment.keys().isdisjoint({"gateway_code", "authorization_code", "amount_authorized"})
 
-    def test_of_an_authorisation_that_an_earlier_release_voided_show_no_success(self, api):
+    def test_of_an_authorisation_voided_by_an_earlier_release_show_no_success(self, api):
         order = orders.card_payment(capture=False)
         api.post("/api/payments", order)
         api.post(f"/api/payments/{order['reference']}/void")
@@ -143,7 +143,7 @@ class TestFields:
         assert (paid["payment_method"], paid["narration"]) == ("virtual_account", "Two books")
 
     @pytest.mark.parametrize("act", ["capture", "void"])
-    def test_of_an_authorisation_has_its_end_once_it_is_final(self, api, act):
+    def test_of_an_authorisation_have_the_time_of_completion_once_final(self, api, act):
         order = orders.card_payment(capture=False)
         pending = api.post("/api/payments", order).json()
 
@@ -153,7 +153,7 @@ class TestFields:
         assert final["completed_at"] == api.get(f"/api/payments/{order['reference']}").json()["completed_at"]
         assert final["completed_at"] >= final["payment_timestamp"]
 
-    def test_of_an_event_are_those_of_the_answer(self, api, ada):
+    def test_of_an_event_equal_those_of_the_response(self, api, ada):
         make_endpoint(business=ada.business)
 
         payment = api.post("/api/payments", orders.card_payment(narration="Two books")).json()
@@ -192,14 +192,14 @@ class TestSource:
 
 @pytest.mark.django_db
 class TestCustomer:
-    def test_is_shown_with_the_merchants_reference(self, api):
+    def test_has_the_merchants_reference(self, api):
         customer = {"reference": "c-7", "email": "ada@example.com", "name": "Ada Obi"}
 
         payment = api.post("/api/payments", orders.card_payment(customer=customer)).json()
 
         assert payment["customer"] == {"name": "Ada Obi", "merchant_reference": "c-7"}
 
-    def test_is_shown_without_a_name_where_none_was_given(self, api):
+    def test_omits_a_missing_name(self, api):
         customer = {"reference": "c-7", "email": "ada@example.com"}
 
         payment = api.post("/api/payments", orders.card_payment(customer=customer)).json()

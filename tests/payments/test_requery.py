@@ -25,7 +25,7 @@ def run(command, *arguments):
 
 
 class TestIntervals:
-    def test_grow_and_then_stay(self, ada, clock, settings):
+    def test_grow_up_to_a_limit(self, ada, clock, settings):
         settings.CARD_ACQUIRER = "tests.rails.SilentAcquirer"
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
         waits = [payment.next_query_at - clock.now]
@@ -40,7 +40,7 @@ class TestIntervals:
         assert list(requery.INTERVALS) == sorted(set(requery.INTERVALS))
         assert (payment.status, payment.queries_made) == ("pending", 9)
 
-    def test_grow_for_a_refund_too(self, ada, api, clock, settings):
+    def test_also_grow_for_a_refund(self, ada, api, clock, settings):
         settings.CARD_ACQUIRER = "tests.rails.SilentAcquirer"
         payment = captured_payment(business=ada.business, now=clock.now)
         lost = {"reference": "rf", "amount": 20_098}
@@ -57,7 +57,7 @@ class TestIntervals:
         assert waits == list(requery.INTERVALS[:3])
         assert (refund.status, refund.queries_made) == ("pending", 3)
 
-    def test_are_kept_by_the_schedule(self, ada, clock):
+    def test_are_used_by_the_scheduler(self, ada, clock):
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
 
         clock.advance(seconds=9)
@@ -72,7 +72,7 @@ class TestIntervals:
 
 
 class TestRequery:
-    def test_authorises_where_the_answer_to_an_authorisation_was_lost(self, ada, clock):
+    def test_completes_an_authorisation_without_an_answer(self, ada, clock):
         payment = authorised_payment(business=ada.business, now=clock.now, amount=LOST)
 
         run("requery_pending")
@@ -81,7 +81,7 @@ class TestRequery:
         assert (payment.awaiting, payment.amount_captured) == ("capture", 0)
         assert payment.expires_at == clock.now + timedelta(days=7)
 
-    def test_finishes_what_was_lost_after_the_challenge(self, ada, clock):
+    def test_completes_a_payment_after_its_challenge(self, ada, clock):
         payment = challenged_payment(business=ada.business, now=clock.now, amount=LOST)
         challenges.approve(challenge=payment.challenge, code="123456", now=clock.now)
 
@@ -90,7 +90,7 @@ class TestRequery:
         payment.refresh_from_db()
         assert payment.status == "success"
 
-    def test_leaves_a_challenge_to_the_payer(self, ada, clock):
+    def test_ignores_a_challenge_that_awaits_its_payer(self, ada, clock):
         payment = challenged_payment(business=ada.business, now=clock.now)
 
         said = run("requery_pending")
@@ -99,7 +99,7 @@ class TestRequery:
         assert said == "Queried 0 unknown outcomes; 0 answered."
         assert payment.awaiting == "payer"
 
-    def test_that_began_before_the_payer_passed_does_not_send_him_back(self, ada, clock, settings):
+    def test_that_began_before_the_challenge_passed_does_not_reopen_it(self, ada, clock, settings):
         settings.CARD_ACQUIRER = "tests.rails.CrashingAcquirer"
         with pytest.raises(LookupError):
             challenged_payment(business=ada.business, now=clock.now, amount=LOST)
@@ -114,7 +114,7 @@ class TestRequery:
         assert [move.after for move in payment.transitions.order_by("pk")] == ["payer", "rail"]
         assert payment.challenge.passed_at == clock.now
 
-    def test_of_one_that_goes_wrong_does_not_keep_the_others_waiting(self, ada, clock, settings, caplog):
+    def test_failure_of_one_does_not_delay_the_others(self, ada, clock, settings, caplog):
         settings.CARD_ACQUIRER = "tests.rails.CrashingAcquirer"
         for amount in (666, 777):
             with pytest.raises(LookupError):
@@ -130,9 +130,7 @@ class TestRequery:
         assert right.status == "success"
         assert "requery failed" in caplog.text
 
-    def test_that_the_database_does_not_take_is_made_again_and_not_more_seldom(
-        self, ada, clock, settings, monkeypatch
-    ):
+    def test_is_repeated_at_the_same_interval_after_a_database_error(self, ada, clock, settings, monkeypatch):
         lost = [captured_payment(business=ada.business, now=clock.now, amount=LOST) for _ in range(5)]
         clock.advance(seconds=10)
         with monkeypatch.context() as patch:
@@ -146,7 +144,7 @@ class TestRequery:
 
         assert {*Transaction.objects.values_list("status", "queries_made")} == {("success", 0)}
 
-    def test_waits_where_no_connector_is_configured_any_more(self, ada, clock, settings):
+    def test_stays_pending_if_its_connector_is_no_longer_configured(self, ada, clock, settings):
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
 
         settings.CARD_ACQUIRER = ""
@@ -158,7 +156,7 @@ class TestRequery:
 
 
 class TestRailThatSaysNotYet:
-    """A definite answer comes later: nothing is failed on a guess."""
+    """A definite answer comes later. No outcome is assumed."""
 
     def test_leaves_a_payment_pending(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
@@ -197,7 +195,7 @@ class TestCrashBetweenIntentAndAnswer:
     def _rail_that_crashes(self, settings):
         settings.CARD_ACQUIRER = "tests.rails.CrashingAcquirer"
 
-    def test_answers_500_and_comes_to_its_outcome_later(self, api, settings):
+    def test_returns_500_and_gets_its_outcome_later(self, api, settings):
         order = orders.card_payment()
 
         crash = api.post("/api/payments", order)
@@ -210,7 +208,7 @@ class TestCrashBetweenIntentAndAnswer:
         assert (again.status_code, again.json()) == (200, pending)
         assert api.get(f"/api/payments/{order['reference']}").json()["status"] == "success"
 
-    def test_never_takes_the_payer_past_a_challenge(self, api):
+    def test_never_skips_the_payers_challenge(self, api):
         order = orders.card_payment(three_ds={"enabled": True})
 
         api.post("/api/payments", order)
@@ -221,7 +219,7 @@ class TestCrashBetweenIntentAndAnswer:
         assert payment["redirect_link"].endswith(Challenge.objects.get().token)
 
     @pytest.mark.parametrize("action", ["capture", "void"])
-    def test_of_a_capture_or_void_is_cleared_up_later(self, api, settings, action):
+    def test_of_a_capture_or_void_is_resolved_later(self, api, settings, action):
         settings.CARD_ACQUIRER = "payments.rails.sandbox.SandboxAcquirer"
         order = orders.card_payment(capture=False)
         address = f"/api/payments/{order['reference']}"
@@ -238,7 +236,7 @@ class TestCrashBetweenIntentAndAnswer:
 
 class TestUnconfiguredRail:
     @pytest.mark.parametrize("order", [orders.card_payment(), orders.card_check(), orders.payout()])
-    def test_answers_503_and_stores_nothing(self, api, settings, order):
+    def test_returns_503_and_stores_nothing(self, api, settings, order):
         settings.CARD_ACQUIRER = settings.PAYOUT_BANK = ""
 
         answer = api.post("/api/payments", order)
@@ -247,13 +245,13 @@ class TestUnconfiguredRail:
         assert int(answer["Retry-After"]) > 0
         assert not Transaction.objects.exists()
 
-    def test_says_first_what_is_wrong_with_a_request(self, api, settings):
+    def test_reports_invalid_requests_first(self, api, settings):
         settings.CARD_ACQUIRER = ""
 
         assert api.post("/api/payments", orders.card_payment(amount=0)).status_code == 400
 
     @pytest.mark.parametrize("rest", ["/capture", "/void", "/refunds"])
-    def test_leaves_a_payment_as_it_was(self, api, settings, rest):
+    def test_leaves_a_payment_unchanged(self, api, settings, rest):
         order = orders.card_payment(capture=rest == "/refunds")
         api.post("/api/payments", order)
         settings.CARD_ACQUIRER = ""
@@ -266,7 +264,7 @@ class TestUnconfiguredRail:
 
 
 class TestCommands:
-    def test_requery_pending_counts_on_a_dry_run_and_asks_nobody(self, ada, clock):
+    def test_requery_pending_counts_without_querying_on_a_dry_run(self, ada, clock):
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
 
         said = run("requery_pending", "--dry-run")
@@ -275,7 +273,7 @@ class TestCommands:
         assert said == "Would query 1 unknown outcome."
         assert (payment.status, payment.queries_made) == ("pending", 0)
 
-    def test_requery_pending_asks_about_all_or_about_what_is_due(self, ada, clock):
+    def test_requery_pending_queries_all_or_due_ones(self, ada, clock):
         captured_payment(business=ada.business, now=clock.now, amount=LOST)
 
         due, everything = run("requery_pending", "--due"), run("requery_pending")
@@ -283,7 +281,7 @@ class TestCommands:
         assert due == "Queried 0 unknown outcomes; 0 answered."
         assert everything == "Queried 1 unknown outcome; 1 answered."
 
-    def test_expire_due_counts_on_a_dry_run_and_ends_nothing(self, ada, clock):
+    def test_expire_due_counts_without_changes_on_a_dry_run(self, ada, clock):
         payment = authorised_payment(business=ada.business, now=clock.now)
         challenged_payment(business=ada.business, now=clock.now)
         clock.advance(days=8)
@@ -294,7 +292,7 @@ class TestCommands:
         assert said == "Would expire 2 transactions."
         assert payment.status == "pending"
 
-    def test_expire_due_ends_what_is_over_and_nothing_twice(self, ada, clock):
+    def test_expire_due_expires_overdue_payments_once(self, ada, clock):
         over = authorised_payment(business=ada.business, now=clock.now)
         clock.advance(days=6)
         not_over = authorised_payment(business=ada.business, now=clock.now)
@@ -307,7 +305,7 @@ class TestCommands:
         assert (first, second) == ("Expired 1 transactions.", "Expired 0 transactions.")
         assert (over.response_code, not_over.status) == ("20068", "pending")
 
-    def test_expire_due_goes_on_after_one_that_goes_wrong(self, ada, clock, monkeypatch, caplog):
+    def test_expire_due_continues_after_a_failure(self, ada, clock, monkeypatch, caplog):
         wrong = authorised_payment(business=ada.business, now=clock.now)
         right = authorised_payment(business=ada.business, now=clock.now)
         clock.advance(days=8)
@@ -326,7 +324,7 @@ class TestCommands:
         assert right.response_code == "20068"
         assert "expiry failed" in caplog.text
 
-    def test_the_schedule_expires_too(self, ada, clock):
+    def test_the_scheduler_also_expires(self, ada, clock):
         payment = challenged_payment(business=ada.business, now=clock.now)
         clock.advance(minutes=15)
 

@@ -56,7 +56,7 @@ def balance(business, kind="wallet"):
 
 @pytest.fixture
 def payout(ada, api):
-    """A payout whose bank never answers."""
+    """A payout without an answer from its bank."""
     fill_wallet(ada.business, 1_000_000)
     make_endpoint(business=ada.business)
     order = orders.payout(amount=100_000)
@@ -98,8 +98,8 @@ class TestPayout:
         assert balance(ada.business) == 1_000_000
         assert_ledger_holds()
 
-    def test_is_not_resolved_while_a_process_asks_the_bank(self, staff, payout, ada):
-        """The bank may carry the order out at this moment: resolved as failed, it would be paid twice."""
+    def test_is_not_resolved_while_a_process_queries_the_bank(self, staff, payout, ada):
+        """The bank may be executing the order, so resolving it as failed could pay it twice."""
         (leased,) = query_leases.lease(lane_of(payout), limit=1, at=timezone.now())
 
         assert "being queried" in resolve(staff, payout, "failed")
@@ -129,7 +129,7 @@ class TestPayout:
         assert (entry.before["status"], entry.after["status"]) == ("pending", "success")
 
     @pytest.mark.parametrize("missing", ["outcome", "reason", "evidence"])
-    def test_needs_outcome_reason_and_evidence(self, staff, payout, missing):
+    def test_requires_outcome_reason_and_evidence(self, staff, payout, missing):
         shown = resolve(staff, payout, **{"outcome": "failed", missing: ""})
 
         assert "Nothing was resolved" in shown
@@ -141,14 +141,14 @@ class TestPayout:
         assert "Its outcome is known" in resolve(staff, payout, "failed")
         assert payout.status == "success"
 
-    def test_needs_the_permission(self, payout):
+    def test_requires_the_permission(self, payout):
         person = UserFactory(email="looks@example.com", is_staff=True)
         client = signed_in(person, client=Client())
 
         address = f"/admin/payments/transaction/{payout.pk}/resolve/"
         assert client.post(address, FORM).status_code == 403
 
-    def test_needs_a_second_person_where_four_eyes_is_on(self, staff, payout, settings):
+    def test_requires_a_second_person_under_four_eyes(self, staff, payout, settings):
         settings.FOUR_EYES = True
         second = signed_in(
             UserFactory(email="second@example.com", is_staff=True, is_superuser=True), client=Client()
@@ -163,7 +163,7 @@ class TestPayout:
         payout.refresh_from_db()
         assert payout.status == "success"
 
-    def test_page_says_whether_a_second_person_is_needed(self, staff, payout, settings):
+    def test_page_shows_whether_a_second_person_is_needed(self, staff, payout, settings):
         page = f"/admin/payments/transaction/{payout.pk}/change/"
         assert "Resolve outcome" in staff.get(page).content.decode()
 
@@ -173,7 +173,7 @@ class TestPayout:
         assert "Propose outcome" in shown
         assert "Another person must confirm" in shown
 
-    def test_answer_that_comes_before_the_confirmation_wins(self, staff, payout, settings):
+    def test_answer_before_the_confirmation_wins(self, staff, payout, settings):
         settings.FOUR_EYES = True
         second = signed_in(
             UserFactory(email="second@example.com", is_staff=True, is_superuser=True), client=Client()
@@ -193,7 +193,7 @@ class TestPayout:
 class TestOperation:
     @pytest.fixture
     def authorised(self, ada, api, settings):
-        """Return a function that opens a capture or void of an authorised payment, and leaves it unanswered."""
+        """Return a function that starts a capture or void of an authorised payment and leaves it unanswered."""
 
         def start(kind):
             payment = authorised_payment(business=ada.business, now=timezone.now())
@@ -240,7 +240,7 @@ class TestOperation:
             ("void", "failed", "pending"),
         ],
     )
-    def test_capture_and_void_end_the_authorisation_if_they_succeeded(
+    def test_capture_and_void_finish_the_authorisation_if_they_succeeded(
         self, staff, authorised, kind, outcome, status
     ):
         payment = authorised(kind)
@@ -276,7 +276,7 @@ class TestReversal:
 
 
 class TestUnanswered:
-    """Staff find what no rail answers, by its age, with how often the rail was asked."""
+    """Staff can find unanswered rows by age, with the number of queries."""
 
     def listed(self, client, model, **query):
         return client.get(f"/admin/payments/{model}/", query).content.decode()
@@ -299,7 +299,7 @@ class TestUnanswered:
             shown = self.listed(staff, "cardoperation", unanswered=age)
             assert (str(refund.pk) in shown) is is_listed
 
-    def test_what_was_resolved_is_not_listed(self, staff, payout):
+    def test_resolved_rows_are_not_listed(self, staff, payout):
         resolve(staff, payout)
 
         assert payout.reference not in self.listed(staff, "transaction", unanswered="all")
@@ -307,8 +307,8 @@ class TestUnanswered:
 
 
 class TestIntervals:
-    def test_grow_for_what_is_never_answered(self, refund, settings):
-        """It is asked about less and less often, and never failed on a guess."""
+    def test_grow_for_outcomes_without_an_answer(self, refund, settings):
+        """They are queried ever less often, and never assumed to be failed."""
         settings.CARD_ACQUIRER = "tests.rails.SilentAcquirer"
         waits = []
         for _ in range(len(INTERVALS) + 2):
@@ -324,7 +324,7 @@ class TestIntervals:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameTime:
-    """The resolution and the rail's answer lock the payment: one of them is booked."""
+    """The resolution and the rail's answer lock the payment, so only one of them is booked."""
 
     def test_resolution_and_answer_of_a_refund_count_once(self, ada, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"

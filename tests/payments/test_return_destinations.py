@@ -1,4 +1,4 @@
-"""Money that a bank transfer brought in goes back to the sender's account, however the return is requested."""
+"""Money from a bank transfer goes back to the sender's account, on every way of returning it."""
 
 import uuid
 from datetime import timedelta
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 SENDER = {"sender_account_number": "1112223334", "sender_bank_code": "044"}
 ELSEWHERE = {"account_number": "0123456789", "bank_code": "058"}
-# What people may enter of an account: all of it, or parts.
+# Possible entries for an account: complete or partial.
 ENTERED = [
     ELSEWHERE,
     {"account_number": "0123456789"},
@@ -58,7 +58,7 @@ def stays_open(money):
 
 
 def give_back(person, money, **entered):
-    """Send the administration's form of a return, and return the page that follows."""
+    """Submit the admin form of a return, and return the resulting page."""
     address = reverse("admin:virtual_accounts_unappliedmoney_return", args=[money.pk])
     answer = signed_in(person, client=Client()).post(
         address, {"reason": "Not theirs.", **entered}, follow=True
@@ -68,7 +68,7 @@ def give_back(person, money, **entered):
 
 class TestReturnOfUnappliedMoney:
     @pytest.mark.parametrize("entered", ENTERED)
-    def test_in_the_service_goes_to_no_other_account(self, money, entered):
+    def test_in_the_service_rejects_another_account(self, money, entered):
         with pytest.raises(unapplied_decisions.SenderKnown):
             unapplied_decisions.return_to_sender(
                 money.pk, reason="Not theirs.", actor=STAFF, now=timezone.now(), **entered
@@ -76,7 +76,7 @@ class TestReturnOfUnappliedMoney:
 
         assert stays_open(money)
 
-    def test_in_the_service_is_decided_where_every_return_is_made(self, money):
+    def test_in_the_service_is_checked_in_the_shared_function(self, money):
         named = {"name": "Bisi Ojo", **ELSEWHERE}
 
         with pytest.raises(ValidationError):
@@ -88,7 +88,7 @@ class TestReturnOfUnappliedMoney:
 
     @pytest.mark.parametrize("entered", ENTERED)
     @pytest.mark.parametrize("four_eyes", [False, True])
-    def test_in_the_administration_goes_to_no_other_account(self, staff, money, settings, entered, four_eyes):
+    def test_in_the_admin_rejects_another_account(self, staff, money, settings, entered, four_eyes):
         settings.FOUR_EYES = four_eyes
 
         said = give_back(staff, money, **entered)
@@ -98,7 +98,7 @@ class TestReturnOfUnappliedMoney:
         assert not Proposal.objects.exists()
         assert not AuditEntry.objects.filter(action__startswith="unapplied.").exists()
 
-    def test_in_the_administration_asks_for_no_account(self, staff, money):
+    def test_in_the_admin_shows_no_account_fields(self, staff, money):
         page = signed_in(staff, client=Client()).get(
             reverse("admin:virtual_accounts_unappliedmoney_change", args=[money.pk])
         )
@@ -106,13 +106,13 @@ class TestReturnOfUnappliedMoney:
         assert 'name="account_number"' not in page.content.decode()
         assert "1112223334" in page.content.decode()
 
-    def test_in_the_administration_pays_the_sender(self, staff, money, settings):
+    def test_in_the_admin_pays_the_sender(self, staff, money, settings):
         settings.FOUR_EYES = False
 
         assert "The money is returned." in give_back(staff, money)
         assert payouts() == [("1112223334", "044")]
 
-    def test_in_the_administration_needs_an_account_where_the_bank_named_none(self, staff, ada, settings):
+    def test_in_the_admin_requires_an_account_if_the_sender_is_unknown(self, staff, ada, settings):
         settings.FOUR_EYES = True
         money = mismatched_money(business=ada.business, now=timezone.now())
 
@@ -120,7 +120,7 @@ class TestReturnOfUnappliedMoney:
         assert not Proposal.objects.exists()
         assert "awaits" in give_back(staff, money, **ELSEWHERE)
 
-    def test_that_was_proposed_to_another_account_cannot_be_confirmed(self, staff, money, settings):
+    def test_proposed_to_another_account_cannot_be_confirmed(self, staff, money, settings):
         settings.FOUR_EYES = True
         second = UserFactory(email="second@example.com", is_staff=True, is_superuser=True)
         now = timezone.now()
@@ -136,14 +136,14 @@ class TestReturnOfUnappliedMoney:
         assert stays_open(money)
 
     @pytest.mark.parametrize("entered", ENTERED)
-    def test_in_the_dashboard_goes_to_no_other_account(self, finance, money, entered):
+    def test_in_the_dashboard_rejects_another_account(self, finance, money, entered):
         form = {"decision": "return", "reason": "Sent twice", **entered}
 
         finance.post(f"/dashboard/virtual-accounts/unapplied/{money.pk}/", form)
 
         assert payouts() == [("1112223334", "044")]
 
-    def test_in_the_api_goes_to_no_other_account(self, api, ada, money):
+    def test_in_the_api_rejects_another_account(self, api, ada, money):
         Business.objects.filter(pk=ada.business_id).update(keys_decide_unapplied=True)
         named = {"name": "Bisi Ojo", **ELSEWHERE}
 
@@ -168,7 +168,7 @@ class TestRefundOfTransferPayment:
         api.post("/api/virtual-accounts/simulate", told | SENDER)
         return Transaction.objects.get(reference="paid-1")
 
-    def test_in_the_dashboard_goes_to_no_other_account(self, finance, paid):
+    def test_in_the_dashboard_rejects_another_account(self, finance, paid):
         form = {"reference": "refund-1", "amount": "", "name": "Eve", **ELSEWHERE}
 
         finance.post(f"/dashboard/payments/{paid.pk}/refund/", form)
@@ -176,7 +176,7 @@ class TestRefundOfTransferPayment:
         refund = CardOperation.objects.get()
         assert (refund.destination_account_number, refund.destination_bank_code) == ("1112223334", "044")
 
-    def test_in_the_api_goes_to_no_other_account(self, api, paid):
+    def test_in_the_api_rejects_another_account(self, api, paid):
         destination = {"name": "Eve", **ELSEWHERE}
 
         answer = api.post(

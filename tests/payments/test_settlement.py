@@ -1,4 +1,4 @@
-"""From success to the wallet: batches, what is in them, and how they move."""
+"""Settlement from a successful payment to the wallet: batches, their items and their state transitions."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -31,14 +31,14 @@ LAGOS_MIDNIGHT = datetime(2026, 3, 1, 23, 0, tzinfo=UTC)
 
 
 def pay(api, **changes):
-    """Make a card payment; return its reference."""
+    """Make a card payment and return its reference."""
     answer = api.post("/api/payments", orders.card_payment(**changes))
     assert answer.json()["status"] == "success"
     return answer.json()["reference"]
 
 
 def pay_by_transfer(api, amount=50_000):
-    """Pay by bank transfer; return the payment's reference."""
+    """Pay by bank transfer and return the payment's reference."""
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
     payment = api.post("/api/payments", orders.transfer_payment(account["id"], amount=amount)).json()
     number = payment["virtual_account_details"]["account_number"]
@@ -74,10 +74,10 @@ def run(*arguments):
 
 
 class TestSettleStatus:
-    def test_is_left_out_until_the_payment_is_in_a_batch(self, api):
+    def test_is_omitted_until_the_payment_is_in_a_batch(self, api):
         assert "settle_status" not in shown(api, pay(api))
 
-    def test_follows_the_batch_to_the_wallet(self, api):
+    def test_follows_the_batch_to_its_release(self, api):
         reference = pay(api)
         seen = []
 
@@ -89,7 +89,7 @@ class TestSettleStatus:
 
         assert seen == ["pending", "approved", "released"]
 
-    def test_is_in_the_log_of_the_payment_move_by_move(self, api):
+    def test_transitions_are_logged(self, api):
         pay(api)
         (batch,) = settle()
         decide(batch, "approve", "release")
@@ -103,7 +103,7 @@ class TestSettleStatus:
             ("approved", "released", "settlement"),
         ]
 
-    def test_of_a_rejected_batch_s_payment_begins_anew_in_another_one(self, api):
+    def test_of_a_payment_in_a_rejected_batch_restarts_in_another_one(self, api):
         reference = pay(api)
         (first,) = settle()
 
@@ -117,7 +117,7 @@ class TestSettleStatus:
 
 
 class TestSettle:
-    def test_takes_successful_payments_and_nothing_else(self, api):
+    def test_includes_successful_payments_only(self, api):
         taken = [pay(api), pay(api, amount=300_000)]
         api.post("/api/payments", orders.card_payment(amount=50_051))  # declined
         api.post("/api/payments", orders.card_payment(amount=50_098))  # unknown
@@ -130,7 +130,7 @@ class TestSettle:
         assert {item.transaction.reference for item in batch.items.all()} == set(taken)
         assert batch.payments_count == 2
 
-    def test_adds_up_gross_fees_and_net(self, api):
+    def test_sums_gross_fees_and_net(self, api):
         pay(api, amount=50_000)
         pay(api, amount=300_000)
 
@@ -138,7 +138,7 @@ class TestSettle:
 
         assert totals(batch) == (350_000, 750 + 14_500, 0, 334_750)
 
-    def test_takes_of_a_partial_capture_what_was_captured(self, api):
+    def test_includes_the_captured_amount_of_a_partial_capture(self, api):
         order = orders.card_payment(amount=100_000, capture=False)
         api.post("/api/payments", order)
         api.post(f"/api/payments/{order['reference']}/capture", {"amount": 40_000})
@@ -147,7 +147,7 @@ class TestSettle:
 
         assert totals(batch) == (40_000, 600, 0, 39_400)
 
-    def test_takes_of_a_transfer_what_arrived(self, api):
+    def test_includes_the_received_amount_of_a_transfer(self, api):
         reference = pay_by_transfer(api, amount=123_456)
 
         (batch,) = settle()
@@ -157,7 +157,7 @@ class TestSettle:
         decide(batch, "approve", "release")
         assert shown(api, reference)["settle_status"] == "released"
 
-    def test_makes_a_batch_for_each_business_currency_and_business_day(self, api, other_api):
+    def test_creates_a_batch_per_business_currency_and_business_day(self, api, other_api):
         pay(api)
         pay(other_api)
         pay(api, currency="USD")
@@ -167,7 +167,7 @@ class TestSettle:
 
         assert len({(batch.business_id, batch.currency, batch.day) for batch in made}) == len(made) == 4
 
-    def test_knows_the_days_of_lagos(self, api):
+    def test_uses_business_days_in_lagos_time(self, api):
         before, after = pay(api), pay(api)
         finished_at(LAGOS_MIDNIGHT - timedelta(microseconds=1), before)
         finished_at(LAGOS_MIDNIGHT, after)
@@ -180,14 +180,14 @@ class TestSettle:
             (date(2026, 3, 2), after),
         ]
 
-    def test_makes_nothing_when_it_is_run_again(self, api):
+    def test_creates_nothing_when_repeated(self, api):
         pay(api)
         settle()
 
         assert settle() == []
         assert SettlementBatch.objects.count() == 1
 
-    def test_puts_what_comes_late_into_a_further_batch_of_its_day(self, api):
+    def test_puts_late_payments_into_another_batch_of_their_day(self, api):
         pay(api)
         settle()
         pay(api)
@@ -196,7 +196,7 @@ class TestSettle:
 
         assert (late.number, late.payments_count) == (2, 1)
 
-    def test_needs_as_many_chunks_as_it_needs(self, api, monkeypatch):
+    def test_works_in_several_chunks(self, api, monkeypatch):
         monkeypatch.setattr(batches, "CHUNK", 2)
         for _ in range(5):
             pay(api)
@@ -207,18 +207,18 @@ class TestSettle:
         assert len({step.batch.pk for step in steps}) == 1
         assert Transaction.objects.filter(settle_status="pending").count() == 5
 
-    def test_goes_on_with_what_a_killed_run_has_left(self, api, monkeypatch):
+    def test_continues_the_batch_of_a_killed_run(self, api, monkeypatch):
         monkeypatch.setattr(batches, "CHUNK", 2)
         for _ in range(5):
             pay(api)
         begun = next(batches.settle(batches.due(until=today()), actor="settle", now=timezone.now()))
         assert SettlementBatch.objects.get().state == "initiated"
 
-        (batch,) = settle(date(2020, 1, 1))  # nothing is due, but something was begun
+        (batch,) = settle(date(2020, 1, 1))  # nothing is due, but there is an incomplete batch
 
         assert (batch.pk, batch.state, batch.payments_count) == (begun.batch.pk, "pending", 5)
 
-    def test_finishes_another_day_s_batch_first(self, api, monkeypatch):
+    def test_first_completes_a_batch_of_another_day(self, api, monkeypatch):
         monkeypatch.setattr(batches, "CHUNK", 1)
         finished_at(timezone.now() - timedelta(days=2), pay(api), pay(api))
         pay(api)
@@ -243,7 +243,7 @@ class TestRefund:
         reference = pay(api, amount=50_000)
         (first,) = settle()
         refund(api, reference, 10_000)
-        assert settle() == []  # a refund alone makes no batch
+        assert settle() == []  # a refund alone creates no batch
         pay(api, amount=50_000)
 
         (second,) = settle()
@@ -262,7 +262,7 @@ class TestRefund:
 
         assert batch.refunds == 0
 
-    def test_that_failed_or_is_unknown_is_not_netted(self, api):
+    def test_failed_or_unknown_is_not_netted(self, api):
         reference = pay(api, amount=200_000)
         for amount in (20_005, 20_098):
             api.post(f"/api/payments/{reference}/refunds", {"reference": f"rf-{amount}", "amount": amount})
@@ -282,14 +282,14 @@ class TestRefund:
         assert {item.transaction.reference for item in second.items.all()} == {reference}
         assert second.refunds == 10_000
 
-    def test_that_the_batch_does_not_cover_is_carried_into_a_later_one(self, api):
+    def test_not_covered_by_the_batch_is_carried_into_a_later_one(self, api):
         reference = pay(api, amount=50_000)
         decide(*settle(), "approve", "release")
         refund(api, reference)
         pay(api, amount=10_000)
         (short,) = settle()
         pay(api, amount=100_000)
-        (unrelated,) = settle()  # the short one is not released yet: it might be rejected
+        (unrelated,) = settle()  # the short batch is not released yet and could be rejected
         decide(short, "approve", "release")
         pay(api, amount=100_000)
 
@@ -301,7 +301,7 @@ class TestRefund:
         short.refresh_from_db()
         assert short.carried_into_id == next_one.pk
 
-    def test_that_was_carried_is_carried_again_after_a_rejection(self, api):
+    def test_carried_forward_is_carried_again_after_a_rejection(self, api):
         reference = pay(api, amount=50_000)
         decide(*settle(), "approve", "release")
         refund(api, reference)
@@ -337,7 +337,7 @@ class TestBatch:
 
     @pytest.mark.parametrize("state", BATCH_MOVES)
     @pytest.mark.parametrize("decision", REACHED_BY)
-    def test_moves_as_the_table_says_and_not_otherwise(self, api, state, decision):
+    def test_allows_only_the_transitions_of_the_table(self, api, state, decision):
         batch = self.batch_that_is(api, state)
         is_allowed = self.REACHED_BY[decision] in BATCH_MOVES[state]
 
@@ -353,11 +353,11 @@ class TestBatch:
         assert batch.state == (self.REACHED_BY[decision] if is_allowed else state)
         assert set(Transaction.objects.values_list("settle_status", flat=True)) == {batch.state}
 
-    def test_has_a_move_for_every_state(self):
+    def test_table_has_every_state(self):
         assert set(BATCH_MOVES) == set(Transaction.SettleStatus.values)
         assert set(PAYMENT_MOVES) == {"", *Transaction.SettleStatus.values}
 
-    def test_remembers_who_moved_it_and_why(self, api):
+    def test_stores_actor_and_reason_of_each_transition(self, api):
         pay(api)
         (batch,) = settle()
         decide(batch, "reject", reason="The acquirer's file is short.")
@@ -387,7 +387,7 @@ class TestBatch:
         assert totals(batch) == (50_000, 750, 0, 49_250)
         assert [item.is_live for item in batch.items.all()] == [False]
 
-    def test_that_is_rejected_while_it_is_built_says_what_is_in_it(self, api):
+    def test_rejected_before_completion_has_totals(self, api):
         batch = decide(self.batch_that_is(api, "initiated"), "reject")
 
         assert totals(batch) == (50_000, 750, 0, 49_250)
@@ -398,7 +398,7 @@ class TestRelease:
         (naira,) = [one for one in ledger.balances(api_business(api)) if one.currency == "NGN"]
         return naira.pending, naira.available
 
-    def test_puts_the_net_into_the_wallet(self, api):
+    def test_credits_the_net_to_the_wallet(self, api):
         pay(api, amount=50_000)
         (batch,) = settle()
         before = self.money(api)
@@ -407,7 +407,7 @@ class TestRelease:
 
         assert (before, self.money(api)) == ((49_250, 0), (0, 49_250))
 
-    def test_nets_a_refund_that_came_after_settlement_with_the_next_one(self, api):
+    def test_nets_a_refund_after_settlement_with_the_next_one(self, api):
         reference = pay(api, amount=50_000)
         decide(*settle(), "approve", "release")
         refund(api, reference, 10_000)
@@ -418,7 +418,7 @@ class TestRelease:
         assert after_refund == (-10_000, 49_250)
         assert self.money(api) == (0, 49_250 + 39_250)
 
-    def test_of_what_a_batch_does_not_cover_takes_nothing_from_the_wallet(self, api):
+    def test_of_an_uncovered_batch_takes_nothing_from_the_wallet(self, api):
         reference = pay(api, amount=50_000)
         decide(*settle(), "approve", "release")
         refund(api, reference)
@@ -453,7 +453,7 @@ class TestCommand:
         assert said.splitlines()[-1] == f"Settled 1 payments up to the end of {yesterday} in 1 batches."
         assert SettlementItem.objects.count() == 1
 
-    def test_rehearses(self, api):
+    def test_dry_run_changes_nothing(self, api):
         pay(api)
 
         said = run("--date", str(today()), "--dry-run")
@@ -461,7 +461,7 @@ class TestCommand:
         assert "Would settle 1 payments" in said
         assert not SettlementBatch.objects.exists()
 
-    def test_answers_a_program(self, api, ada):
+    def test_returns_json(self, api, ada):
         pay(api)
 
         document = json.loads(run("--date", str(today()), "--json"))
@@ -473,6 +473,6 @@ class TestCommand:
         assert (batch["state"], batch["day"]) == ("pending", str(today()))
 
     @pytest.mark.parametrize("day", ["yesterday", "2026-02-30", "01/02/2026", "", "9999-12-31"])
-    def test_refuses_a_day_that_is_none(self, day):
+    def test_rejects_an_invalid_day(self, day):
         with pytest.raises(CommandError, match="is not a day"):
             run("--date", day)

@@ -1,4 +1,4 @@
-"""Settlement, refunds and decisions at the same moment. Each test says which guard it watches."""
+"""Concurrent settlement, refunds and decisions. Each test names the lock or constraint that it needs."""
 
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -47,8 +47,8 @@ def live_payments():
 
 class TestSettle:
     @pytest.mark.long
-    def test_by_three_operators_at_once_makes_one_batch(self, business):
-        """Guards the lock on the batch being built, and the constraint that there is one."""
+    def test_by_three_concurrent_operators_creates_one_batch(self, business):
+        """Tests the lock on the batch being built, and the constraint that there is only one."""
         with racers(3) as threads:
             for turn in range(1, 16):
                 pay(business, 5)
@@ -61,8 +61,8 @@ class TestSettle:
         twice = live_payments().values("transaction").annotate(times=Count("id")).filter(times__gt=1)
         assert not twice.exists()
 
-    def test_while_payments_come_in_leaves_none_behind_for_ever(self, business):
-        """Guards that a batch is complete only when it found nothing more."""
+    def test_during_new_payments_leaves_none_behind(self, business):
+        """Tests that a batch is completed only if no payments are left."""
         with racers(3) as threads:
             for _ in range(10):
                 threads.race(settle, partial(pay, business, 3), partial(pay, business, 3))
@@ -72,8 +72,8 @@ class TestSettle:
         assert live_payments().count() == 60
 
     @pytest.mark.long
-    def test_and_a_refund_at_the_same_moment_net_the_refund_once(self, business):
-        """Guards that refunds are netted when the batch is complete, and by no two batches."""
+    def test_with_a_concurrent_refund_nets_it_once(self, business):
+        """Tests that refunds are netted at completion, and only by one batch."""
         netted_at_once = set()
         with racers(2) as threads:
             for turn in range(1, 31):
@@ -90,13 +90,13 @@ class TestSettle:
 
 
 class TestDaysEnd:
-    """Two runs over the end of a business day, one for the day that is over and one for both."""
+    """Two runs over the end of a business day: one for the past day, and one for both."""
 
     TODAY = date(2026, 3, 10)  # in Lagos; midnight is 23:00 UTC
     MIDNIGHT = datetime(2026, 3, 9, 23, tzinfo=UTC)
 
     def pay_at(self, business, moment):
-        """Store a payment that finished at a moment of that day. The service takes the database's."""
+        """Store a payment that finished at a time of that day, instead of the database's time."""
         payment = captured_payment(business=business, now=timezone.now(), amount=50_000)
         Transaction.objects.filter(pk=payment.pk).update(finished_at=moment)
 
@@ -111,7 +111,7 @@ class TestDaysEnd:
                 self.pay_at(business, moment)
 
     def test_put_each_payment_into_one_batch_of_its_day(self, business):
-        """Guards the lock on the batch being built, which may be the other run's and another day's."""
+        """Tests the lock on the batch being built, which may be the other run's for the other day."""
         yesterday = self.TODAY - timedelta(days=1)
         with racers(3) as threads:
             for turn in range(1, 9):
@@ -136,8 +136,8 @@ class TestDaysEnd:
             fees=Sum("fee")
         )
 
-    def test_leave_none_behind_that_is_stored_late(self, business):
-        """A payment that finished before midnight and was committed after the day's batch was made."""
+    def test_leave_no_late_payment_behind(self, business):
+        """The payment finished before midnight and was committed after the day's batch was created."""
         yesterday = self.TODAY - timedelta(days=1)
         with racers(3) as threads:
             for number in range(8):
@@ -154,8 +154,8 @@ class TestDaysEnd:
 
 
 class TestDecisions:
-    def test_of_two_people_at_once_are_one(self, business):
-        """Guards the lock in `batch_moves.lock`."""
+    def test_by_two_people_count_once(self, business):
+        """Tests the lock in `batch_transitions.lock`."""
         with racers(2) as threads:
             for _ in range(15):
                 pay(business)
@@ -169,8 +169,8 @@ class TestDecisions:
                 if batch.state == "rejected":
                     settle()
 
-    def test_to_release_twice_at_once_pay_once(self, business):
-        """Guards the lock in `batch_moves.lock`, and the unique cause of the entry."""
+    def test_two_concurrent_releases_pay_once(self, business):
+        """Tests the lock in `batch_transitions.lock`, and the unique cause of the entry."""
         with racers(3) as threads:
             for turn in range(1, 16):
                 pay(business, amount=50_000)
@@ -184,8 +184,8 @@ class TestDecisions:
         assert Entry.objects.filter(kind=Entry.Kind.SETTLEMENT_RELEASED).count() == 15
 
     @pytest.mark.long
-    def test_and_refunds_at_once_do_not_wait_for_each_other_for_ever(self, business):
-        """Guards the lock order: payments first, ledger accounts last."""
+    def test_with_concurrent_refunds_do_not_deadlock(self, business):
+        """Tests the lock order: payments first, ledger accounts last."""
         with racers(3) as threads:
             for turn in range(1, 16):
                 payments = pay(business, 4, amount=50_000)

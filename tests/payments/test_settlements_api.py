@@ -44,7 +44,7 @@ class TestRepresentation:
             39_250,
         )
 
-    def test_released_batch_shows_the_moment_of_its_release(self, api):
+    def test_released_batch_has_released_at(self, api):
         pay(api)
         batch = decide(*settle(), "approve", "release")
 
@@ -69,7 +69,7 @@ def walk(api, target, direction="next"):
 
 @pytest.fixture
 def carried(api):
-    """A batch that brings an amount forward and carries one on: the payment, its refund, and both amounts."""
+    """A batch with an amount brought forward and one carried forward: the payment, its refund and both amounts."""
     pay(api, reference="order-1", amount=50_000)
     decide(*settle(), "approve", "release")
     refund(api, "order-1", reference="refund-1")
@@ -131,7 +131,7 @@ class TestList:
 
         assert (answer.status_code, answer.json()["code"]) == (400, code)
 
-    def test_costs_the_same_for_one_batch_and_for_many(self, api, django_assert_max_num_queries):
+    def test_number_of_queries_does_not_depend_on_number_of_batches(self, api, django_assert_max_num_queries):
         pay(api)
         decide(*settle(), "approve", "release")
         with CaptureQueriesContext(connection) as captured:
@@ -168,7 +168,7 @@ class TestDetail:
         assert all(item["net"] == item["amount"] - item["fee"] for item in items)
         assert sum(item["net"] for item in items) == carried.net == 0
 
-    def test_pages_can_be_walked_back(self, api, carried):
+    def test_pages_can_be_paged_back(self, api, carried):
         pages = list(walk(api, f"/api/settlements/{carried.pk}?limit=1"))
         last = f"/api/settlements/{carried.pk}?limit=1"
         while (shown := api.get(last).json()["items"])["next"]:
@@ -178,7 +178,7 @@ class TestDetail:
 
         assert back == pages[::-1]
 
-    def test_shows_what_is_carried(self, api, carried):
+    def test_shows_carried_amounts(self, api, carried):
         shown = api.get(f"/api/settlements/{carried.pk}").json()
 
         net = shown["gross"] - shown["fees"] - shown["refunds"]

@@ -1,4 +1,4 @@
-"""Whatever is done to a payment, in whatever order: the rules between its numbers hold after every step."""
+"""Random actions on payments in any order, with invariants checked after every step."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -22,25 +22,25 @@ from tests.undoing import begin_undone, undo
 Status, Awaiting, RefundStatus = Transaction.Status, Transaction.Awaiting, Transaction.RefundStatus
 
 CODES = {Status.PENDING: "10001", Status.SUCCESS: "10000"}
-WAYS = {  # what a request says besides its amount
+WAYS = {  # other fields of a request
     "at once": {},
     "later": {"capture": False},
     "challenged": {"three_ds": {"enabled": True}},
     "challenged, later": {"three_ds": {"enabled": True}, "capture": False},
     "unrecognised": {"source": orders.card_source(pan=orders.UNRECOGNISED_CARD)},
 }
-# Ordinary ones, declined ones, and one whose answer is lost (98).
+# Ordinary amounts, declined ones, and one without an answer (98).
 AMOUNTS = st.sampled_from([500, 40_000, 100_000, 150_098, 90_051])
-# Ordinary ones; refused as a refund (05); lost as a refund or capture (98).
+# Ordinary amounts; declined as a refund (05); no answer as a refund or capture (98).
 PARTS = st.sampled_from([None, 1, 500, 10_000, 20_005, 20_098, 150_099])
 WAITS = st.sampled_from([timedelta(seconds=1), timedelta(minutes=16), timedelta(days=8)])
-ANY = st.integers(min_value=0)  # picks one of the payments made so far
+ANY = st.integers(min_value=0)  # picks one of the existing payments
 
 REFUSALS = (InvalidState, AmountTooLarge, challenges.ChallengeOver)
 
 
 class Payments(RuleBasedStateMachine):
-    """A business, its payments, and everybody who may move them: merchant, payer, time, acquirer."""
+    """A business, its payments and everything that changes them: merchant, payer, time and acquirer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Payments(RuleBasedStateMachine):
         self.final: dict[object, tuple[object, ...]] = {}
         self.made: list[Transaction] = []
         self.refund_requests: list[tuple[Transaction, dict[str, object]]] = []
-        # Each run is undone at its end, so that it finds nothing of the one before.
+        # Each run is rolled back, so that the next one starts empty.
         self.undone = begin_undone()
         self.real_now, timezone.now = timezone.now, lambda: self.clock
         self.business = BusinessFactory()
@@ -119,7 +119,7 @@ class Payments(RuleBasedStateMachine):
                 pass
 
     def attempt(self, which: int, act: Callable[[object], object]) -> Transaction | None:
-        """Do something to one of the payments; a refusal must leave every row as it was."""
+        """Perform an action on one of the payments. A refusal must leave every row unchanged."""
         payment = self.made[which % len(self.made)]
         before = self.everything()
         self.tick()
@@ -147,7 +147,7 @@ class Payments(RuleBasedStateMachine):
         return list(Transaction.objects.prefetch_related("operations", "transitions"))
 
     @invariant()
-    def money_adds_up(self) -> None:
+    def amounts_add_up(self) -> None:
         for row in self.rows():
             paid_back = [one for one in row.operations.all() if one.kind == "refund"]
             assert 0 <= row.amount_captured <= row.amount
@@ -174,7 +174,7 @@ class Payments(RuleBasedStateMachine):
             assert row.refund_status == expected
 
     @invariant()
-    def what_is_final_stays(self) -> None:
+    def final_states_do_not_change(self) -> None:
         for row in self.rows():
             if row.status != Status.PENDING:
                 now = (
@@ -187,7 +187,7 @@ class Payments(RuleBasedStateMachine):
                 assert self.final.setdefault(row.pk, now) == now
 
     @invariant()
-    def code_and_awaiting_fit_the_status(self) -> None:
+    def code_and_awaiting_match_the_status(self) -> None:
         for row in self.rows():
             assert row.response_code == CODES.get(row.status, row.response_code)
             assert row.response_code.startswith("2") == (row.status == Status.FAILED)
@@ -214,7 +214,7 @@ class Payments(RuleBasedStateMachine):
                 assert len(voids) == 1
 
     @invariant()
-    def the_log_replays_to_what_is(self) -> None:
+    def the_log_replays_to_the_current_state(self) -> None:
         for row in self.rows():
             state = {"status": "pending", "refund_status": "none", "awaiting": "rail"}
             moves = sorted(row.transitions.all(), key=lambda move: move.pk)
@@ -230,7 +230,7 @@ class Payments(RuleBasedStateMachine):
 @pytest.mark.long
 @pytest.mark.django_db
 class TestPayments:
-    def test_keep_their_rules_whatever_happens_in_whatever_order(self):
+    def test_keep_the_invariants_after_any_sequence(self):
         run_state_machine_as_test(
             Payments,
             settings=settings(

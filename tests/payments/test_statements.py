@@ -49,7 +49,7 @@ class TestStatement:
 
         assert references == ["paid-first", "paid-second", "captured-last"]
 
-    def test_adds_up_to_what_goes_to_the_wallet(self, api):
+    def test_adds_up_to_the_net_of_the_batch(self, api):
         pay(api, reference="order-1", amount=50_000)
         decide(*settle(), "approve", "release")
         refund(api, "order-1", reference="refund-1")
@@ -74,7 +74,7 @@ class TestStatement:
 
 
 class TestStatementFile:
-    def test_has_a_heading_and_a_line_for_each(self, api):
+    def test_has_a_header_row_and_a_line_for_each(self, api):
         pay(api, reference="order-1", amount=50_000)
         (batch,) = settle()
 
@@ -90,7 +90,7 @@ class TestStatementFile:
         )
         assert (shown["settlement_id"], shown["settle_status"]) == (str(batch.pk), "pending")
 
-    def test_keeps_a_reference_from_being_a_formula(self, api):
+    def test_escapes_a_reference_that_looks_like_a_formula(self, api):
         pay(api, reference="-1+1".replace("+", "."))
         (batch,) = settle()
 
@@ -99,14 +99,14 @@ class TestStatementFile:
         assert row[1] == "'-1.1"
 
     @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", " =1+1"])
-    def test_puts_an_apostrophe_before_what_a_spreadsheet_would_run(self, text):
+    def test_puts_an_apostrophe_before_formulas(self, text):
         ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text]), newline=""))
 
         assert cell == f"'{text}"
 
     @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66"])
     @pytest.mark.parametrize("before", ["", "\u00a0", "\u200b", "\ufeff", "\u3000", " \u2060\u00ad", '"'])
-    def test_sees_signs_behind_invisible_characters_and_in_full_width(self, sign, before):
+    def test_detects_signs_after_invisible_characters_and_in_full_width(self, sign, before):
         text = f"{before}{sign}HYPERLINK(1)"
 
         ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text])))
@@ -123,7 +123,7 @@ class TestStatementFile:
     @pytest.mark.parametrize(
         "text", ["order-1", "a=b", "", "1-1", "'=1", "a; b", "a, b@c.example", "12:00:00+00:00"]
     )
-    def test_leaves_every_other_text_alone(self, text):
+    def test_leaves_other_text_unchanged(self, text):
         ((cell, _),) = csv.reader(io.StringIO(csv_cells.line([text, -1])))
 
         assert cell == text

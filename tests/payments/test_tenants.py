@@ -13,7 +13,7 @@ def without_request_id(answer):
 @pytest.mark.django_db
 class TestAnotherBusiness:
     @pytest.fixture
-    def hers(self, api):
+    def adas_payment(self, api):
         """An authorised payment of Ada's."""
         order = orders.card_payment(capture=False)
         assert api.post("/api/payments", order).status_code == 201
@@ -30,30 +30,32 @@ class TestAnotherBusiness:
             ("get", "/refunds", None),
         ],
     )
-    def test_finds_hers_as_little_as_what_never_was(self, other_api, hers, method, rest, body):
+    def test_gets_the_same_response_as_for_an_unknown_payment(
+        self, other_api, adas_payment, method, rest, body
+    ):
         def ask(reference):
             target = f"/api/payments/{reference}{rest}"
             return other_api.get(target) if method == "get" else other_api.post(target, body)
 
-        foreign, unknown = ask(hers), ask("never-was")
+        foreign, unknown = ask(adas_payment), ask("never-was")
 
         assert foreign.status_code == unknown.status_code == 404
         assert without_request_id(foreign) == without_request_id(unknown)
         assert Transaction.objects.get().awaiting == "capture"
         assert not CardOperation.objects.exists()
 
-    def test_does_not_see_hers_in_its_list(self, other_api, hers):
+    def test_does_not_list_it(self, other_api, adas_payment):
         identifier = Transaction.objects.get().pk
 
         assert other_api.get("/api/payments").json()["data"] == []
         assert other_api.get(f"/api/payments?id={identifier}").json()["data"] == []
 
-    def test_may_use_the_same_reference(self, api, other_api, hers):
-        answer = other_api.post("/api/payments", orders.payout(reference=hers))
+    def test_may_use_the_same_reference(self, api, other_api, adas_payment):
+        answer = other_api.post("/api/payments", orders.payout(reference=adas_payment))
 
         assert answer.status_code == 201
-        assert other_api.get(f"/api/payments/{hers}").json()["request_type"] == "payout"
-        assert api.get(f"/api/payments/{hers}").json()["request_type"] == "payment"
+        assert other_api.get(f"/api/payments/{adas_payment}").json()["request_type"] == "payout"
+        assert api.get(f"/api/payments/{adas_payment}").json()["request_type"] == "payment"
 
     def test_may_use_the_same_refund_reference(self, api, other_api):
         answers = []

@@ -22,14 +22,14 @@ def challenge_of(payment):
 @pytest.mark.django_db
 class TestWhetherThePayerIsChallenged:
     @pytest.mark.parametrize("three_ds", NO_3DS)
-    def test_is_no_for_an_ordinary_card_where_nobody_asks(self, api, three_ds):
+    def test_not_for_an_ordinary_card_by_default(self, api, three_ds):
         payment = api.post("/api/payments", orders.card_payment(**three_ds)).json()
 
         assert payment["status"] == "success"
         assert "redirect_link" not in payment
 
     @pytest.mark.parametrize("preference", PREFERENCES)
-    def test_is_no_where_3ds_is_off_whatever_is_preferred(self, api, preference):
+    def test_not_if_3ds_is_off_with_any_preference(self, api, preference):
         three_ds = {"enabled": False, "challenge_preference": preference}
 
         payment = api.post("/api/payments", orders.card_payment(three_ds=three_ds)).json()
@@ -37,7 +37,7 @@ class TestWhetherThePayerIsChallenged:
         assert payment["status"] == "success"
 
     @pytest.mark.parametrize("preference", [*PREFERENCES[:3], None])
-    def test_is_yes_where_3ds_is_on(self, api, preference):
+    def test_if_3ds_is_on(self, api, preference):
         three_ds = {"enabled": True} | ({"challenge_preference": preference} if preference else {})
 
         payment = api.post("/api/payments", orders.card_payment(three_ds=three_ds)).json()
@@ -46,7 +46,7 @@ class TestWhetherThePayerIsChallenged:
         token = Challenge.objects.get().token
         assert payment["redirect_link"] == f"http://127.0.0.1:8000/3ds/{token}"
 
-    def test_is_no_where_no_challenge_is_preferred(self, api):
+    def test_not_if_no_challenge_is_preferred(self, api):
         three_ds = {"enabled": True, "challenge_preference": "no_challenge"}
 
         payment = api.post("/api/payments", orders.card_payment(three_ds=three_ds)).json()
@@ -67,7 +67,7 @@ class TestWhetherThePayerIsChallenged:
             (orders.DECLINED_CARD, "20051"),
         ],
     )
-    def test_is_decided_by_a_test_card_whatever_3ds_says(self, api, three_ds, number, code):
+    def test_depends_on_a_test_card_first(self, api, three_ds, number, code):
         source = orders.card_source(pan=number)
 
         payment = api.post("/api/payments", orders.card_payment(source=source, **three_ds)).json()
@@ -88,14 +88,14 @@ class TestTheChallenge:
         assert "redirect_link" not in shown
         assert shown["total_amount_captured"] == payment["amount"]
 
-    def test_goes_on_with_what_the_amount_decides(self, api, clock):
+    def test_continues_with_the_outcome_of_the_amount(self, api, clock):
         payment = challenged(api, amount=10_051)
 
         challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
 
         assert api.get(f"/api/payments/{payment['reference']}").json()["response_code"] == "20051"
 
-    def test_authorises_only_where_capture_comes_later(self, api, clock):
+    def test_only_authorises_if_the_capture_is_later(self, api, clock):
         payment = challenged(api, capture=False)
 
         challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
@@ -139,7 +139,7 @@ class TestTheChallenge:
         after = api.get(f"/api/payments/{payment['reference']}").json()
         assert (before, after["status"], after["response_code"]) == ("pending", "failed", "20151")
 
-    def test_takes_no_code_after_its_time_even_if_nothing_has_expired_it_yet(self, api, clock):
+    def test_accepts_no_code_after_its_deadline_even_before_expiry_runs(self, api, clock):
         payment = challenged(api)
 
         clock.advance(minutes=15)

@@ -1,4 +1,4 @@
-"""STAN and RRN: unique within their period, whatever rolls back, dies, forks or races."""
+"""STAN and RRN are unique within their period, despite rollbacks, crashes, forks and races."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ MOMENTS = st.datetimes(timezones=st.just(UTC))
 
 class TestRetrievalReferenceNumber:
     @given(MOMENTS, st.integers(min_value=1, max_value=999_999))
-    def test_is_twelve_digits_of_year_day_hour_and_trace_number(self, at, number):
+    def test_consists_of_year_day_hour_and_trace_number(self, at, number):
         made = retrieval_reference_number(stan=f"{number:06}", at=at)
 
         assert len(made) == 12
@@ -51,7 +51,7 @@ def stored():
 
 
 def position(number):
-    """Return where in its round a number stands."""
+    """Return the position of a number in its round."""
     return int(number.stan) - 1
 
 
@@ -64,7 +64,7 @@ class TestTraceNumbers:
 
         assert len({number.stan for number in taken}) == len({number.rrn for number in taken}) == 300
 
-    def test_bear_the_hour_of_their_reservation(self):
+    def test_contain_the_hour_of_their_reservation(self):
         before = datetime.now(UTC)
         number = TraceNumbers().take()
         hours = {f"{at:%Y%j%H}"[3:] for at in (before, datetime.now(UTC))}
@@ -72,7 +72,7 @@ class TestTraceNumbers:
         assert number.rrn[:6] in hours
         assert number.rrn[6:] == number.stan
 
-    def test_begin_again_after_the_last_of_a_round(self):
+    def test_restart_after_the_last_of_a_round(self):
         TraceNumbers().take()
         ahead = (stored().taken // ROUND + 1) * ROUND - 50
         TraceCounter.objects.update(taken=ahead, hour_start=ahead)
@@ -83,11 +83,11 @@ class TestTraceNumbers:
         assert taken[:50] == [f"{number:06}" for number in range(999_950, 1_000_000)]
         assert taken[50:52] == ["000001", "000002"]
 
-    def test_of_a_block_whose_hour_is_over_are_not_used(self):
+    def test_of_an_earlier_hour_are_not_used(self):
         assert Block(first=1, count=100, hour=1, seconds_left=60).is_usable
         assert not Block(first=1, count=100, hour=1, seconds_left=0).is_usable
 
-    def test_of_a_new_hour_are_counted_anew(self):
+    def test_of_a_new_hour_are_counted_from_the_start(self):
         TraceNumbers().take()
         TraceCounter.objects.update(hour=F("hour") - 1, hour_start=F("taken") - PER_HOUR)
         before = stored()
@@ -98,7 +98,7 @@ class TestTraceNumbers:
         assert (after.hour, after.taken) == (before.hour + 1, before.taken + BLOCK)
         assert after.hour_start == before.taken
 
-    def test_that_run_out_within_an_hour_refuse_payments_and_store_nothing(self, api, monkeypatch):
+    def test_exhausted_within_an_hour_reject_payments_and_store_nothing(self, api, monkeypatch):
         TraceNumbers().take()
         TraceCounter.objects.update(hour_start=F("taken") - PER_HOUR)
         monkeypatch.setattr(intents, "trace_numbers", TraceNumbers())
@@ -109,7 +109,7 @@ class TestTraceNumbers:
         assert "Retry-After" in answer.headers
         assert not Transaction.objects.exists()
 
-    def test_after_a_restored_backup_continue_ahead_of_what_was_given_out_since(self):
+    def test_after_a_restored_backup_continue_after_those_allocated_since(self):
         TraceNumbers().take()
         an_hour_ago = stored().taken - 10 * HOUR
         TraceCounter.objects.update(taken=F("taken") + 2 * BLOCK)
@@ -118,10 +118,10 @@ class TestTraceNumbers:
         TraceCounter.objects.update(taken=an_hour_ago, hour=F("hour") - 1, hour_start=an_hour_ago)
         TraceNumbers().take()
 
-        assert stored().taken >= given_out - 2 * BLOCK  # the clock alone moves it on; 20 s of 10 a second
+        assert stored().taken >= given_out - 2 * BLOCK  # the clock alone advances it: 20 s with 10 per second
 
-    def test_skip_a_gap_when_another_server_answers(self):
-        """A standby that takes over may lack the last reservations."""
+    def test_skip_a_gap_after_a_failover(self):
+        """A standby may lack the last reservations."""
         TraceNumbers().take()
         TraceCounter.objects.update(server="7710959452870310016-00000007")
         before = stored().taken
@@ -130,7 +130,7 @@ class TestTraceNumbers:
 
         assert stored().taken == before + FAILOVER_GAP + BLOCK
 
-    def test_are_reserved_with_the_row_that_the_previous_release_left(self):
+    def test_continue_from_the_row_of_the_previous_release(self):
         TraceCounter.objects.all().delete()
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO payments_tracecounter (name, taken) VALUES ('stan', 300)")
@@ -139,7 +139,7 @@ class TestTraceNumbers:
 
         assert stored().taken >= 300 + BLOCK
 
-    def test_are_not_taken_in_a_transaction_that_could_be_rolled_back(self):
+    def test_are_not_allocated_in_a_transaction_that_could_be_rolled_back(self):
         numbers = TraceNumbers()
         numbers.take()
 
@@ -150,7 +150,7 @@ class TestTraceNumbers:
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     def test_threads_of_two_processes_take_different_numbers(self):
-        """Guards the thread lock of `TraceNumbers` and the counter that one statement moves."""
+        """Tests the thread lock of `TraceNumbers` and the single statement that updates the counter."""
         one_process, another = TraceNumbers(), TraceNumbers()
         with racers(4) as threads:
             taken = threads.race(
@@ -162,7 +162,7 @@ class TestRaces:
         assert len(set(numbers)) == len(numbers) == 1000
 
     @pytest.mark.parametrize("failure", ["deadlock detected", "canceling statement due to lock timeout"])
-    def test_refund_that_is_rolled_back_returns_no_number(self, monkeypatch, failure):
+    def test_rolled_back_refund_releases_no_number(self, monkeypatch, failure):
         """The first release reserved inside the refund's transaction and kept the block after its rollback."""
         payment = captured_payment(business=BusinessFactory(), now=datetime.now(UTC))
         process = TraceNumbers()
@@ -178,8 +178,8 @@ class TestRaces:
         assert len(set(taken)) == len(taken)
 
     @pytest.mark.timeout(60)
-    def test_payment_that_needs_a_block_and_a_refund_do_not_block_each_other(self, monkeypatch):
-        """On SQLite the refund held the only write lock, the payment the lock of the numbers."""
+    def test_payment_that_reserves_a_block_and_a_refund_do_not_deadlock(self, monkeypatch):
+        """On SQLite, the refund held the only write lock and the payment the lock of the numbers."""
         payment = captured_payment(business=BusinessFactory(), now=datetime.now(UTC))
         monkeypatch.setattr(intents, "trace_numbers", TraceNumbers())
         is_in_transaction, is_reserving = threading.Event(), threading.Event()
@@ -219,8 +219,8 @@ class TestRaces:
 @pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 class TestProcesses:
-    def test_that_roll_back_die_and_fork_take_no_number_twice(self, tmp_path):
-        """8 processes, 100,000 numbers on PostgreSQL. SQLite is one process's database: fewer there."""
+    def test_that_roll_back_crash_and_fork_allocate_no_number_twice(self, tmp_path):
+        """8 processes with 100,000 numbers on PostgreSQL, and fewer on SQLite, which only one process uses."""
         each = 12_600 if connection.vendor == "postgresql" else 1_500
         takers = [start(ROLES[place % len(ROLES)], each, tmp_path / f"{place}") for place in range(8)]
 
@@ -249,7 +249,7 @@ def raising(error):
 
 
 def and_close(call):
-    """Return the call, after which its thread closes its connection."""
+    """Return the call with a thread that closes its connection afterwards."""
 
     def called():
         try:

@@ -38,7 +38,7 @@ def shown(payer, payment):
 
 
 class TestWhilePaymentIsAwaited:
-    def test_tells_where_to_send_how_much(self, payer, payment):
+    def test_shows_account_and_amount(self, payer, payment):
         page = shown(payer, payment)
 
         assert "Ada Books" in page
@@ -47,7 +47,7 @@ class TestWhilePaymentIsAwaited:
         assert payment["virtual_account_details"]["bank"] in page
         assert (
             page.count(payment["virtual_account_details"]["account_number"]) >= 2
-        )  # shown, and to be copied
+        )  # displayed, and for copying
         assert 'data-payment="open"' in page
 
     def test_counts_down_from_the_servers_clock(self, payer, payment):
@@ -63,18 +63,20 @@ class TestWhilePaymentIsAwaited:
         assert answer["Referrer-Policy"] == "no-referrer"
         assert "no-store" in answer["Cache-Control"]
 
-    def test_warns_once_the_time_is_over_although_nobody_has_ended_it(self, payer, payment):
+    def test_warns_after_the_deadline_even_before_expiry(self, payer, payment):
         Session.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
         page = shown(payer, payment)
 
         assert "The time to pay is over" in page
         assert payment["virtual_account_details"]["account_number"] not in page
-        assert 'data-payment="pending"' in page  # keeps looking: the money may have come at the last moment
+        assert (
+            'data-payment="pending"' in page
+        )  # keeps polling, because the money may have arrived in the last second
 
 
 class TestAfterwards:
-    def test_says_that_the_money_has_arrived(self, payer, payment, api):
+    def test_shows_that_the_money_has_arrived(self, payer, payment, api):
         transfer(api, payment, 123_456)
 
         page = shown(payer, payment)
@@ -82,7 +84,7 @@ class TestAfterwards:
         assert "Payment received" in page
         assert "pay.js" not in page
 
-    def test_says_that_another_amount_arrived(self, payer, payment, api):
+    def test_shows_that_another_amount_arrived(self, payer, payment, api):
         transfer(api, payment, 100_000)
 
         page = shown(payer, payment)
@@ -90,7 +92,7 @@ class TestAfterwards:
         assert "Another amount arrived" in page
         assert "NGN 1,000.00" in page
 
-    def test_says_that_the_account_was_closed(self, payer, api):
+    def test_shows_that_the_account_was_closed(self, payer, api):
         account = api.post(ACCOUNTS, orders.static_account()).json()
         payment = api.post("/api/payments", orders.transfer_payment(account["id"])).json()
         api.post(f"{ACCOUNTS}/{account['reference']}/deactivate")
@@ -98,7 +100,7 @@ class TestAfterwards:
         assert "This payment was cancelled" in shown(payer, payment)
 
 
-class TestAddressOfNoSuchPayment:
+class TestUnknownPayment:
     def test_is_not_found(self, payer, db):
         assert payer.get(f"/pay/{uuid4()}").status_code == 404
 
@@ -107,7 +109,7 @@ class TestAddressOfNoSuchPayment:
 
         assert payer.get(f"/pay/{card['id']}").status_code == 404
 
-    def test_takes_no_form(self, payer, payment):
+    def test_rejects_forms(self, payer, payment):
         assert payer.post(f"/pay/{payment['id']}").status_code == 405
 
 

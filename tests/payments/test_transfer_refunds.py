@@ -30,7 +30,7 @@ DESTINATION = {"name": "Bisi Ade", "account_number": "0123456789", "bank_code": 
 
 
 def paid_by_transfer(api, amount=50_000, **sender):
-    """Return the address of a successful transfer payment."""
+    """Return the URL of a successful transfer payment."""
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
     order = orders.transfer_payment(account, amount=amount)
     number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
@@ -41,7 +41,7 @@ def paid_by_transfer(api, amount=50_000, **sender):
 
 @pytest.fixture
 def paid(api):
-    """A payment of 50,000 whose sender the bank has named."""
+    """A payment of 50,000 with a known sender."""
     return paid_by_transfer(api, **SENDER)
 
 
@@ -91,7 +91,7 @@ class TestRefund:
             "destination": DESTINATION,
         }
 
-    def test_moves_the_payment_as_a_card_refund_does(self, api, paid):
+    def test_updates_the_payment_like_a_card_refund(self, api, paid):
         seen = [amounts(api, paid)]
         for amount in (20_000, 25_000, 5_000):
             refund(api, paid, amount=amount)
@@ -105,20 +105,20 @@ class TestRefund:
         ]
         assert api.get(paid).json()["status"] == "success"
 
-    def test_without_an_amount_is_all_that_is_left(self, api, paid):
+    def test_without_an_amount_refunds_the_rest(self, api, paid):
         refund(api, paid, amount=20_000)
 
         assert refund(api, paid).json()["amount"] == 30_000
         assert amounts(api, paid) == ("refunded", 50_000, 0)
 
     @pytest.mark.parametrize("amount", [50_001, 10**12])
-    def test_is_never_more_than_what_arrived(self, api, paid, amount):
+    def test_never_exceeds_the_received_amount(self, api, paid, amount):
         answer = refund(api, paid, amount=amount)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "amount_too_large")
         assert not CardOperation.objects.exists()
 
-    def test_of_nothing_left_is_refused(self, api, paid):
+    def test_of_a_fully_refunded_payment_is_rejected(self, api, paid):
         refund(api, paid)
 
         rest, part = refund(api, paid), refund(api, paid, amount=1)
@@ -126,19 +126,19 @@ class TestRefund:
         assert (rest.status_code, rest.json()["code"]) == (409, "invalid_state")
         assert (part.status_code, part.json()["code"]) == (400, "amount_too_large")
 
-    def test_is_listed_and_looked_up_like_any_refund(self, api, paid):
+    def test_is_listed_and_found_like_any_refund(self, api, paid):
         made = refund(api, paid, reference="rf-1").json()
 
         assert api.get(f"{paid}/refunds").json()["data"] == [made]
         assert api.get("/api/refunds/rf-1").json() == made
 
-    def test_costs_no_payout_fee_and_leaves_the_payments_fee(self, api, paid):
+    def test_has_no_payout_fee_and_keeps_the_payments_fee(self, api, paid):
         fee = api.get(paid).json()["fee"]
         refund(api, paid)
 
         assert api.get(paid).json()["fee"] == fee == balance("fees")
 
-    def test_of_a_payment_that_came_unasked_works_too(self, api):
+    def test_of_an_unexpected_payment_also_works(self, api):
         static = api.post("/api/virtual-accounts", orders.static_account()).json()
         number = static["customer"]["account_number"]
         api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 30_000} | SENDER)
@@ -153,22 +153,22 @@ class TestRefund:
 
 
 class TestDestination:
-    def test_is_required_where_the_bank_named_no_sender(self, api):
+    def test_is_required_if_the_sender_is_unknown(self, api):
         answer = refund(api, paid_by_transfer(api))
 
         assert (answer.status_code, answer.json()["code"]) == (400, "destination_required")
         assert errors(answer) == {"destination": "destination_required"}
         assert not CardOperation.objects.exists()
 
-    def test_of_the_request_is_where_the_money_goes(self, api):
-        destination = DESTINATION | {"bank_code": "000013"}  # the NIP code; answers give the code
+    def test_of_the_request_is_used(self, api):
+        destination = DESTINATION | {"bank_code": "000013"}  # the NIP code; responses contain the code
 
         answer = refund(api, paid_by_transfer(api), destination=destination)
 
         assert (answer.status_code, answer.json()["status"]) == (201, "success")
         assert answer.json()["destination"] == DESTINATION
 
-    def test_is_not_allowed_where_the_sender_is_known(self, api, paid):
+    def test_is_not_allowed_if_the_sender_is_known(self, api, paid):
         answer = refund(api, paid, destination=DESTINATION)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
@@ -192,7 +192,7 @@ class TestDestination:
         ],
         ids=["unknown bank", "11 digits", "3 digits", "no bank"],
     )
-    def test_is_required_where_the_sender_is_no_account_that_we_can_pay(self, api, ada, sender):
+    def test_is_required_if_the_senders_account_cannot_be_paid(self, api, ada, sender):
         account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
         order = orders.transfer_payment(account)
         number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
@@ -215,13 +215,13 @@ class TestDestination:
             ({"name": None, "account_number": 1}, {"destination.name", "destination.account_number"}),
         ],
     )
-    def test_is_read_strictly(self, api, changes, wrong):
+    def test_is_validated_strictly(self, api, changes, wrong):
         answer = refund(api, paid_by_transfer(api), destination=DESTINATION | changes)
 
         assert answer.status_code == 400
         assert set(errors(answer)) == wrong
 
-    def test_is_part_of_the_same_request(self, api):
+    def test_is_part_of_the_fingerprint(self, api):
         address = paid_by_transfer(api)
         wanted = {"reference": "rf-1", "amount": 100, "destination": DESTINATION}
         other = wanted | {"destination": DESTINATION | {"account_number": "9876543210"}}
@@ -232,7 +232,7 @@ class TestDestination:
         assert answers[1]["Idempotent-Replayed"] == "true"
         assert answers[2].json()["existing"]["status"] == "success"
 
-    def test_in_another_currency_than_the_banks_is_refused(self, api, paid):
+    def test_in_another_currency_than_the_banks_is_rejected(self, api, paid):
         Transaction.objects.update(currency="USD")
 
         answer = refund(api, paid)
@@ -249,7 +249,7 @@ def receive(number, **sender):
 
 class TestSimulatedSender:
     @pytest.mark.parametrize("name", ["sender_account_number", "sender_bank_code"])
-    def test_is_both_or_neither(self, api, name):
+    def test_needs_both_fields_or_neither(self, api, name):
         told = {"account_number": "0123456789", "amount": 100, name: SENDER[name]}
 
         answer = api.post("/api/virtual-accounts/simulate", told)
@@ -269,7 +269,7 @@ class TestSimulatedSender:
             "sender_account_number": "invalid_type" if isinstance(number, int) else "invalid"
         }
 
-    def test_of_a_bank_that_we_do_not_know_is_unknown(self, api):
+    def test_of_an_unlisted_bank_is_unknown(self, api):
         address = paid_by_transfer(api, **SENDER | {"sender_bank_code": "999"})
 
         assert refund(api, address).json()["code"] == "destination_required"
@@ -286,7 +286,7 @@ class TestWhatCannotBeRefunded:
         [(orders.card_check(), "card check"), (orders.payout(), "beneficiary")],
         ids=["card check", "payout"],
     )
-    def test_is_refused_with_a_true_reason(self, api, order, word):
+    def test_is_rejected_with_the_reason(self, api, order, word):
         api.post("/api/payments", order)
 
         answer = refund(api, f"/api/payments/{order['reference']}")
@@ -294,7 +294,7 @@ class TestWhatCannotBeRefunded:
         assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
         assert word in answer.json()["detail"]
 
-    def test_not_even_with_a_destination(self, api):
+    def test_is_also_rejected_with_a_destination(self, api):
         order = orders.payout()
         api.post("/api/payments", order)
 
@@ -303,7 +303,7 @@ class TestWhatCannotBeRefunded:
         assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
 
     @pytest.mark.parametrize("arrives", [None, 40_000], ids=["pending", "mismatch"])
-    def test_is_a_payment_that_has_not_succeeded(self, api, arrives):
+    def test_includes_payments_that_have_not_succeeded(self, api, arrives):
         account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
         order = orders.transfer_payment(account)
         number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
@@ -343,12 +343,12 @@ class TestFailedRefund:
 
 @pytest.fixture
 def lost(api):
-    """A payment from the account to which the bank's answers are lost."""
+    """A payment from the account whose answers from the bank are lost."""
     return paid_by_transfer(api, **SENDER | {"sender_account_number": "0000000097"})
 
 
 class TestLostRefund:
-    def test_counts_as_gone_until_the_bank_is_asked_again(self, api, lost):
+    def test_reserves_its_amount_until_the_bank_answers(self, api, lost):
         answer = refund(api, lost, amount=20_000)
         meanwhile = amounts(api, lost)
         too_much = refund(api, lost, amount=30_001)
@@ -361,7 +361,7 @@ class TestLostRefund:
         assert amounts(api, lost) == ("partially_refunded", 20_000, 30_000)
         assert api.get(f"{lost}/refunds").json()["data"][0]["status"] == "success"
 
-    def test_is_asked_of_the_bank_that_it_was_sent_to(self, api, lost, settings):
+    def test_is_queried_at_the_bank_it_was_sent_to(self, api, lost, settings):
         refund(api, lost)
         settings.PAYOUT_BANK = "tests.rails.BankOfAnotherName"
 
@@ -369,7 +369,7 @@ class TestLostRefund:
 
         assert amounts(api, lost)[0] == "refunded"
 
-    def test_stays_pending_while_the_bank_is_silent(self, api, lost, settings):
+    def test_stays_pending_while_the_bank_does_not_answer(self, api, lost, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         refund(api, lost, reference="rf-1")
 
@@ -398,7 +398,7 @@ class TestWithoutABank:
         assert not CardOperation.objects.exists()
         assert amounts(api, paid) == ("none", 0, 50_000)
 
-    def test_says_first_what_no_bank_would_change(self, api, paid, settings):
+    def test_reports_other_errors_first(self, api, paid, settings):
         unknown_sender = paid_by_transfer(api)
         settings.PAYOUT_BANK = ""
 
@@ -416,7 +416,7 @@ class TestWithoutABank:
 
 
 class TestLedger:
-    def test_takes_a_refund_out_of_what_is_pending_when_the_bank_has_sent_it(self, api, lost):
+    def test_debits_pending_settlement_when_the_bank_has_sent_a_refund(self, api, lost):
         before = balance("pending_settlement"), balance("bank_clearing")
         refund(api, lost, amount=20_000)
         meanwhile = balance("pending_settlement"), balance("bank_clearing")
@@ -428,7 +428,7 @@ class TestLedger:
         assert balance("refunds_payable") == 0
         assert broken_invariants() == {}
 
-    def test_may_owe_and_what_is_owed_covers_no_payout(self, api, paid, settings):
+    def test_may_become_negative_and_then_covers_no_payout(self, api, paid, settings):
         settings.PAYOUT_REQUIRES_BALANCE = True
         decide(*settle(), "approve", "release")
         refund(api, paid)
@@ -461,7 +461,7 @@ class TestLedger:
 
 
 class TestReconciliation:
-    def test_lists_it_on_the_banks_statement_only(self, api, paid):
+    def test_is_on_the_banks_statement_only(self, api, paid):
         made = refund(api, paid, reference="rf-1", amount=20_000).json()
         start, end = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
 
@@ -486,7 +486,7 @@ class TestDatabase:
         "change",
         [{"destination_account_number": ""}, {"destination_name": ""}, {"connector": ""}],
     )
-    def test_refuses_half_a_destination(self, api, paid, change):
+    def test_rejects_an_incomplete_destination(self, api, paid, change):
         refund(api, paid)
         copy = CardOperation.objects.get()
         copy.pk, copy.reference = new_id(timezone.now()), "copy"
@@ -497,15 +497,15 @@ class TestDatabase:
             copy.save(force_insert=True)
 
     @pytest.mark.parametrize("change", [{"amount_being_refunded": 50_001}, {"amount_being_refunded": -1}])
-    def test_refuses_more_than_what_arrived(self, paid, change):
+    def test_rejects_more_than_the_received_amount(self, paid, change):
         with pytest.raises(IntegrityError, match="refunded_within_collected"), transaction.atomic():
             Transaction.objects.update(**change)
 
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    def test_of_50_refunds_at_once_never_exceed_what_arrived(self, api, paid):
-        """Guards the lock on the payment in `refunds._open`."""
+    def test_50_concurrent_refunds_never_exceed_the_received_amount(self, api, paid):
+        """Tests the lock on the payment in `refunds._open`."""
         with racers(50) as threads:
             answers = threads.race(*[partial(refund, api, paid, amount=3_000)] * 50)
 
@@ -514,8 +514,8 @@ class TestRaces:
         assert balance("bank_clearing") == -2_000
         assert broken_invariants() == {}
 
-    def test_of_equal_refunds_make_one(self, api, paid):
-        """Guards the second read of the reference in `refunds._open`."""
+    def test_equal_refunds_are_created_once(self, api, paid):
+        """Tests the second read of the reference in `refunds._open`."""
         with racers(20) as threads:
             answers = threads.race(*[partial(refund, api, paid, reference="rf-1", amount=3_000)] * 20)
 
@@ -523,8 +523,8 @@ class TestRaces:
         assert len({answer.json()["id"] for answer in answers}) == 1
         assert amounts(api, paid) == ("partially_refunded", 3_000, 47_000)
 
-    def test_of_refunds_with_a_settlement_lose_nothing(self, api, paid):
-        """Guards the order of the ledger accounts, and that a batch nets each refund once."""
+    def test_refunds_with_a_concurrent_settlement_are_all_netted(self, api, paid):
+        """Tests the order of the ledger accounts, and that a batch nets each refund once."""
         with racers(10) as threads:
             threads.race(settle, *[partial(refund, api, paid, amount=1_000)] * 9)
         settle()
@@ -534,8 +534,8 @@ class TestRaces:
         assert balance("wallet") + balance("pending_settlement") == 49_500 - 9_000
         assert broken_invariants() == {}
 
-    def test_of_an_answer_with_two_requeries_is_applied_once(self, api, paid, settings):
-        """Guards the lock in `operations.apply_answer`."""
+    def test_an_answer_and_two_requeries_are_applied_once(self, api, paid, settings):
+        """Tests the lock in `operations.apply_answer`."""
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
         with racers(3) as threads:
             for _ in range(10):

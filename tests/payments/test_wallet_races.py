@@ -1,4 +1,4 @@
-"""The same money wanted by several at once. Each test says which guard it watches: without it, it fails.
+"""Concurrent use of the same money. Each test names the lock or constraint without which it fails.
 
 RACE_ROUNDS=10000 runs the long variant of the rounds.
 """
@@ -69,8 +69,8 @@ def wallet(business):
 
 
 class TestPayouts:
-    def test_of_a_hundred_at_once_are_as_many_as_the_wallet_holds(self, business):
-        """Guards the lock on the wallet in `ledger.services.book_if_covered`."""
+    def test_of_a_hundred_concurrent_ones_the_wallet_covers_its_balance(self, business):
+        """Tests the lock on the wallet in `ledger.services.book_if_covered`."""
         fill_wallet(business, 1_000)
 
         with racers(100) as threads:
@@ -81,8 +81,8 @@ class TestPayouts:
         assert wallet(business) == 0
         assert broken() == {}
 
-    def test_that_are_the_same_are_taken_once(self, business):
-        """Guards the intent's uniqueness: what is not new takes nothing."""
+    def test_equal_ones_are_debited_once(self, business):
+        """Tests the uniqueness of intents: a replay debits nothing."""
         fill_wallet(business, 1_000)
         order = orders.payout(amount=100)
 
@@ -92,8 +92,8 @@ class TestPayouts:
         assert wallet(business) == 900
         assert broken() == {}
 
-    def test_that_come_first_of_all_open_the_accounts_once(self, settings):
-        """Guards `ledger.account_ids`: the accounts of a new business, wanted by many at once."""
+    def test_first_ones_open_the_accounts_once(self, settings):
+        """Tests `ledger.account_ids` when many concurrent requests need the accounts of a new business."""
         settings.PAYOUT_REQUIRES_BALANCE = False
         with racers(8) as threads:
             for _ in range(5):
@@ -106,8 +106,8 @@ class TestPayouts:
 
 
 class TestABusinessThatOwes:
-    def test_is_not_paid_out_what_a_refund_takes_at_the_same_moment(self, business):
-        """Guards the lock on the pending account in `ledger.services.book_if_covered`."""
+    def test_cannot_pay_out_the_amount_of_a_concurrent_refund(self, business):
+        """Tests the lock on the pending account in `ledger.services.book_if_covered`."""
         payment = captured_payment(business=business, now=timezone.now(), amount=50_000)
         unanswered = refund(payment, 20_098).resource
         decide(*settle(), "approve", "release")
@@ -124,8 +124,8 @@ class TestABusinessThatOwes:
         assert payout.response_code == "20051"
         assert broken() == {}
 
-    def test_of_the_first_review_is_refused_its_payout(self, business):
-        """Fault 8: everything was refunded after its release, and 970,000 of it were paid out."""
+    def test_of_the_first_review_cannot_pay_out(self, business):
+        """Fault 8: everything was refunded after its release, and 970,000 of it was paid out."""
         payment = captured_payment(business=business, now=timezone.now(), amount=1_000_000)
         decide(*settle(), "approve", "release")
         refund(payment, 1_000_000)
@@ -139,8 +139,8 @@ class TestABusinessThatOwes:
         assert wallet(business) == 975_000
         assert broken() == {}
 
-    def test_is_paid_out_what_covers_it_while_refunds_arrive(self, business):
-        """Payouts and refunds at once: what was accepted was covered then (`covered_payouts_were_covered`)."""
+    def test_can_pay_out_covered_amounts_during_refunds(self, business):
+        """Concurrent payouts and refunds: every accepted payout was covered (`covered_payouts_were_covered`)."""
         seen = Counter()
         with racers(12) as threads:
             for _ in range(max(ROUNDS // 60, 2)):
@@ -159,8 +159,8 @@ class TestABusinessThatOwes:
 
 
 class TestUnappliedMoney:
-    def test_is_returned_while_more_arrives_and_payouts_are_answered(self, business):
-        """Guards the one order of all locks on accounts: `ledger.services.book_all`."""
+    def test_is_returned_during_incoming_transfers_and_payout_answers(self, business):
+        """Tests the order of all locks on accounts: `ledger.services.book_all`."""
         fill_wallet(business, 300 * ROUNDS)
         request = read_account(orders.static_account(), business=business)
         closed = accounts.create(business=business, request=request, now=timezone.now()).resource
@@ -180,7 +180,7 @@ class TestUnappliedMoney:
 
 class TestTheSameMoney:
     def test_is_refunded_released_paid_out_and_reversed_in_any_order(self, business):
-        """Guards the order of locks (batch, transaction, accounts by id): there is no deadlock to be retried."""
+        """Tests the lock order (batch, transaction, accounts by id): no deadlock needs a retry."""
         at_random = random.Random(20260301)
         seen = Counter()
         with racers(4) as threads:
@@ -223,7 +223,7 @@ def reverse(payout):
 
 
 def answer_refund_and_wait(refund, is_booked, may_commit):
-    """Let the acquirer say that it has refunded, and commit that only when it is allowed."""
+    """Apply the acquirer's answer to a refund, but commit it only when allowed."""
     with database.atomic():
         operations.apply_answer(
             operation_id=refund.pk,
@@ -241,7 +241,7 @@ def after(event, call):
 
 
 def let_commit(may_commit):
-    """Allow the commit once the other call waits for a lock. SQLite has one writer: there it waits anyway."""
+    """Allow the commit once the other call waits for a lock. On SQLite, with one writer, it always waits."""
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
     with connection.cursor() as cursor:
         for _ in range(300 if connection.vendor == "postgresql" else 0):
@@ -253,14 +253,14 @@ def let_commit(may_commit):
 
 
 def answer(payout):
-    """Let the bank say that it has sent a payout."""
+    """Apply the bank's answer to a payout."""
     return transitions.apply_answer(
         payout, RailAnswer(outcome=COMPLETED), cause=Transition.Cause.RAIL, now=timezone.now()
     )
 
 
 def arrive(account):
-    """Let money arrive at an account that takes none."""
+    """Receive a transfer to an inactive account."""
     notice = Notice(
         bank_reference=uuid4().hex,
         account_number=account.account_number,
@@ -283,5 +283,5 @@ def ask_again(business):
 
 
 def maybe_lost(at_random):
-    """Return changes to a payout that lose the bank's answer, in every fourth case."""
+    """Return changes to a payout that lose the bank's answer in every fourth case."""
     return {"customer": LOST} if at_random.random() < 0.25 else {}

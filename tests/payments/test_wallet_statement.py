@@ -1,4 +1,4 @@
-"""The wallet's statement over the API."""
+"""The wallet statement over the API."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ def walk(api, target):
 
 
 class TestMovements:
-    def test_shows_each_movement_with_the_balance_after_it(self, api, ada):
+    def test_shows_each_movement_with_its_balance(self, api, ada):
         cause = top_up(ada.business, 500_000, at=NOON)
         api.post("/api/payments", orders.payout(reference="salary-1", amount=100_000))
 
@@ -63,7 +63,7 @@ class TestMovements:
         assert (payout["kind"], payout["reference"]) == ("payout_accepted", "salary-1")
         assert (payout["amount"], payout["balance_after"]) == (-101_000, 399_000)
 
-    def test_names_what_caused_each(self, api, ada):
+    def test_shows_the_cause_of_each(self, api, ada):
         money = mismatched_money(business=ada.business, now=timezone.now())
         unapplied_decisions.credit(money.pk, reason="Theirs", actor=STAFF, now=timezone.now())
         pay(api)
@@ -85,7 +85,7 @@ class TestMovements:
             ("unapplied_out", str(money.pk)),
         ]
 
-    def test_every_kind_that_moves_a_wallet_is_described(self, api, ada):
+    def test_every_kind_of_wallet_movement_is_described(self, api, ada):
         kinds = Entry.objects.filter(postings__account__kind=Account.Kind.WALLET).values_list(
             "kind", flat=True
         )
@@ -116,7 +116,7 @@ class TestMovements:
         assert all(len(page["data"]) <= limit for page in pages)
         assert "opening_balance" not in pages[0]
 
-    def test_pages_can_be_walked_back(self, api, ada):
+    def test_pages_can_be_paged_back(self, api, ada):
         for n in range(5):
             top_up(ada.business, n + 1, at=NOON, currency=("NGN", "USD")[n % 2])
         last = list(walk(api, f"{MOVEMENTS}?limit=2"))[-1]
@@ -125,7 +125,7 @@ class TestMovements:
 
         assert [row["amount"] for row in before["data"]] == [3, 2]
 
-    def test_costs_the_same_number_of_queries_for_a_full_page(self, api, ada):
+    def test_number_of_queries_does_not_depend_on_number_of_movements(self, api, ada):
         api.post("/api/payments", orders.payout())
         queries = []
         for _ in range(2):
@@ -180,7 +180,7 @@ class TestPeriods:
 
         assert (len(shown["data"]), shown["opening_balance"], shown["closing_balance"]) == (1, 0, 1)
 
-    def test_periods_join_without_a_gap_even_where_moments_are_out_of_order(self, ada):
+    def test_periods_join_without_a_gap_even_if_times_are_out_of_order(self, ada):
         moments = [0, 5, 3, 4, 9, 7, 8, 2, 11, 10]
         for n, second in enumerate(moments):
             top_up(ada.business, 10**n, at=NOON + timedelta(seconds=second))
@@ -215,5 +215,5 @@ class TestPeriods:
 
         assert (answer.status_code, answer.json()["code"]) == (400, code)
 
-    def test_needs_a_signature(self, client):
+    def test_requires_a_signature(self, client):
         assert client.get(MOVEMENTS).status_code == 401

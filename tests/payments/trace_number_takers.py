@@ -1,6 +1,6 @@
-"""A process that takes trace numbers: python -m tests.payments.trace_number_takers ROLE COUNT FILE
+"""A process that allocates trace numbers: python -m tests.payments.trace_number_takers ROLE COUNT FILE
 
-It appends each RRN to the file at once, so that nothing is lost when it is killed.
+It appends each RRN to the file at once, so that none is lost if it is killed.
 """
 
 import os
@@ -40,7 +40,7 @@ def main(role: str, count: int, file: Path) -> None:
         if role == "is_killed" and number == count - 1:
             os.kill(os.getpid(), signal.SIGKILL)
         if role == "forks" and number % 1_000 == 10:  # in the middle of a block
-            connections.close_all()  # as every server that forks does: a socket has one owner
+            connections.close_all()  # like any forking server, because a socket has one owner
             child = os.fork()
             if child == 0:
                 for _ in range(30):

@@ -1,4 +1,4 @@
-"""A simulated acquirer and bank, connected."""
+"""Fixtures: a simulated acquirer and bank, connected to the service."""
 
 from collections.abc import Iterator
 

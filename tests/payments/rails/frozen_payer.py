@@ -1,4 +1,4 @@
-"""A process that is stopped between its intent and its authorisation: python -m … BUSINESS REFERENCE"""
+"""A process that is suspended between its intent and its authorisation: python -m … BUSINESS REFERENCE"""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The simulators and our own commands as processes of their own."""
+"""Run the simulators and our own commands as separate processes."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class AcquirerProcess:
         return said
 
     def position(self, rrn: str) -> dict[str, int]:
-        """Return what stands in the books for an authorisation or purchase."""
+        """Return the amounts of an authorisation or purchase in the acquirer's books."""
         found: dict[str, int] = self.order(books=True)["books"][rrn]
         return found
 
@@ -58,13 +58,13 @@ class BankProcess:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a process that uses this test's database and rails."""
+    """Return the environment variables of a process that uses this test's database and rails."""
     rails = {name: str(getattr(settings, name)) for name in RAIL_SETTINGS}
     return os.environ | rails | {"DATABASE_URL": database_url()} | more
 
 
 def command(*arguments: str, prefix: tuple[str, ...] = (), **more: str) -> "subprocess.CompletedProcess[str]":
-    """Run one of our commands to its end."""
+    """Run one of our commands until it exits."""
     return subprocess.run(
         [*prefix, sys.executable, "manage.py", *arguments],
         cwd=settings.BASE_DIR,

@@ -6,7 +6,7 @@ import time
 from datetime import datetime, timedelta
 from typing import Any
 
-WORKS_FOR = 4.0  # seconds, by the steady clock
+WORKS_FOR = 4.0  # seconds, on the monotonic clock
 
 
 def main(ahead: float) -> None:

@@ -1,4 +1,4 @@
-"""Which connector a business's payments go to, and that a transaction stays with the one it was sent to."""
+"""The connector of a business, and that a transaction stays with the one it was sent to."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured, ValidationError
@@ -23,7 +23,7 @@ STAFF = Actor(name="staff@example.com")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_remembered():
+def _no_cached_choices():
     rail_choices.cached_choices.cache_clear()
     yield
     rail_choices.cached_choices.cache_clear()
@@ -35,19 +35,19 @@ def choose(business, clock, **names):
 
 @pytest.fixture
 def own_acquirer(acquirer, settings):
-    """A running acquirer that no business uses unless it chooses to."""
+    """A running acquirer that no business uses by default."""
     settings.CARD_ACQUIRER = SANDBOX
     return acquirer
 
 
 class TestChoice:
-    def test_is_the_settings_where_a_business_has_none(self, api, own_acquirer):
+    def test_defaults_to_the_settings(self, api, own_acquirer):
         api.post(PAYMENTS, orders.card_payment())
 
         assert Transaction.objects.get().connector == "sandbox"
         assert own_acquirer.simulator.heard == []
 
-    def test_of_one_business_is_not_the_others(self, ada, api, other_api, own_acquirer, clock):
+    def test_applies_to_one_business_only(self, ada, api, other_api, own_acquirer, clock):
         choose(ada.business, clock, card_acquirer=ISO8583)
 
         api.post(PAYMENTS, orders.card_payment(reference="hers"))
@@ -56,7 +56,7 @@ class TestChoice:
         sent_to = dict(Transaction.objects.values_list("reference", "connector"))
         assert sent_to == {"hers": "iso8583", "his": "sandbox"}
 
-    def test_of_a_bank_leaves_cards_alone(self, ada, api, bank, settings, clock):
+    def test_of_a_bank_does_not_affect_cards(self, ada, api, bank, settings, clock):
         settings.PAYOUT_BANK = ""
         choose(ada.business, clock, payout_bank=HTTP_BANK)
 
@@ -65,7 +65,7 @@ class TestChoice:
 
         assert set(Transaction.objects.values_list("connector", flat=True)) == {"http", "sandbox"}
 
-    def test_costs_no_query_once_it_is_known(self, ada, own_acquirer, clock, django_assert_num_queries):
+    def test_needs_no_query_once_cached(self, ada, own_acquirer, clock, django_assert_num_queries):
         choose(ada.business, clock, card_acquirer=ISO8583)
         rail_choices.acquirer_for(ada.business)
 
@@ -84,13 +84,13 @@ class TestChoice:
     @pytest.mark.parametrize(
         "name", ["no.such.module", "payments.rails.sandbox.Nobody", "payments.rails", "nonsense", ISO8583]
     )
-    def test_of_what_cannot_be_used_is_refused(self, ada, clock, name, settings):
+    def test_rejects_an_unusable_connector(self, ada, clock, name, settings):
         settings.ACQUIRER_HOST = ""
 
         with pytest.raises(ValidationError):
             choose(ada.business, clock, card_acquirer=name)
 
-    def test_of_the_sandbox_is_refused_in_production(self, ada, clock, settings):
+    def test_rejects_the_sandbox_in_production(self, ada, clock, settings):
         settings.SANDBOX = False
 
         with pytest.raises(ValidationError, match="production"):
@@ -98,7 +98,7 @@ class TestChoice:
 
 
 class TestTransaction:
-    def test_is_asked_about_where_it_was_sent(self, ada, api, own_acquirer, clock):
+    def test_is_queried_at_its_own_connector(self, ada, api, own_acquirer, clock):
         choose(ada.business, clock, card_acquirer=ISO8583)
         own_acquirer.plan("swallow")
         order = orders.card_payment()
@@ -110,7 +110,7 @@ class TestTransaction:
 
         assert acquirer.name == "iso8583"
 
-    def test_is_captured_and_refunded_where_it_was_authorised(self, ada, api, own_acquirer, clock):
+    def test_is_captured_and_refunded_at_its_own_connector(self, ada, api, own_acquirer, clock):
         choose(ada.business, clock, card_acquirer=ISO8583)
         order = orders.card_payment(capture=False)
         api.post(PAYMENTS, order)
@@ -123,8 +123,8 @@ class TestTransaction:
         assert own_acquirer.simulator.heard == ["0800", "0100", "0220", "0200"]
 
     @pytest.mark.long
-    def test_waits_where_its_connector_is_unusable(self, ada, api, own_acquirer, clock, settings):
-        """Nobody else is asked: he would say that there is no such payment."""
+    def test_stays_pending_while_its_connector_is_unusable(self, ada, api, own_acquirer, clock, settings):
+        """No other connector is queried, because it would report that there is no such payment."""
         choose(ada.business, clock, card_acquirer=ISO8583)
         order = orders.card_payment(capture=False)
         api.post(PAYMENTS, order)
@@ -139,7 +139,7 @@ class TestTransaction:
 
 class TestUnusableConnector:
     @pytest.mark.parametrize("name", ["no.such.module", ISO8583])
-    def test_answers_503_and_says_why_in_the_log(self, api, settings, name, caplog):
+    def test_returns_503_and_logs_the_reason(self, api, settings, name, caplog):
         settings.CARD_ACQUIRER, settings.ACQUIRER_HOST = name, ""
 
         answer = api.post(PAYMENTS, orders.card_payment())
@@ -157,7 +157,7 @@ class TestUnusableConnector:
             {"ACQUIRER_HOST": ""},
         ],
     )
-    def test_cannot_be_made_without_its_settings(self, acquirer, settings, wrong):
+    def test_requires_its_settings(self, acquirer, settings, wrong):
         for name, value in wrong.items():
             setattr(settings, name, value)
 
@@ -172,7 +172,7 @@ class TestAdmin:
             UserFactory(email="staff@example.com", is_staff=True, is_superuser=True), client=Client()
         )
 
-    def test_chooses_and_audits(self, ada, admin, own_acquirer):
+    def test_changes_and_audits_a_choice(self, ada, admin, own_acquirer):
         form = {
             "business": str(ada.business.pk),
             "card_acquirer": ISO8583,
@@ -186,7 +186,7 @@ class TestAdmin:
         assert rail_choices.acquirer_for(ada.business).name == "iso8583"
         assert AuditEntry.objects.get(action="connectors.chosen").actor == "staff@example.com"
 
-    def test_says_what_is_wrong_with_a_name(self, ada, admin):
+    def test_explains_an_invalid_name(self, ada, admin):
         form = {"business": str(ada.business.pk), "card_acquirer": "no.such.module", "payout_bank": ""}
 
         answer = admin.post(reverse("admin:payments_railchoice_add"), form)

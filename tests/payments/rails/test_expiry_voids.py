@@ -1,4 +1,4 @@
-"""Authorisations that expire are released at the acquirer. Acquirer, expiry and re-query are processes."""
+"""Expired authorisations are released at the acquirer. Acquirer, expiry and requery run as processes."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,7 +21,7 @@ def acquirer(settings):
 
 @pytest.fixture
 def authorised(ada, acquirer):
-    """Return a payment that the acquirer has authorised and whose time is over."""
+    """Return a payment that the acquirer has authorised and that is overdue."""
     payment = authorised_payment(business=ada.business, now=clock.now())
     assert payment.awaiting == "capture"
     assert acquirer.position(payment.retrieval_reference_number)["reserved"] == payment.amount
@@ -39,7 +39,7 @@ def make_due():
     CardOperation.objects.filter(status="pending").update(next_query_at=clock.now(), query_leased_until=None)
 
 
-def test_hold_disappears_when_an_acquirer_that_was_down_is_back(acquirer, authorised):
+def test_hold_is_released_when_the_acquirer_is_available_again(acquirer, authorised):
     rrn = authorised.retrieval_reference_number
     acquirer.order(is_down=True)
 
@@ -63,8 +63,8 @@ def test_hold_disappears_when_an_acquirer_that_was_down_is_back(acquirer, author
     assert run("check_ledger").endswith("invariants hold.\n")
 
 
-def test_void_whose_answer_is_lost_is_repeated_with_the_same_numbers(acquirer, authorised):
-    acquirer.order(plan=["cut"])  # the acquirer acts upon it and closes the connection
+def test_void_without_an_answer_is_repeated_with_the_same_numbers(acquirer, authorised):
+    acquirer.order(plan=["cut"])  # the acquirer executes it and closes the connection
 
     run("expire_due")
     run("requery_pending")
@@ -84,7 +84,7 @@ def test_void_whose_answer_is_lost_is_repeated_with_the_same_numbers(acquirer, a
     assert acquirer.position(authorised.retrieval_reference_number)["reserved"] == 0
 
 
-def test_two_processes_that_expire_at_once_open_one_void(authorised):
+def test_two_concurrent_expiry_processes_create_one_void(authorised):
     with ThreadPoolExecutor(2) as threads:
         told = list(threads.map(run, ["expire_due"] * 2))
 

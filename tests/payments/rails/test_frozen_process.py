@@ -1,4 +1,4 @@
-"""A process that stops before it sends an authorisation, and wakes up after the authorisation was reversed."""
+"""A process that is suspended before it sends an authorisation, and resumes after the reversal."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 @pytest.fixture
 def stopped_payer(acquirer):
-    """Return a process that has stored its intent and is stopped before it sends it."""
+    """Return a process that has stored its intent and is suspended before sending it."""
     named = (
         "CARD_ACQUIRER", "ACQUIRER_HOST", "ACQUIRER_PORT", "ACQUIRER_TLS", "ACQUIRER_TERMINAL_ID",
         "ACQUIRER_MERCHANT_ID", "ACQUIRER_INSTITUTION_ID",
@@ -43,11 +43,13 @@ def stopped_payer(acquirer):
 
 def test_authorisation_is_not_sent_after_its_reversal(acquirer, stopped_payer):
     deadline = time.monotonic() + 60
-    while "0400" not in acquirer.simulator.heard:  # nothing is asked before the stopped process's lease ends
+    while (
+        "0400" not in acquirer.simulator.heard
+    ):  # no query is sent before the suspended process's lease expires
         assert time.monotonic() < deadline
         time.sleep(0.5)
         call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
-    acquirer.books.delete_reversals()  # not every acquirer stores reversals of what has not arrived
+    acquirer.books.delete_reversals()  # not every acquirer stores reversals of authorisations that have not arrived
     created_at = Transaction.objects.get().created_at.timestamp()
     time.sleep(max(0, created_at + 6 - time.time()))
 

@@ -1,4 +1,4 @@
-"""A bank whose answers are hostile: an outcome that cannot be read stays pending, at a bounded cost."""
+"""Hostile answers of a bank: an unreadable outcome stays pending, at a bounded cost."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 PAYMENTS = "/api/payments"
 PATIENCE = 0.5  # seconds that a call may take
-MOST_MEMORY = 16 * 1024 * 1024  # bytes at the peak
+MOST_MEMORY = 16 * 1024 * 1024  # bytes at peak
 SIZE = LARGEST_ANSWER - 1_000  # bytes of a hostile value
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -32,7 +32,7 @@ def nested(depth):
     return "[" * depth + "]" * depth
 
 
-# Values of a member, as JSON. The answer around it is signed and says that the transfer was made.
+# Values of a member, as JSON. The rest of the answer is signed and reports a completed transfer.
 UNREADABLE = {
     "as many lists as fit": nested(SIZE // 2),
     "open lists": "[" * SIZE,
@@ -41,7 +41,7 @@ UNREADABLE = {
     "a long number": "9" * SIZE,
 }
 
-# What else an answer may hold. It is readable, and nothing of it is stored as it came.
+# Other values in an answer. They are readable, but never stored unchanged.
 STRANGE_SESSIONS = {
     "no text": '["a"]',
     "a number": "1e400",
@@ -50,7 +50,7 @@ STRANGE_SESSIONS = {
     "a long text": json.dumps("é" * 10_000),
 }
 
-# Answers that never end, or end far beyond what is read. They are yielded piece by piece.
+# Answers that never end, or exceed the size limit by far. They are yielded in pieces.
 ENDLESS = {
     "100 MB": lambda: [OK, b"Content-Length: 104857600\r\n\r\n", *repeat(b"x" * 65_536, 1_600)],
     "no end": lambda: _then(OK + b"\r\n", b"x" * 65_536),
@@ -77,7 +77,7 @@ def _dripping(head):
 
 @pytest.fixture
 def answer_with(bank, monkeypatch):
-    """Have the bank carry out the next calls and answer them with something else."""
+    """Make the bank execute the next calls but send a different answer."""
     usual = simulator._Exchange._send
 
     def use(write):
@@ -92,7 +92,7 @@ def answer_with(bank, monkeypatch):
 
 
 def signed(body, *, headers=b"", sent=None):
-    """Write an answer that the bank has signed."""
+    """Write a signed answer."""
 
     def write(exchange, document):
         raw = body(document)
@@ -125,7 +125,7 @@ def with_member(name, value):
     return body
 
 
-def sweep():
+def requery_all():
     call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
 
 
@@ -155,15 +155,15 @@ class TestUnreadableAnswer:
 
         with peak_below(MOST_MEMORY):
             payout = pay_out(api)
-            sweep()
+            requery_all()
 
         assert (payout["status"], status(api, payout)) == ("pending", "pending")
         answer_with(None)
-        sweep()
+        requery_all()
         assert status(api, payout) == "success"
         assert is_paid_once(bank, payout)
 
-    def test_is_no_name_of_an_account(self, ada, bank, answer_with, value):
+    def test_is_not_used_as_an_account_name(self, ada, bank, answer_with, value):
         answer_with(signed(with_member("account_name", value)))
 
         with peak_below(MOST_MEMORY), pytest.raises(RailUnavailable):
@@ -190,16 +190,16 @@ class TestEndlessAnswer:
             payout = pay_out(api)
 
         assert payout["status"] == "pending"
-        assert time.monotonic() - begun < 8  # seconds; the bank runs in this process, and floods it
+        assert time.monotonic() - begun < 8  # seconds; the bank runs in this process and floods it
         answer_with(None)
-        sweep()
+        requery_all()
         assert status(api, payout) == "success"
         assert is_paid_once(bank, payout)
 
 
 class TestStrangeSession:
     @pytest.mark.parametrize("value", STRANGE_SESSIONS.values(), ids=STRANGE_SESSIONS)
-    def test_is_cut_to_text_that_can_be_stored(self, api, bank, answer_with, value):
+    def test_is_truncated_to_storable_text(self, api, bank, answer_with, value):
         answer_with(signed(with_member("session_id", value)))
 
         payout = pay_out(api)

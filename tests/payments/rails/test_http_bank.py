@@ -36,7 +36,7 @@ PAYMENTS = "/api/payments"
 LOST = ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "drip 0.05", "redirect", "delay 0.8"]
 
 
-def sweep():
+def requery_all():
     call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
 
 
@@ -55,7 +55,7 @@ def paid(bank, payout):
 
 
 class TestPayout:
-    def test_is_made(self, api, bank):
+    def test_succeeds(self, api, bank):
         payout = pay_out(api)
 
         assert (payout["status"], payout["response_code"], payout["gateway_code"]) == (
@@ -67,7 +67,7 @@ class TestPayout:
         assert paid(bank, payout) == 250_000
 
     @pytest.mark.parametrize("code", ["05", "07", "51", "61"])
-    def test_fails_as_the_bank_says(self, api, bank, code):
+    def test_fails_with_the_banks_code(self, api, bank, code):
         payout = pay_out(api, amount=int(f"100{code}"))
 
         assert (payout["status"], payout["response_code"], payout["gateway_code"]) == (
@@ -77,29 +77,29 @@ class TestPayout:
         )
         assert paid(bank, payout) == 0
 
-    def test_to_a_bank_that_is_down_stays_pending(self, api, bank):
-        """91 is a failure in the sandbox's table; a real bank that says so may still have sent the money."""
+    def test_stays_pending_if_the_beneficiarys_bank_is_unavailable(self, api, bank):
+        """91 is a failure in the sandbox's table, but a real bank may still have sent the money."""
         payout = pay_out(api, amount=10_091)
-        sweep()
+        requery_all()
 
         assert (payout["status"], again(api, payout)["status"]) == ("pending", "pending")
 
-    def test_with_an_unknown_outcome_is_asked_about(self, api, bank):
+    def test_with_an_unknown_outcome_is_queried(self, api, bank):
         customer = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
 
         payout = pay_out(api, customer=customer)
-        sweep()
+        requery_all()
 
         assert (payout["status"], again(api, payout)["status"]) == ("pending", "success")
         assert paid(bank, payout) == 250_000
 
     @pytest.mark.parametrize("act", LOST)
-    def test_is_made_once_whatever_becomes_of_the_answer(self, api, bank, act):
+    def test_is_paid_once_whatever_happens_to_the_answer(self, api, bank, act):
         plan(bank, act)
 
         with impatient_bank():
             payout = pay_out(api)
-        sweep()
+        requery_all()
 
         assert payout["status"] == "pending"
         assert again(api, payout)["status"] == "success"
@@ -108,19 +108,19 @@ class TestPayout:
 
     @pytest.mark.long
     @pytest.mark.parametrize("act", LOST)
-    def test_is_asked_about_until_there_is_an_answer(self, api, bank, act):
+    def test_is_queried_until_answered(self, api, bank, act):
         plan(bank, "lose", act, act)
 
         with impatient_bank():
             payout = pay_out(api)
             for _ in range(2):
-                sweep()
-        sweep()
+                requery_all()
+        requery_all()
 
         assert again(api, payout)["status"] == "success"
         assert paid(bank, payout) == 250_000
 
-    def test_that_the_bank_has_seen_before_is_looked_up(self, bank):
+    def test_reported_as_duplicate_is_looked_up(self, bank):
         order = payout_order()
         connector = connectors.make(HTTP_BANK)
 
@@ -129,26 +129,26 @@ class TestPayout:
         assert second == first
         assert len(bank.books.all_paid()) == 1
 
-    def test_that_never_arrived_is_sent_again_within_the_banks_memory(self, api, bank):
+    def test_that_never_arrived_is_resent_within_the_banks_retention(self, api, bank):
         plan(bank, "lose_and_cut")
         payout = pay_out(api)
 
-        sweep()
+        requery_all()
 
         assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
 
     @pytest.mark.parametrize("act", ["lose_and_cut", "cut"])
-    def test_is_never_sent_again_beyond_the_banks_memory(self, api, bank, settings, act):
-        """The first release repeated an order of any age: a bank that had deleted its reference paid twice."""
+    def test_is_never_resent_beyond_the_banks_retention(self, api, bank, settings, act):
+        """The first release resent orders of any age, so a bank that had deleted the reference paid twice."""
         settings.BANK_MEMORY = 0
         plan(bank, act)
         payout = pay_out(api)
         before = paid(bank, payout)
         with bank.books._lock:
-            bank.books._transfers.clear()  # it deletes what is old
+            bank.books._transfers.clear()  # the bank deletes old transfers
 
         for _ in range(3):
-            sweep()
+            requery_all()
 
         assert before == (250_000 if act == "cut" else 0)
         assert bank.books.all_paid() == {}
@@ -156,17 +156,17 @@ class TestPayout:
         assert Transaction.objects.get().queries_made == 3
         assert Transaction.objects.beyond_bank_memory(at=timezone.now()).exists()
 
-    def test_that_the_bank_still_knows_beyond_its_memory_gets_its_outcome(self, api, bank, settings):
+    def test_still_found_beyond_the_banks_retention_gets_its_outcome(self, api, bank, settings):
         settings.BANK_MEMORY = 0
         plan(bank, "cut")
         payout = pay_out(api)
 
-        sweep()
+        requery_all()
 
         assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
 
-    def test_is_not_sent_by_a_process_whose_lease_has_ended(self, bank):
-        """A process that was stopped before it sent the order, and goes on after staff have resolved it."""
+    def test_is_not_sent_by_a_process_with_an_expired_lease(self, bank):
+        """The process was suspended before it sent the order, and resumes after staff have resolved it."""
         late = replace(payout_order(), send_by=timezone.now() - timedelta(seconds=1))
 
         with pytest.raises(AnswerLost):
@@ -174,26 +174,26 @@ class TestPayout:
 
         assert bank.books.all_paid() == {}
 
-    def test_of_which_the_bank_tells_another_amount_stays_pending(self, api, bank, monkeypatch):
+    def test_stays_pending_if_the_answer_has_a_different_amount(self, api, bank, monkeypatch):
         monkeypatch.setattr(bank.books, "send", lambda order: order | {"response_code": "00", "amount": 1})
 
         assert pay_out(api)["status"] == "pending"
 
     @pytest.mark.parametrize("code", ["", "0", "000", "é0", None, 0, ["00"]])
-    def test_with_a_code_that_is_none_stays_pending(self, api, bank, monkeypatch, code):
+    def test_with_an_invalid_code_stays_pending(self, api, bank, monkeypatch, code):
         answer = {"response_code": code}
         monkeypatch.setattr(bank.books, "send", lambda order: {"reference": order["reference"]} | answer)
 
         assert pay_out(api)["status"] == "pending"
 
-    def test_stays_pending_while_nobody_listens(self, api, bank):
+    def test_stays_pending_while_the_bank_is_unreachable(self, api, bank):
         bank.stop()
 
         assert pay_out(api)["status"] == "pending"
-        sweep()
+        requery_all()
         assert Transaction.objects.get().queries_made == 1
 
-    def test_many_at_once_are_each_made_once(self, bank):
+    def test_concurrent_payouts_are_each_paid_once(self, bank):
         connector = connectors.make(HTTP_BANK)
         placed = [payout_order() for _ in range(20)] * 2
 
@@ -205,30 +205,30 @@ class TestPayout:
 
 
 class TestNameEnquiry:
-    def test_tells_the_name(self, ada, bank):
+    def test_returns_the_name(self, ada, bank):
         asked = {"business": ada.business, "bank_code": "058", "account_number": "0123456789"}
 
         assert name_enquiries.account_name(**asked) == "Sandbox Account 6789"
 
     @pytest.mark.parametrize(("bank_code", "number"), [("058", "0000000000"), ("nobank", "0123456789")])
-    def test_tells_that_there_is_none(self, ada, bank, bank_code, number):
+    def test_returns_none_for_an_unknown_account(self, ada, bank, bank_code, number):
         with pytest.raises(name_enquiries.UnknownBeneficiary):
             name_enquiries.account_name(business=ada.business, bank_code=bank_code, account_number=number)
 
     @pytest.mark.parametrize("act", LOST)
-    def test_that_has_no_answer_is_refused(self, ada, bank, act):
+    def test_without_an_answer_is_refused(self, ada, bank, act):
         plan(bank, act)
 
         with impatient_bank(), pytest.raises(RailUnavailable):
             name_enquiries.account_name(business=ada.business, bank_code="058", account_number="0123456789")
 
-    def test_is_answered_by_the_sandbox_too(self, ada):
+    def test_works_in_the_sandbox(self, ada):
         asked = {"business": ada.business, "bank_code": "058", "account_number": "0123456789"}
 
         assert name_enquiries.account_name(**asked) == "Sandbox Account 6789"
 
     @pytest.mark.long
-    def test_keeps_room_for_transfers_while_others_hang(self, bank, monkeypatch, settings):
+    def test_leaves_room_for_transfers_while_others_hang(self, bank, monkeypatch, settings):
         monkeypatch.setattr(http_bank, "MOST_ENQUIRIES", 2)
         settings.BANK_TIMEOUT = 2
         connector = http_bank.HttpBank()
@@ -258,7 +258,7 @@ class TestCall:
 
     @pytest.mark.long
     @pytest.mark.parametrize("act", ["swallow", "drip 0.02", "delay 5"])
-    def test_ends_in_time(self, bank, act):
+    def test_times_out(self, bank, act):
         plan(bank, act)
         caller = self.caller(bank)
 
@@ -270,7 +270,7 @@ class TestCall:
 
     @pytest.mark.long
     def test_leaves_no_thread_behind(self, bank):
-        """A peer that drips its headers keeps no thread: the connection is cut under it."""
+        """A peer that drips its headers keeps no thread, because the connection is shut down."""
         plan(bank, *["drip 0.05"] * 3)
         caller = self.caller(bank)
         for _ in range(3):
@@ -283,7 +283,7 @@ class TestCall:
             time.sleep(0.01)
 
     @pytest.mark.long
-    def test_is_refused_when_too_many_hang(self, bank, monkeypatch):
+    def test_is_refused_if_too_many_hang(self, bank, monkeypatch):
         monkeypatch.setattr(signed_calls, "MOST_CALLS", 1)
         caller = self.caller(bank, timeout=2)
         plan(bank, "delay 1")
@@ -299,11 +299,11 @@ class TestCall:
         assert caller.has_room()
 
     @pytest.mark.parametrize("changes", [{"key": "another"}, {"client_id": "somebody"}])
-    def test_with_a_wrong_key_or_name_has_no_answer(self, bank, changes):
+    def test_with_a_wrong_key_or_client_id_gets_no_answer(self, bank, changes):
         with pytest.raises(NoAnswer, match="401"):
             self.caller(bank, **changes).call("GET", "/transfers/1")
 
-    def test_follows_no_redirect(self, bank):
+    def test_follows_no_redirects(self, bank):
         plan(bank, "redirect", "answer")
 
         with pytest.raises(NoAnswer, match="307"):
@@ -325,14 +325,14 @@ class TestCall:
             with pytest.raises(NoAnswer, match="SSLError"):
                 caller.call("GET", "/transfers/1")
 
-    def test_takes_no_endless_answer(self):
+    def test_limits_the_size_of_an_answer(self):
         with talker(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (signed_calls.LARGEST_ANSWER + 10_000)) as port:
             caller = SignedCaller(Peer(url=f"http://127.0.0.1:{port}", client_id="a", key="k", timeout=5))
             with pytest.raises(NoAnswer, match="too long"):
                 caller.call("GET", "/transfers/1")
 
     @pytest.mark.long
-    def test_shows_its_key_to_nobody(self, api, bank, caplog):
+    def test_hides_its_key(self, api, bank, caplog):
         caplog.set_level(logging.DEBUG)
         plan(bank, *LOST)
         with impatient_bank():
@@ -358,7 +358,7 @@ def payout_order():
 
 @contextmanager
 def talker(says):
-    """A server that says this to its first caller."""
+    """A server that sends this to its first client."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def talk():
@@ -376,7 +376,7 @@ def talker(says):
 
 @contextmanager
 def tls_server(folder):
-    """A server with a certificate that it has made itself."""
+    """A server with a self-signed certificate."""
     certificate = folder / "certificate.pem"
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])

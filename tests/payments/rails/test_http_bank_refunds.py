@@ -17,7 +17,7 @@ LOST = ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage"]
 
 @pytest.fixture
 def paid(api):
-    """The address of a transfer payment of 50,000 whose sender the bank has named."""
+    """Return the URL of a transfer payment of 50,000 with a known sender."""
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
     order = orders.transfer_payment(account)
     number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
@@ -29,12 +29,12 @@ def refund(api, paid, **wanted):
     return api.post(f"{paid}/refunds", {"reference": "rf-1", "amount": 20_000} | wanted).json()
 
 
-def sweep():
+def requery_all():
     call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
 
 
 class TestRefund:
-    def test_is_sent_under_its_own_id_with_the_merchants_reference(self, api, bank, paid):
+    def test_is_sent_with_its_own_id_and_the_merchants_reference(self, api, bank, paid):
         made = refund(api, paid)
 
         operation = CardOperation.objects.get()
@@ -43,7 +43,7 @@ class TestRefund:
         assert (sent.amount, sent.account_number, sent.merchant_reference) == (20_000, "0123456789", "rf-1")
         assert operation.acquirer_transaction_id == sent.session_id
 
-    def test_refused_by_the_bank_fails_and_releases_its_amount(self, api, bank, paid):
+    def test_declined_by_the_bank_fails_and_releases_its_amount(self, api, bank, paid):
         made = refund(api, paid, amount=20_051)
 
         assert (made["status"], made["gateway_code"]) == ("failed", "51")
@@ -52,12 +52,12 @@ class TestRefund:
 
     @pytest.mark.long
     @pytest.mark.parametrize("act", LOST)
-    def test_whose_answer_is_lost_is_paid_once(self, api, bank, paid, act):
+    def test_without_an_answer_is_paid_once(self, api, bank, paid, act):
         plan(bank, act)
         made = refund(api, paid)
         plan(bank, act)
-        sweep()
-        sweep()
+        requery_all()
+        requery_all()
 
         operation = CardOperation.objects.get()
         assert made["status"] == "pending"

@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 PAYMENTS = "/api/payments"
 
 
-def sweep():
+def requery_all():
     call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
 
 
@@ -122,7 +122,7 @@ class TestPayment:
             ({"source": orders.card_source(expiry_year="2020")}, ("20054", "54", "do_not_retry")),
         ],
     )
-    def test_is_declined_as_the_issuer_says(self, api, acquirer, changes, expected):
+    def test_is_declined_with_the_issuers_code(self, api, acquirer, changes, expected):
         payment = pay(api, **changes)
 
         told = tuple(payment[name] for name in ("response_code", "gateway_code", "gateway_recommendation"))
@@ -136,7 +136,7 @@ class TestPayment:
         assert (payment["status"], payment["gateway_code"]) == ("failed", "13")
         assert acquirer.simulator.heard == ["0800"]
 
-    def test_that_is_older_than_its_reversal_may_be_is_not_sent(self, acquirer):
+    def test_is_not_sent_after_its_deadline(self, acquirer):
         connected = connectors.make(ISO8583)
         assert connected.is_available()
 
@@ -145,7 +145,7 @@ class TestPayment:
         assert (answer.outcome.code, answer.outcome.gateway_code) == ("20030", "91")
         assert acquirer.simulator.heard == ["0800"]
 
-    def test_ends_a_connection_whose_host_acknowledges_nothing(self, acquirer):
+    def test_closes_a_connection_without_acknowledgements(self, acquirer):
         connected = connectors.make(ISO8583)
         assert connected.is_available()
 
@@ -154,14 +154,14 @@ class TestPayment:
         assert socket_.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == ACKNOWLEDGED_WITHIN * 1000
         assert FIRST_QUERY_AFTER.total_seconds() > SEND_WITHIN + ACKNOWLEDGED_WITHIN
 
-    def test_with_3d_secure_is_refused_and_nothing_is_stored(self, api, acquirer):
+    def test_with_3d_secure_is_rejected_and_not_stored(self, api, acquirer):
         answer = api.post(PAYMENTS, orders.card_payment(three_ds={"enabled": True}))
 
         assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
         assert "3-D Secure" in answer.json()["detail"]
         assert not Transaction.objects.exists()
 
-    def test_in_a_name_that_is_not_ascii_goes_through(self, ada, api, acquirer):
+    def test_with_a_non_ascii_name_succeeds(self, ada, api, acquirer):
         ada.business.descriptor = "Café Ọ̀yọ́ \n 咖啡"
         ada.business.save()
 
@@ -176,12 +176,12 @@ class TestCardCheck:
         assert acquirer.simulator.heard == ["0800", "0100"]
         assert books(acquirer, check) == {"charged": 0, "reserved": 0, "refunded": 0}
 
-    def test_without_an_answer_fails_when_it_is_asked_about(self, api, acquirer):
+    def test_without_an_answer_fails_at_requery(self, api, acquirer):
         acquirer.plan("swallow")
 
         with impatient():
             check = api.post(PAYMENTS, orders.card_check()).json()
-        sweep()
+        requery_all()
 
         assert (check["status"], again(api, check)["status"]) == ("pending", "failed")
         assert "0400" not in acquirer.simulator.heard
@@ -218,7 +218,7 @@ class TestAuthorisation:
 
         with impatient():
             pending = api.post(f"{PAYMENTS}/{payment['reference']}/{action}").json()
-        sweep()
+        requery_all()
 
         assert pending["status"] == "pending"
         position = books(acquirer, payment)
@@ -237,7 +237,7 @@ class TestRefund:
         assert refund.json()["status"] == "success"
         assert books(acquirer, payment) == {"charged": 50_000, "reserved": 0, "refunded": 12_000}
 
-    def test_that_is_declined_leaves_everything_as_it_was(self, api, acquirer):
+    def test_declined_changes_nothing(self, api, acquirer):
         payment = pay(api)
 
         refund = api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "rf", "amount": 10_005})
@@ -247,14 +247,14 @@ class TestRefund:
         assert books(acquirer, payment)["refunded"] == 0
 
     @pytest.mark.parametrize("act", ["swallow", "lose", "cut", "lose_and_cut", "half", "twice"])
-    def test_is_made_once_whatever_becomes_of_its_answer(self, api, acquirer, act):
+    def test_is_paid_once_whatever_happens_to_the_answer(self, api, acquirer, act):
         payment = pay(api)
         acquirer.plan(act)
 
         with impatient():
             api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "rf", "amount": 12_000})
-        sweep()
-        sweep()
+        requery_all()
+        requery_all()
 
         assert again(api, payment)["total_amount_refunded"] == 12_000
         assert books(acquirer, payment)["refunded"] == 12_000
@@ -270,8 +270,8 @@ class TestLostAnswer:
 
         with impatient():
             pending = pay(api, capture=capture)
-        sweep()
-        time.sleep(0.5 if "0.8" in act else 0)  # what comes late comes now
+        requery_all()
+        time.sleep(0.5 if "0.8" in act else 0)  # late messages arrive now
 
         payment = again(api, pending)
         assert (pending["status"], pending["response_code"]) == ("pending", "10001")
@@ -282,24 +282,24 @@ class TestLostAnswer:
         )
         assert books(acquirer, pending) == {"charged": 0, "reserved": 0, "refunded": 0}
 
-    def test_by_the_table_is_reversed_too(self, api, acquirer):
+    def test_triggered_by_amount_is_also_reversed(self, api, acquirer):
         with impatient():
             pending = pay(api, amount=10_098)
 
-        sweep()
+        requery_all()
 
         assert (pending["status"], again(api, pending)["status"]) == ("pending", "failed")
         assert books(acquirer, pending)["charged"] == 0
 
-    def test_is_reversed_again_until_the_acquirer_confirms(self, api, acquirer, clock):
+    def test_is_reversed_until_the_acquirer_confirms(self, api, acquirer, clock):
         acquirer.plan("swallow", "lose", "swallow", "lose_and_cut")
         awaited = []
         with impatient():
             payment = pay(api)
             for _ in range(3):
-                sweep()
+                requery_all()
                 awaited.append(Transaction.objects.get().awaiting)
-        sweep()
+        requery_all()
         awaited.append(Transaction.objects.get().awaiting)
 
         assert awaited == ["reversal", "reversal", "reversal", ""]
@@ -309,23 +309,23 @@ class TestLostAnswer:
         moves = Transaction.objects.get().transitions.filter(attribute="awaiting")
         assert [move.after for move in moves] == ["reversal"]
 
-    def test_that_comes_while_the_reversal_is_under_way_does_not_count(self, api, acquirer):
-        """The thread that asked was held up with the answer in its hands; the sweep began to reverse."""
+    def test_that_arrives_during_the_reversal_is_ignored(self, api, acquirer):
+        """The calling thread was delayed after it received the answer, and requery began the reversal."""
         acquirer.plan("swallow", "swallow")
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
         with impatient():
             payment = pay(api)
             held_up = Transaction.objects.get()
-            sweep()
+            requery_all()
 
         transitions.apply_answer(held_up, approved, cause=Cause.RAIL, now=timezone.now())
         between = Transaction.objects.get()
-        sweep()
+        requery_all()
 
         assert (between.status, between.awaiting) == ("pending", "reversal")
         assert (again(api, payment)["status"], books(acquirer, payment)["charged"]) == ("failed", 0)
 
-    def test_that_came_before_the_sweep_did_stays(self, api, acquirer):
+    def test_that_arrives_before_requery_is_applied(self, api, acquirer):
         acquirer.plan("swallow")
         with impatient():
             payment = pay(api)
@@ -344,15 +344,15 @@ class TestLostAnswer:
         with impatient():
             pay(api)
 
-        sweep()
-        sweep()
+        requery_all()
+        requery_all()
 
         moves = Transaction.objects.get().transitions.filter(attribute="status")
         assert [move.after for move in moves] == ["failed"]
 
 
 class TestLateAnswer:
-    def test_is_not_taken_for_the_next_questions(self, api, acquirer, caplog):
+    def test_is_not_matched_to_later_messages(self, api, acquirer, caplog):
         acquirer.plan("delay 0.6", "answer")
         caplog.set_level(logging.WARNING)
 
@@ -363,7 +363,7 @@ class TestLateAnswer:
 
         assert (first["status"], second["status"]) == ("pending", "success")
 
-    def test_that_comes_twice_counts_once(self, api, acquirer):
+    def test_received_twice_counts_once(self, api, acquirer):
         acquirer.plan("twice", "twice")
 
         first, second = pay(api, amount=20_000), pay(api, amount=30_000)
@@ -373,7 +373,7 @@ class TestLateAnswer:
 
 
 class TestHostileAnswer:
-    """A host that may send whatever fits a frame."""
+    """A host that may send anything that fits into a frame."""
 
     @pytest.fixture
     def answer_with(self, acquirer, monkeypatch):
@@ -396,7 +396,7 @@ class TestHostileAnswer:
 
         assert payment["status"] == "pending"
         answer_with({})
-        sweep()
+        requery_all()
         assert again(api, payment)["status"] == "failed"
         assert books(acquirer, payment)["charged"] == 0
 
@@ -409,10 +409,10 @@ class TestHostileAnswer:
         assert payment["authorization_code"] == "a b c"
         assert payment.get("acquirer_transaction_id", "").isprintable()
 
-    def test_of_any_bytes_ends_the_connection_and_leaves_the_payment_pending(
+    def test_of_any_bytes_closes_the_connection_and_leaves_the_payment_pending(
         self, api, acquirer, monkeypatch
     ):
-        """No bytes of a host end the thread that keeps the connection."""
+        """No input from a host stops the thread that maintains the connection."""
         noise = random.Random(16)
         for length in (1, 4, 12, 20, 100, 4096):
             sent = b"0110" + noise.randbytes(length)
@@ -426,14 +426,14 @@ class TestHostileAnswer:
 
 
 class TestConnection:
-    def test_is_made_again_after_it_was_cut(self, api, acquirer):
+    def test_is_reopened_after_it_was_closed(self, api, acquirer):
         pay(api)
         acquirer.do(hang_up=True)
         until(lambda: acquirer.simulator.heard.count("0800") == 2)
 
         assert pay(api)["status"] == "success"
 
-    def test_that_cannot_be_made_is_503_and_stores_nothing(self, api, acquirer):
+    def test_failure_returns_503_and_stores_nothing(self, api, acquirer):
         acquirer.stop()
 
         answers = [api.post(PAYMENTS, orders.card_payment()) for _ in range(2)]
@@ -444,7 +444,7 @@ class TestConnection:
         assert answers[0]["Retry-After"] == "5"
         assert not Transaction.objects.exists()
 
-    def test_that_is_down_answers_at_once(self, api, acquirer):
+    def test_that_is_down_is_reported_at_once(self, api, acquirer):
         acquirer.stop()
         api.post(PAYMENTS, orders.card_payment())
 
@@ -453,7 +453,7 @@ class TestConnection:
 
         assert time.monotonic() - begun < 1
 
-    def test_is_refused_until_the_sign_on_is_let_in(self, api, acquirer):
+    def test_is_unavailable_until_sign_on_is_accepted(self, api, acquirer):
         acquirer.do(refuses_sign_on=True)
         refused = api.post(PAYMENTS, orders.card_payment()).status_code
 
@@ -470,7 +470,7 @@ class TestConnection:
 
         until(lambda: acquirer.simulator.echoes_answered == 1)
 
-    def test_sends_echoes_and_gives_up_where_none_is_answered(self, api, acquirer, settings):
+    def test_sends_echoes_and_reconnects_without_an_answer(self, api, acquirer, settings):
         settings.ACQUIRER_ECHO_INTERVAL, settings.ACQUIRER_TIMEOUT = 0.05, 1
         connectors._made.cache_clear()
         pay(api)
@@ -483,14 +483,14 @@ class TestConnection:
 
         assert pay(api)["status"] == "success"
 
-    def test_keeps_out_of_pending_payments_while_it_is_down(self, api, acquirer):
+    def test_failure_does_not_affect_pending_payments(self, api, acquirer):
         acquirer.plan("swallow")
         with impatient():
             pay(api)
         acquirer.stop()
         until(lambda: not connectors.make(ISO8583).is_available())
 
-        sweep()
+        requery_all()
 
         waiting = Transaction.objects.get()
         assert (waiting.awaiting, waiting.queries_made) == ("rail", 1)
@@ -498,7 +498,7 @@ class TestConnection:
 
 class TestManyAtOnce:
     def test_are_matched_over_one_connection(self, ada, acquirer):
-        """Answers overtake each other; every thread gets the one to its own question."""
+        """Answers arrive out of order, and every thread gets the one to its own message."""
         connector = connectors.make(ISO8583)
         acquirer.do(jitter=0.2)
 
@@ -527,7 +527,7 @@ class TestSecrets:
                 pay(api, source=source)
         monkeypatch.setattr("payments.rails.iso8583.messages.PURCHASE", "too long for its field")
         assert pay(api, source=source)["gateway_code"] == "30"
-        sweep()
+        requery_all()
         acquirer.stop()
         until(lambda: not connectors.make(ISO8583).is_available())
 
@@ -536,7 +536,7 @@ class TestSecrets:
         assert number not in written
         assert "8263" not in written
 
-    def test_are_not_kept_by_the_link(self, api, acquirer):
+    def test_are_not_stored_by_the_link(self, api, acquirer):
         acquirer.plan("swallow")
         with impatient():
             pay(api, source=orders.card_source(pan="5399838383838381", cvv="8263"))

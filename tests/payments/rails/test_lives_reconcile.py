@@ -1,6 +1,6 @@
-"""Whole lives of a card payment, a transfer and a payout match the simulators' own statements.
+"""Complete lifecycles of card payments, transfers and payouts match the simulators' own statements.
 
-The acquirer and the bank are processes with books of their own.
+The acquirer and the bank are processes with their own books.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ def bank(settings, live_server):
 
 @pytest.fixture
 def reconcile(tmp_path):
-    """Return a function that compares a statement and returns the command's document."""
+    """Return a function that reconciles a statement and returns the command's JSON document."""
 
     def run(statement, source):
         file = tmp_path / f"{source}.csv"
@@ -108,7 +108,7 @@ def test_life_of_cards(api, acquirer, reconcile):
     assert not CardOperation.objects.filter(status="pending").exists()
     assert not Transaction.objects.filter(status="pending").exists()
     assert sum(one["reserved"] for one in acquirer.order(books=True)["books"].values()) == 0
-    # 1 purchase, 1 capture, 3 refunds; nothing of the void, the expiry, the decline and the reversal
+    # 1 purchase, 1 capture, 3 refunds; none for the void, the expiry, the decline and the reversal
     assert_clean(reconcile(acquirer.order(statement=True)["statement"], "acquirer"), lines=5)
 
 
@@ -130,7 +130,7 @@ def test_life_of_transfers(api, bank, reconcile):
         receive(bank, static["customer"]["account_number"], 30_000, sender_name="Chidi Eze"),
         receive(bank, number, 70_000, **sender),  # a second transfer
         receive(bank, number, 80_000, **sender),
-        receive(bank, "9999999999", 90_000),  # a number without an account
+        receive(bank, "9999999999", 90_000),  # an unknown account number
     ]
     assert applied == ["session", "new_payment", "unapplied", "unapplied", "unclaimed"]
     assert refund(api, paid, 20_000)["status"] == "success"
@@ -155,7 +155,7 @@ def test_life_of_payouts(api, bank, reconcile):
     lost["customer"]["account_number"] = "0000000097"
     create(api, lost, status="pending")
     bank.order(plan=["lose_and_cut"])
-    create(api, orders.payout(amount=130_000), status="pending")  # it never arrived, and is sent again
+    create(api, orders.payout(amount=130_000), status="pending")  # it never arrived and is resent
     run("requery_pending")
     returned, in_parts = (create(api, orders.payout(amount=amount)) for amount in (140_000, 150_000))
     never_answered = orders.payout(amount=160_000)

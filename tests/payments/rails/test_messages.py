@@ -1,4 +1,4 @@
-"""ISO 8583 messages, each written out by hand as an acquirer's analyst would read them off the wire."""
+"""ISO 8583 messages, each compared with its fields as an analyst would read them."""
 
 import uuid
 from contextlib import suppress
@@ -70,7 +70,7 @@ def operation(kind, amount=100_000):
     )
 
 
-# What every message about the order has; local time is an hour ahead of UTC and here a day further.
+# Fields of every message about the order. Local time is an hour ahead of UTC, and here on the next day.
 OF_THE_ORDER = {
     7: "1121233059",
     11: "000042",
@@ -157,7 +157,7 @@ class TestMessages:
         }
 
     @pytest.mark.parametrize(("is_repeat", "kind"), [(False, "0400"), (True, "0401")])
-    def test_reversal_of_what_was_not_answered(self, is_repeat, kind):
+    def test_reversal_of_an_unanswered_authorisation(self, is_repeat, kind):
         message = messages.reversal(card_order(), acceptor=ACCEPTOR, is_repeat=is_repeat)
 
         assert message.type == kind
@@ -189,7 +189,7 @@ class TestMessages:
             ("0400", "0410"), ("0401", "0410"), ("0800", "0810"),
         ],
     )  # fmt: skip
-    def test_answers_have_the_type_that_belongs_to_the_question(self, kind, answer):
+    def test_answers_have_the_matching_type(self, kind, answer):
         assert answer_to(Message(kind, {11: "000001"}), "00").type == answer
 
 
@@ -203,14 +203,14 @@ class TestOnTheWire:
         )
         assert frame(message) == len(expected).to_bytes(2) + expected
 
-    def test_says_the_length_of_fields_that_vary(self):
+    def test_variable_fields_have_a_length(self):
         message = Message("0200", {2: NUMBER, 48: "9203826"})
 
         packed = frame(message)[2:]
 
         assert packed == b"0200" + bytes.fromhex("4000000000010000") + b"16" + NUMBER.encode() + b"0079203826"
 
-    def test_has_a_second_bitmap_where_a_field_is_beyond_64(self):
+    def test_fields_beyond_64_have_a_second_bitmap(self):
         packed = frame(messages.reversal(card_order(), acceptor=ACCEPTOR, is_repeat=False))[2:]
 
         first, second = packed[4:12], packed[12:20]
@@ -221,18 +221,18 @@ class TestOnTheWire:
         st.dictionaries(st.sampled_from([3, 4, 11, 37, 39, 41, 49]), st.just(None), min_size=1),
         st.sampled_from(["0100", "0200", "0210", "0400", "0810"]),
     )
-    def test_comes_back_as_it_was(self, chosen, kind):
+    def test_round_trips(self, chosen, kind):
         lengths = {3: 6, 4: 12, 11: 6, 37: 12, 39: 2, 41: 8, 49: 3}
         message = Message(kind, {number: "7" * lengths[number] for number in chosen})
 
         assert unpack(frame(message)[2:]) == message
 
     @given(st.binary(max_size=200) | st.binary(max_size=80).map(lambda noise: b"0210" + noise))
-    def test_noise_is_garbage_and_nothing_else(self, noise):
+    def test_noise_raises_garbage_only(self, noise):
         with suppress(Garbage):
             assert len(unpack(noise).type) == 4
 
-    def test_a_value_that_does_not_fit_is_named_and_not_shown(self):
+    def test_an_invalid_value_is_named_but_not_shown(self):
         with pytest.raises(Unpackable) as refused:
             frame(Message("0200", {2: NUMBER * 2}))
 
@@ -250,7 +250,7 @@ class TestSecrets:
         assert "11=000042" in str(message)
         assert "2=***" in str(message)
 
-    def test_are_dropped_from_what_comes_in(self):
+    def test_are_removed_from_received_messages(self):
         kept = without_secrets(Message("0210", {2: NUMBER, 35: NUMBER, 48: "9203826", 39: "00"}))
 
         assert kept.fields == {39: "00"}
@@ -262,7 +262,7 @@ class TestSecrets:
 class TestMatching:
     QUESTION = Message("0200", {4: "000000000100", 11: "000042", 37: "632523000042", 41: "TERM01  "})
 
-    def test_an_answer_may_repeat_as_little_as_its_names(self):
+    def test_an_answer_may_repeat_only_its_identifiers(self):
         assert Message("0210", {11: "000042", 37: "632523000042"}).answers(self.QUESTION)
 
     @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ class TestMatching:
             Message("0210", {11: "000042", 37: "632523000042", 41: "TERM02  "}),
         ],
     )
-    def test_anything_else_is_not_the_answer(self, answer):
+    def test_any_other_message_is_not_the_answer(self, answer):
         assert not answer.answers(self.QUESTION)
 
 
@@ -298,7 +298,7 @@ class TestResponseCodes:
             ("91", "20030", "retry"),
         ],
     )
-    def test_become_ours(self, code, ours, advice):
+    def test_map_to_outcomes(self, code, ours, advice):
         outcome = outcome_of(code)
 
         assert (outcome.code, outcome.gateway_code, outcome.advice) == (ours, code, advice)

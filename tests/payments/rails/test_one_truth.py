@@ -1,4 +1,4 @@
-"""Whatever the acquirer or the bank does to our messages: in the end its books and ours say the same."""
+"""Whatever faults the acquirer or the bank inject, their books and ours agree in the end."""
 
 import time
 from io import StringIO
@@ -30,34 +30,34 @@ def stories(*, capture, steps):
         {
             "capture": st.just(capture),
             "amount": amounts,
-            "acts": acts | acts.map(lambda these: ["answer", *these]),  # else few are authorised
+            "acts": acts | acts.map(lambda these: ["answer", *these]),  # otherwise few are authorised
             "steps": st.lists(st.sampled_from(steps), min_size=1, max_size=4),
         }
     )
 
 
-cards = stories(capture=True, steps=["refund", "sweep"]) | stories(
-    capture=False, steps=["capture", "void", "refund", "sweep"]
+cards = stories(capture=True, steps=["refund", "requery_all"]) | stories(
+    capture=False, steps=["capture", "void", "refund", "requery_all"]
 )
 often = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def sweep():
+def requery_all():
     call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
 
 
-def sweep_until_all_is_known():
+def requery_until_all_is_known():
     for _ in range(20):
         if not requery.unanswered():
             return
-        sweep()
+        requery_all()
     pytest.fail("some outcomes stay unknown")
 
 
 def take(api, step, order, number):
     address = f"{PAYMENTS}/{order['reference']}"
-    if step == "sweep":
-        sweep()
+    if step == "requery_all":
+        requery_all()
     elif step == "refund":
         api.post(f"{address}/refunds", {"reference": f"{order['reference']}.{number}", "amount": 5_000})
     else:
@@ -77,12 +77,12 @@ def test_of_cards(api, acquirer, story):
         for number, step in enumerate(story["steps"]):
             take(api, step, order, number)
     acquirer.simulator.plan.clear()
-    sweep_until_all_is_known()
-    time.sleep(PATIENCE * 2 if any(" " in act for act in story["acts"]) else 0)  # what is late arrives
+    requery_until_all_is_known()
+    time.sleep(PATIENCE * 2 if any(" " in act for act in story["acts"]) else 0)  # late messages arrive
 
     payment = Transaction.objects.filter(reference=order["reference"]).first()
     if payment is None:
-        return  # there was no connection, so it was refused
+        return  # there was no connection, so it was rejected
     position = acquirer.books.position(payment.retrieval_reference_number)
     is_reserved = payment.awaiting == Transaction.Awaiting.CAPTURE
     assert payment.status != "pending" or is_reserved
@@ -108,9 +108,9 @@ def test_of_payouts(api, bank, acts, amount, sweeps):
     with impatient_bank(PATIENCE):
         api.post(PAYMENTS, order)
         for _ in range(sweeps):
-            sweep()
+            requery_all()
     bank.plan.clear()
-    sweep_until_all_is_known()
+    requery_until_all_is_known()
     time.sleep(PATIENCE * 2 if any("late" in act for act in acts) else 0)
 
     payout = Transaction.objects.get(reference=order["reference"])

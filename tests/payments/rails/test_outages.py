@@ -1,4 +1,4 @@
-"""Faults of the first review with the acquirer, the bank and a worker as processes."""
+"""Faults found in the first review, with the acquirer, the bank and a worker as processes."""
 
 import subprocess
 import sys
@@ -26,9 +26,9 @@ def acquirer(settings):
 
 
 class TestUnavailableRails:
-    """A repeated request was answered with 503 while its rail was down, though the payment was charged."""
+    """A repeated request returned 503 while its rail was unavailable, although the payment was charged."""
 
-    def test_answer_repeated_requests_and_refuse_new_ones(self, api, acquirer, settings):
+    def test_replay_repeated_requests_and_reject_new_ones(self, api, acquirer, settings):
         created = [
             orders.card_payment(),
             orders.card_payment(capture=False),
@@ -40,7 +40,7 @@ class TestUnavailableRails:
             refund = {"reference": "rf-1", "amount": 500}
             refunded = api.post(f"{PAYMENTS}/{created[0]['reference']}/refunds", refund)
             captured = api.post(f"{PAYMENTS}/{created[1]['reference']}/capture", {"amount": 700})
-        acquirer.order(is_down=True)  # and the bank's process has ended
+        acquirer.order(is_down=True)  # the bank's process has exited
         before = Transaction.objects.count(), CardOperation.objects.count()
 
         again = [api.post(PAYMENTS, order) for order in created]
@@ -70,7 +70,7 @@ class TestUnavailableRails:
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the clock of its process")
 class TestWorkerAhead:
-    def test_reverses_no_healthy_authorisation(self, api, acquirer):
+    def test_does_not_reverse_a_valid_authorisation(self, api, acquirer):
         """A worker 11 seconds ahead reversed a payment that the acquirer answered after 1.5 seconds."""
         worker = subprocess.Popen(
             [sys.executable, "-m", "tests.payments.rails.skewed_worker", str(SECONDS_AHEAD)],

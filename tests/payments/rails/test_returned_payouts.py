@@ -1,4 +1,4 @@
-"""Payouts that the simulated bank returns, notified over real HTTP."""
+"""Payouts that the simulated bank returns, with notifications over real HTTP."""
 
 import json
 from urllib.request import Request, urlopen
@@ -16,7 +16,7 @@ KEY = "bank-key-of-today-0123456789-0123456789"
 
 @pytest.fixture
 def notifying(bank, settings, live_server):
-    """A bank that notifies the running service."""
+    """Return a bank that notifies the running service."""
     settings.BANK_NOTIFICATION_KEYS = [KEY]
     bank.notify_url, bank.notify_key = live_server.url, KEY
     return bank
@@ -64,7 +64,7 @@ def test_payout_is_returned_in_parts(api, notifying):
         notifying.give_back(reference)
 
 
-def test_bank_returns_nothing_that_it_has_not_paid(api, bank):
+def test_bank_returns_only_paid_payouts(api, bank):
     failed = pay_out(api, amount=250_051)
 
     for reference in (failed["id"].replace("-", ""), "0" * 32):
