@@ -8,13 +8,13 @@ PORT ?= 8000
 DATA ?= $(or $(SANDBOX_DATA),var/sandbox)
 ARGS ?=
 
-# A uv on the PATH is used as it is; otherwise a pinned one is put into .tools.
+# Uses uv from the PATH if there is one, otherwise installs a pinned version into .tools.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
 RUN := .venv/bin/python
 PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
 
 export UV_PYTHON_DOWNLOADS := never
-# Compiled once, here: a machine may forbid its processes to write bytecode, and each would compile again as it starts.
+# Compile bytecode once, at installation. If processes may not write bytecode, each would compile again at its start.
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
@@ -23,7 +23,7 @@ export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
 
-install: .venv/.installed ## put everything the project needs, as locked, into .venv
+install: .venv/.installed ## install all locked dependencies into .venv
 
 .tools/uv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Sluice needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
@@ -41,13 +41,13 @@ run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000
 run-production: install ## start production's processes on this machine: PostgreSQL, Redis, gunicorn with TLS, worker, beat (ARGS=--help)
 	@exec $(RUN) -m config.runtime.local_production $(ARGS)
 
-test: install ## run the test suite (on SQLite, or where DATABASE_URL and REDIS_URL point); ARGS go to pytest
+test: install ## run the test suite (on SQLite, or with DATABASE_URL and REDIS_URL); ARGS go to pytest
 	@$(PYTEST) -m "not e2e and not faults and not long" $(ARGS)
 
 test-long: install ## run the slow tests: journeys, races, state machines, hanging peers
 	@$(PYTEST) -m "not e2e and not faults and long" $(ARGS)
 
-test-all: install ## run all tests that need no browser, and the faults that tell most
+test-all: install ## run all tests that need no browser, and the most important fault tests
 	@$(PYTEST) -m "not e2e and (telling or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
@@ -57,7 +57,7 @@ test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
 	@$(PYTEST) --dist loadfile -m e2e $(ARGS)
 
-screenshots: install ## photograph every page into screenshots/ (needs Chromium)
+screenshots: install ## take screenshots of every page into screenshots/ (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
 	@$(RUN) -m tests.browser.screenshots
 
@@ -68,14 +68,14 @@ lint: install ## check style, types, import contracts, migrations and the API de
 	@.venv/bin/mypy
 	@$(RUN) manage.py check_project
 
-format: install ## let ruff format and fix what it can
+format: install ## format the code and apply ruff's fixes
 	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
 
-bench: install ## measure everything against its yardsticks: ARGS="--quick", ARGS="ledger api" (needs PostgreSQL, pgbench, Redis)
+bench: install ## run the benchmarks: ARGS="--quick", ARGS="ledger api" (needs PostgreSQL, pgbench, Redis)
 	@$(UV) sync --locked --quiet --group bench
 	@$(RUN) -m benchmarks $(ARGS)
 
-audit: install ## look for known vulnerabilities of what is locked; says so where the index does not answer (ARGS=--unless-offline)
+audit: install ## audit locked packages for known vulnerabilities (ARGS=--unless-offline accepts an unavailable index)
 	@$(UV) sync --locked --quiet --group audit
 	@mkdir -p build && $(UV) export --locked --quiet --all-extras --all-groups --no-emit-project --output-file build/requirements.txt >/dev/null
 	@$(RUN) -m config.checks.package_audit build/requirements.txt $(ARGS)

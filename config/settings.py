@@ -52,7 +52,7 @@ if any(FIELD_ENCRYPTION_KEYS):
 
 # Web -------------------------------------------------------------------------------------------------
 
-# A sandbox's commands speak of the address that its web process was last started at.
+# Commands of a sandbox use the address at which its web process was last started.
 PUBLIC_URL = env.text("PUBLIC_URL", default=SANDBOX_FOLDER.address() or "http://127.0.0.1:8000").rstrip("/")
 if not re.match(r"https?://[^/?#@\s]+(/[^?#\s]*)?\Z", PUBLIC_URL):
     env.refuse("PUBLIC_URL must be an http:// or https:// address.")
@@ -101,7 +101,7 @@ MIDDLEWARE = [
     "config.middleware.SignIn",
     "config.middleware.Messages",
     "config.middleware.HtmxRedirects",
-    "allauth.account.middleware.AccountMiddleware",  # allauth insists on this very name
+    "allauth.account.middleware.AccountMiddleware",  # allauth requires this name
     "config.reauthentication.RecentReauthentication",
 ]
 
@@ -121,7 +121,7 @@ TEMPLATES = [
 ]
 
 STATIC_URL = "/static/"
-STATIC_ROOT = None if SANDBOX else BASE_DIR / "staticfiles"  # a sandbox serves them from where they are
+STATIC_ROOT = None if SANDBOX else BASE_DIR / "staticfiles"  # a sandbox serves them from their source
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = SANDBOX
 
@@ -132,15 +132,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# Signing in: allauth keeps sessions, second factors and passwords, in our words and at our addresses.
+# Sign-in: allauth manages sessions, second factors and passwords, with our texts and URLs.
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "overview"
-SECOND_FACTOR_REQUIRED = not SANDBOX  # of owners and of our own staff
+SECOND_FACTOR_REQUIRED = not SANDBOX  # for owners and staff
 ACCOUNT_ADAPTER = "dashboard.account.adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation has proved the address
+ACCOUNT_EMAIL_VERIFICATION = "none"  # the invitation proves the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = (
     False  # dashboard/account/attempts.py has limits that don't need the cache
@@ -159,18 +159,18 @@ MFA_FORMS = {
     "login_webauthn": "dashboard.account.passkey_forms.SignIn",
     "reauthenticate_webauthn": "dashboard.account.passkey_forms.Confirmation",
 }
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth notes an address without that mark when a password is reset
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth adds an unverified address when a password is reset
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
-MFA_TOTP_TOLERANCE = 1  # a code's neighbours: clocks differ
+MFA_TOTP_TOLERANCE = 1  # also accept the previous and next code, because clocks differ
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_PASSKEY_LOGIN_ENABLED = True
-# Passkeys replace the password at sign-in and when people confirm who they are: their device asks for a PIN or the like.
+# Passkeys replace the password at sign-in and reauthentication, with user verification by the device.
 MFA_WEBAUTHN_USER_VERIFICATION = "required"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = SANDBOX  # http://localhost
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not SANDBOX
 SESSION_COOKIE_HTTPONLY = True
-# Seconds for which a password or second factor counts as recently given.
+# Seconds for which a password or second factor counts as recent.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = env.number(
     "REAUTHENTICATION_TIMEOUT", default=600, minimum=60, maximum=3600
 )
@@ -178,11 +178,11 @@ INVITATION_RETENTION = env.number("INVITATION_RETENTION", default=90, minimum=1)
 SESSION_COOKIE_AGE = 12 * 3600  # seconds: a working day
 DEVICE_COOKIE_NAME = "device"
 if not SANDBOX:
-    # Browsers take such a cookie over https only, for this host alone, and from no neighbouring subdomain.
+    # The __Host- prefix makes browsers accept these cookies only over https and only from this host.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
     DEVICE_COOKIE_NAME = "__Host-device"
 HSTS_SECONDS = env.number("HSTS_SECONDS", default=0 if SANDBOX else 365 * 24 * 3600)
-# What Django's own deploy check looks for by name; ours do the same, and leave the API's calls alone.
+# Django's deploy check expects its own middleware. Ours does the same, but skips API calls.
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # SecurityMiddleware: config.middleware.SecurityHeaders
     "security.W002",  # XFrameOptionsMiddleware: the same
@@ -190,10 +190,10 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 CSRF_FAILURE_VIEW = "config.docs_site.views.forged"
 SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
-# So many entries at the end of X-Forwarded-For are true; any further ones are what the caller claims.
+# Number of trusted entries at the end of X-Forwarded-For. Clients can send any other entries.
 PROXIES_IN_FRONT = env.number("PROXIES_IN_FRONT", default=0 if SANDBOX else 1, minimum=0)
 
-MESSAGE_TAGS = {message_levels.INFO: "plain", message_levels.ERROR: "danger"}  # the tones of our notices
+MESSAGE_TAGS = {message_levels.INFO: "plain", message_levels.ERROR: "danger"}  # the styles of our notices
 
 MAX_BODY_BYTES = 64 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
@@ -220,21 +220,21 @@ else:
 DATABASES["default"]["CONN_MAX_AGE"] = None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
-        # A writer takes its lock at BEGIN: two that read first and write later would otherwise fail.
+        # Take the write lock at BEGIN. Otherwise, two transactions that read first and write later would fail.
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
     DATABASES["default"]["TEST"] = {"NAME": str(BASE_DIR / "var" / "test.sqlite3")}
 else:
-    # No health check before each request: it would cost every call a round trip, and after a restart of
-    # PostgreSQL it spares each connection one answer of 503, which says when to try again.
+    # No health check before each request, which would cost every call a round trip. Without it, each connection
+    # returns one 503 with Retry-After after a restart of PostgreSQL.
     DATABASES["default"]["OPTIONS"] = DATABASES["default"].get("OPTIONS", {}) | {
-        # Values travel apart from the statement: faster, and none of them stands in PostgreSQL's log.
+        # Values are sent separately from statements: this is faster and keeps them out of PostgreSQL's log.
         "server_side_binding": True,
         "prepare_threshold": 2,
         "connect_timeout": 5,  # seconds
-        # Whoever waits for longer gives up and is answered 503, instead of piling up behind what is stuck.
+        # Requests that wait longer get 503, instead of queuing behind a blocked transaction.
         "options": " ".join(
             f"-c {name}={milliseconds}"
             for name, milliseconds in {
@@ -254,7 +254,7 @@ if REDIS_URL:
             "BACKEND": "config.runtime.cache.JSONCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "json",  # earlier releases stored pickles without a prefix: neither reads the other's entries
-            # Seconds; a Redis that is out of reach costs a call no more than this.
+            # Seconds; the most that an unavailable Redis delays a call.
             "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
         }
     }
@@ -270,12 +270,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
-# Messages that aren't JSON are refused unread: with pickles, write access to Redis would be enough to run code.
+# Only JSON messages are accepted. With pickle, write access to Redis would be enough to run code.
 CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # no message can stop or reconfigure a worker
 CELERY_TASK_DEFAULT_QUEUE = "sluice"
-# Calls to rails have a queue of their own. A worker started without `-Q` takes from both.
+# Calls to rails have their own queue. A worker started without `-Q` consumes both queues.
 CELERY_TASK_QUEUES = [Queue("sluice"), Queue("requery")]
 CELERY_TASK_ROUTES = {
     "payments.requery_due": {"queue": "requery"},
@@ -290,7 +290,7 @@ MAIL_FROM = env.text("MAIL_FROM", default="Sluice <no-reply@localhost>")
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = MAIL_FROM
 MAIL_URL = env.text("MAIL_URL", default="consolemail://" if SANDBOX else "dummymail://")
 try:
-    vars().update(Env.email_url_config(MAIL_URL))  # EMAIL_HOST and its siblings
+    vars().update(Env.email_url_config(MAIL_URL))  # EMAIL_HOST etc.
 except (KeyError, ImproperlyConfigured):
     env.refuse("MAIL_URL must look like smtp+tls://user:password@host:587.")
 EMAIL_TIMEOUT = 10  # seconds
@@ -309,7 +309,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "config.openapi.document.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter like any other
+    "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter
 }
 
 SPECTACULAR_SETTINGS = {
@@ -318,20 +318,20 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.1.0",
     "SERVERS": [{"url": PUBLIC_URL, "description": ENVIRONMENT.capitalize()}],
     "SCHEMA_PATH_PREFIX": "/api",
-    "COMPONENT_SPLIT_REQUEST": True,  # what is sent is named …Request
-    # Enums stay where they are read. What operations refer to, and the first page's words, are added here.
+    "COMPONENT_SPLIT_REQUEST": True,  # names request schemas …Request
+    # Enums are inlined. This hook adds the components of operations and the introduction.
     "POSTPROCESSING_HOOKS": ["config.openapi.document.complete"],
 }
 
 SIGNATURE_TOLERANCE = 300  # seconds a timestamp may differ from the server's clock
 NONCE_RETENTION = 3600  # seconds; at least 900, and more than twice the tolerance
-REQUEST_LOG_DAYS = env.number("REQUEST_LOG_DAYS", default=30, minimum=0)  # 0: none is kept
+REQUEST_LOG_DAYS = env.number("REQUEST_LOG_DAYS", default=30, minimum=0)  # 0: no request log
 RATE_LIMIT_WRITES = env.number("RATE_LIMIT_WRITES", default=100, minimum=1)  # per key and second
 RATE_LIMIT_READS = env.number("RATE_LIMIT_READS", default=300, minimum=1)
 
 # Payments --------------------------------------------------------------------------------------------
 
-# The connectors; empty means that the rail answers 503 `rail_unavailable`.
+# Connectors. If one is empty, its rail returns 503 `rail_unavailable`.
 CARD_ACQUIRER = env.text("CARD_ACQUIRER", default="payments.rails.sandbox.SandboxAcquirer" if SANDBOX else "")
 PAYOUT_BANK = env.text("PAYOUT_BANK", default="payments.rails.sandbox.SandboxBank" if SANDBOX else "")
 # The bank that hosts virtual accounts: its connector, CBN code and name, and the keys of its notifications.
@@ -345,7 +345,7 @@ VIRTUAL_ACCOUNT_BANK_NAME = env.text(
 )
 BANK_NOTIFICATION_KEYS = env.words("BANK_NOTIFICATION_KEYS")
 
-# The ISO 8583 acquirer. An answer must be here before somebody asks again (10 s), hence the longest time-out.
+# The ISO 8583 acquirer. The timeout must be shorter than the re-query interval (10 s).
 ACQUIRER_HOST = env.text("ACQUIRER_HOST")
 ACQUIRER_PORT = env.number("ACQUIRER_PORT", default=8583, minimum=1, maximum=65535)
 ACQUIRER_TLS = env.flag("ACQUIRER_TLS", default=not SANDBOX)
@@ -358,21 +358,21 @@ ACQUIRER_MERCHANT_CATEGORY = env.text("ACQUIRER_MERCHANT_CATEGORY", default="599
 ACQUIRER_COUNTRY = env.text("ACQUIRER_COUNTRY", default="566")  # ISO 3166-1 numeric
 ACQUIRER_PLACE = env.text("ACQUIRER_PLACE", default="LAGOS NG")
 
-# The bank that speaks signed JSON.
+# The bank with a signed JSON API.
 BANK_URL = env.text("BANK_URL").rstrip("/")
 BANK_CLIENT_ID = env.text("BANK_CLIENT_ID")
 BANK_SECRET_KEY = env.text("BANK_SECRET_KEY")
 BANK_CA_FILE = env.text("BANK_CA_FILE")
-# Seconds for a whole call: connecting, sending and reading its answer.
+# Seconds for a whole call, from connecting to reading the response.
 BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1, maximum=9)
-# Hours after a payout's creation in which the bank still knows its reference, and an order may be sent again.
+# Hours after a payout's creation in which the bank still recognises its reference, so that it can be resent.
 BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
-# A payout that the wallet does not cover fails with 20051; where False, the wallet may go below zero.
+# If True, a payout that the wallet does not cover fails with 20051. If False, the wallet may become negative.
 PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
-# What staff do in the administration to move money needs a second person.
+# Staff actions that move money need confirmation by a second person.
 FOUR_EYES = env.flag("FOUR_EYES", default=not SANDBOX)
 DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default=("NGN", "USD"))
 
@@ -380,12 +380,13 @@ DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default
 
 # Seconds before each attempt; as many attempts as there are numbers. Empty: webhooks.schedule.BASE_DELAYS.
 WEBHOOK_RETRY_DELAYS = env.numbers("WEBHOOK_RETRY_DELAYS", default=())
-WEBHOOK_TIMEOUT = env.number("WEBHOOK_TIMEOUT", default=10, minimum=1)  # seconds, name look-up to headers
-# Days after its creation that a finished delivery keeps its body and the answers, and after an attempt that its
-# facts are kept; the delivery's own row stays.
+WEBHOOK_TIMEOUT = env.number(
+    "WEBHOOK_TIMEOUT", default=10, minimum=1
+)  # seconds, from DNS lookup to response headers
+# Retention in days: of bodies and responses of finished deliveries, and of attempts. Delivery rows are kept.
 WEBHOOK_PAYLOAD_RETENTION = env.number("WEBHOOK_PAYLOAD_RETENTION", default=90, minimum=1)
 WEBHOOK_ATTEMPT_RETENTION = env.number("WEBHOOK_ATTEMPT_RETENTION", default=365, minimum=1)
-# Networks that may be called although they are not public; a sandbox calls its own machine.
+# Private networks that webhooks may be sent to. A sandbox may call its own machine.
 WEBHOOK_ALLOW_CIDRS = (
     env.networks("WEBHOOK_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128")) if SANDBOX else []
 )
@@ -393,11 +394,11 @@ WEBHOOK_ALLOW_CIDRS = (
 # Logs ------------------------------------------------------------------------------------------------
 
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), default="INFO")
-LOG_REQUESTS = env.flag("LOG_REQUESTS", default=SANDBOX)  # in production the proxy in front does this
+LOG_REQUESTS = env.flag("LOG_REQUESTS", default=SANDBOX)  # in production, the proxy logs requests
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 
-# A hosting bank is known well enough to make its numbers -----------------------------------------------
+# The hosting bank's code and name are valid ------------------------------------------------------------
 
 if ACCOUNT_PROVIDER and not (banks.CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME):
     env.refuse(
@@ -410,8 +411,8 @@ if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
 # Metrics ---------------------------------------------------------------------------------------------
 
 METRICS_ALLOW_CIDRS = env.networks("METRICS_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128"))
-METRICS_TOKEN = env.text("METRICS_TOKEN")  # a caller from elsewhere needs it; empty: there is none
-WORKER_METRICS_ADDRESS = env.text("WORKER_METRICS_ADDRESS")  # host:port; empty: a worker does not listen
+METRICS_TOKEN = env.text("METRICS_TOKEN")  # for clients in other networks; empty: no access for them
+WORKER_METRICS_ADDRESS = env.text("WORKER_METRICS_ADDRESS")  # host:port; empty: disabled
 
 TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")  # empty: no traces
 

@@ -51,7 +51,7 @@ def find_of(business: Business, reference: str) -> VirtualAccount | None:
     return _BY_REFERENCE.find(business.pk, reference)
 
 
-def hold(account_id: UUID) -> VirtualAccount | None:
+def lock_shared(account_id: UUID) -> VirtualAccount | None:
     """Return an account with a shared lock until the transaction ends."""
     return _HELD.find(account_id)
 

@@ -105,7 +105,7 @@ def receive(
 def _account_of(number: str) -> VirtualAccount:
     """Return the current or last holder of a number, with a shared lock."""
     found = _NUMBER.find(number)
-    account = accounts.hold(found.last_holder_id) if found and found.last_holder_id else None
+    account = accounts.lock_shared(found.last_holder_id) if found and found.last_holder_id else None
     if account is None:
         raise UnknownAccount
     return account

@@ -81,7 +81,7 @@ def _open(
 
 def _usable_account(business: Business, request: dict[str, Any]) -> VirtualAccount | None:
     try:
-        account = accounts.hold(UUID(request["payment_method_id"]))
+        account = accounts.lock_shared(UUID(request["payment_method_id"]))
     except ValueError:
         return None
     if account is None or account.business_id != business.pk or not account.is_active:
