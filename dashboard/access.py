@@ -94,7 +94,7 @@ def for_members(
     return decorate
 
 
-def for_people(view: View) -> View:
+def signed_in_only(view: View) -> View:
     """Allow all signed-in users, members of a business or not. `request.membership` may be None."""
 
     @wraps(view)

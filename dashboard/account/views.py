@@ -27,7 +27,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import for_people
+from dashboard.access import signed_in_only
 from dashboard.account import attempts, audit, known_devices, totp_codes
 from dashboard.account.code_forms import SetUpCode
 from dashboard.account.kept_form_summary import summary
@@ -46,7 +46,7 @@ get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 def account_page_view(view: View) -> View:
     """Wrap one of allauth's pages for signed-in users."""
-    return get_or_post(for_people(view))
+    return get_or_post(signed_in_only(view))
 
 
 def sign_in_page_view(view: View) -> View:
@@ -79,7 +79,7 @@ confirm_by_passkey = ceremony(Purpose.REAUTHENTICATION, confirming(passkeys.Reau
 
 
 @require_safe
-@for_people
+@signed_in_only
 def kept_form_page(request: HttpRequest) -> HttpResponse:
     """Show a form that was submitted before reauthentication, with a button that submits it."""
     form = kept_form(request)
@@ -92,7 +92,7 @@ def kept_form_page(request: HttpRequest) -> HttpResponse:
 
 # The user's own account
 turn_app_off = account_page_view(totp.deactivate_totp)
-show_codes = require_safe(for_people(codes.view_recovery_codes))
+show_codes = require_safe(signed_in_only(codes.view_recovery_codes))
 make_codes = account_page_view(codes.generate_recovery_codes)
 add_passkey = account_page_view(ceremony(Purpose.REGISTRATION, passkeys.add_webauthn))
 remove_passkey = account_page_view(passkeys.remove_webauthn)
@@ -172,7 +172,7 @@ class Session:
 
 
 @require_safe
-@for_people
+@signed_in_only
 def account_page(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     mine = list(Authenticator.objects.filter(user=user).order_by("pk"))
@@ -189,7 +189,7 @@ def account_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@for_people
+@signed_in_only
 def change_name(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     user.name = one_line(request.POST.get("name", ""))[:200]
@@ -199,7 +199,7 @@ def change_name(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@for_people
+@signed_in_only
 def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
     """End one of the user's own sessions."""
     session = UserSession.objects.filter(user=_user(request), pk=session_id).first()
@@ -211,7 +211,7 @@ def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
 
 
 @require_POST
-@for_people
+@signed_in_only
 def end_others(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     with transaction.atomic():

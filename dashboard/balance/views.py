@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Membership, members_only
-from dashboard.transactions.filters import midnight, sane_day
+from dashboard.transactions.filters import midnight, validate_day
 from dashboard.ui.pagination import BY_SEQUENCE, page_of
 from ledger.models import Entry
 from ledger.services import balances
@@ -46,10 +46,10 @@ class PeriodFilter(forms.Form):
         self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
 
     def clean_since(self) -> date | None:
-        return sane_day(self.cleaned_data["since"])
+        return validate_day(self.cleaned_data["since"])
 
     def clean_until(self) -> date | None:
-        return sane_day(self.cleaned_data["until"])
+        return validate_day(self.cleaned_data["until"])
 
     def statement(self, membership: Membership, currency: str) -> AccountStatement | None:
         """Return the statement of the filtered days; None if the wallet has no entries."""

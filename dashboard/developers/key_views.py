@@ -19,7 +19,7 @@ from merchants.request_actors import person_acting
 from merchants.roles import Permission
 
 LISTED = 200
-ONCE = "dashboard.key_form"  # in the session: a form submitted twice creates one key
+SUBMISSION_ID = "dashboard.key_form"  # in the session: a form submitted twice creates one key
 
 can_manage = for_members(may=Permission.MANAGE_KEYS)
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
@@ -54,9 +54,9 @@ def new_key_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = NewKeyForm(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"membership": membership, "form": form, "title": "Create API key"}
     if request.method == "POST" and form.is_valid():
-        if not _is_first(request):
-            return _again(request)
-        context["made"] = api_keys.create_key(
+        if not _take_submission_id(request):
+            return _already_submitted(request)
+        context["new_key"] = api_keys.create_key(
             business=membership.business,
             actor=person_acting(request),
             now=timezone.now(),
@@ -64,7 +64,9 @@ def new_key_page(request: HttpRequest, membership: Membership) -> HttpResponse:
             access=form.cleaned_data["access"],
         )
         context["title"] = "Your new key"
-    return render(request, "dashboard/developers/new_key.html", context | {"once": _once(request)})
+    return render(
+        request, "dashboard/developers/new_key.html", context | {"once": _new_submission_id(request)}
+    )
 
 
 @get_or_post
@@ -79,18 +81,20 @@ def rotate_key_page(request: HttpRequest, membership: Membership, key_id: int) -
         "title": "Rotate this key?",
     }
     if request.method == "POST" and form.is_valid():
-        if not _is_first(request):
-            return _again(request)
+        if not _take_submission_id(request):
+            return _already_submitted(request)
         overlap = timedelta(hours=form.cleaned_data["overlap"])
         try:
-            context["made"] = api_keys.rotate_key(
+            context["new_key"] = api_keys.rotate_key(
                 key=key, overlap=overlap, actor=person_acting(request), now=timezone.now()
             )
         except api_keys.KeyHasEnded:
             messages.warning(request, "This key has already expired or been revoked. Create a new one.")
             return redirect("dashboard-developers")
         context["title"] = "Your new key"
-    return render(request, "dashboard/developers/rotate_key.html", context | {"once": _once(request)})
+    return render(
+        request, "dashboard/developers/rotate_key.html", context | {"once": _new_submission_id(request)}
+    )
 
 
 @get_or_post
@@ -114,19 +118,19 @@ def _key(membership: Membership, key_id: int) -> ApiKey:
     return key
 
 
-def _once(request: HttpRequest) -> str:
-    """Return a one-time number that identifies a form, so that a second submission is recognised."""
-    number = str(uuid4())
-    request.session[ONCE] = number
-    return number
+def _new_submission_id(request: HttpRequest) -> str:
+    """Return a one-time id of a form, so that a second submission is recognised."""
+    submission_id = str(uuid4())
+    request.session[SUBMISSION_ID] = submission_id
+    return submission_id
 
 
-def _is_first(request: HttpRequest) -> bool:
-    number = request.session.pop(ONCE, "")
-    return bool(number) and number == request.POST.get("once")
+def _take_submission_id(request: HttpRequest) -> bool:
+    submission_id = request.session.pop(SUBMISSION_ID, "")
+    return bool(submission_id) and submission_id == request.POST.get("once")
 
 
-def _again(request: HttpRequest) -> HttpResponse:
+def _already_submitted(request: HttpRequest) -> HttpResponse:
     messages.warning(request, "This form was already submitted or has expired. No key was created.")
     return redirect("dashboard-developers")
 

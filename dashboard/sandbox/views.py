@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.access import Membership, for_members
 from dashboard.sandbox.api_calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
-from dashboard.transactions.detail_views import address_of, own
+from dashboard.transactions.detail_views import address_of, own_transaction
 from kit.db import clock
 from merchants.models import ApiKey, Business
 from merchants.request_actors import person_acting
@@ -103,7 +103,7 @@ def _deliveries(business: Business, made: Call) -> list[Delivery]:
 def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Trigger the next scheduled event of a payment, like POST /api/sandbox/advance."""
     _require_sandbox()
-    payment = own(membership, transaction_id)
+    payment = own_transaction(membership, transaction_id)
     try:
         advanced = advance(payment, actor=person_acting(request))
     except InvalidState as refusal:

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Membership, for_members
 from dashboard.transactions.detail import is_cancellable, is_refundable
-from dashboard.transactions.detail_views import address_of, own
+from dashboard.transactions.detail_views import address_of, own_transaction
 from dashboard.transactions.forms import AmountForm, RefundForm, TransferRefundForm
 from kit import banks
 from kit.api.errors import Problem
@@ -41,7 +41,7 @@ GET_OR_POST = ["GET", "HEAD", "POST"]
 @for_members(may=Permission.CAPTURE)
 def capture_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Capture an authorised payment, in whole or in part."""
-    payment = own(membership, transaction_id)
+    payment = own_transaction(membership, transaction_id)
     form = AmountForm(request.POST or None, currency=payment.currency)
     if request.method == "POST" and form.is_valid():
         amount = form.cleaned_data["amount"]
@@ -62,7 +62,7 @@ def capture_page(request: HttpRequest, membership: Membership, transaction_id: U
 @for_members(may=Permission.CAPTURE)
 def void_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Void an authorisation."""
-    payment = own(membership, transaction_id)
+    payment = own_transaction(membership, transaction_id)
     if request.method == "POST":
         return _perform(
             request,
@@ -78,7 +78,7 @@ def void_page(request: HttpRequest, membership: Membership, transaction_id: UUID
 @for_members(may=Permission.CAPTURE)
 def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Cancel a payment that is waiting for the payer."""
-    payment = own(membership, transaction_id)
+    payment = own_transaction(membership, transaction_id)
     if request.method == "POST":
         return _perform(
             request,
@@ -94,7 +94,7 @@ def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UU
 @for_members(may=Permission.REFUND)
 def refund_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Refund a payment, in whole or in part."""
-    payment = own(membership, transaction_id)
+    payment = own_transaction(membership, transaction_id)
     sender = _known_sender(payment)
     form = _refund_form(request, payment, sender)
     if request.method == "POST" and form.is_valid():

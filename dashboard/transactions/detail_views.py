@@ -24,7 +24,7 @@ def payout_page(request: HttpRequest, membership: Membership, transaction_id: UU
     return _page(request, membership, transaction_id)
 
 
-def own(membership: Membership, transaction_id: UUID) -> Transaction:
+def own_transaction(membership: Membership, transaction_id: UUID) -> Transaction:
     """Return the business's transaction.
 
     :raises Http404: there is none, or it is another business's
@@ -41,7 +41,7 @@ def address_of(transaction: Transaction) -> str:
 
 
 def _page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
-    transaction = own(membership, transaction_id)
+    transaction = own_transaction(membership, transaction_id)
     if request.path != address_of(transaction):
         return redirect(address_of(transaction))
     context = {

@@ -27,10 +27,10 @@ class TransactionFilter(forms.Form):
     until = forms.DateField(required=False, label="To")
 
     def clean_since(self) -> date | None:
-        return sane_day(self.cleaned_data["since"])
+        return validate_day(self.cleaned_data["since"])
 
     def clean_until(self) -> date | None:
-        return sane_day(self.cleaned_data["until"])
+        return validate_day(self.cleaned_data["until"])
 
     def narrow(self, transactions: QuerySet[Transaction]) -> QuerySet[Transaction]:
         """Apply everything but the search. The form must be valid."""
@@ -107,7 +107,7 @@ def form_of(kind: type[TransactionFilter], query: QueryDict) -> TransactionFilte
     return form
 
 
-def sane_day(day: date | None) -> date | None:
+def validate_day(day: date | None) -> date | None:
     """Reject days outside the range of ids."""
     if day is not None and not date(2000, 1, 1) <= day <= date(2999, 12, 31):
         raise forms.ValidationError("Enter a date from 2000 to 2999.")

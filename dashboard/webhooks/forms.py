@@ -9,7 +9,7 @@ from uuid import UUID
 from django import forms
 from django.db.models import Q, QuerySet
 
-from dashboard.transactions.filters import sane_day
+from dashboard.transactions.filters import validate_day
 from dashboard.ui.filter_choices import choices
 from merchants.models import Business
 from payments.services.event_subjects import outcomes_of_transaction, outcomes_with_reference
@@ -61,10 +61,10 @@ class DeliveryFilter(forms.Form):
     until = forms.DateField(required=False, label="To")
 
     def clean_since(self) -> Any:
-        return sane_day(self.cleaned_data["since"])
+        return validate_day(self.cleaned_data["since"])
 
     def clean_until(self) -> Any:
-        return sane_day(self.cleaned_data["until"])
+        return validate_day(self.cleaned_data["until"])
 
     def deliveries(self, business: Business) -> QuerySet[Delivery]:
         """Return the matching deliveries. The form must be valid."""
@@ -99,10 +99,10 @@ class ReplayForm(forms.Form):
     until = forms.DateField(label="To")
 
     def clean_since(self) -> Any:
-        return sane_day(self.cleaned_data["since"])
+        return validate_day(self.cleaned_data["since"])
 
     def clean_until(self) -> Any:
-        return sane_day(self.cleaned_data["until"])
+        return validate_day(self.cleaned_data["until"])
 
     @property
     def moments(self) -> tuple[datetime, datetime]:
