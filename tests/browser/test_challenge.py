@@ -44,8 +44,7 @@ class TestPayer:
         enter(page, "000000")
         expect(page.get_by_role("alert")).to_contain_text("You have 2 attempts left")
         expect(page.get_by_label("One-time code")).to_have_accessible_description(
-            "Incorrect code. You have 2 attempts left. "
-            "Your bank has sent it to you. It is valid for another 15 minutes."
+            "Incorrect code. You have 2 attempts left. Your bank sent it to you. It expires in 15 minutes."
         )
         enter(page, "123456")
 

@@ -100,7 +100,7 @@ class TestWithoutJavaScript:
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
         press(page, "Credit to wallet")
 
-        expect(page.get_by_text("NGN 2,501.00 is in the wallet.")).to_be_visible()
+        expect(page.get_by_text("NGN 2,501.00 was credited to the wallet.")).to_be_visible()
 
 
 def until_shown(page, button):
