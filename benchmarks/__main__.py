@@ -1,10 +1,10 @@
-"""Every benchmark, one after the other, and one table of all figures: `make bench`.
+"""Run all benchmarks and print one table of figures: `make bench`.
 
     .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; an hour)
-    .venv/bin/python -m benchmarks --quick           (small rounds: does it all still run?)
+    .venv/bin/python -m benchmarks --quick           (short rounds, to check that everything works)
     .venv/bin/python -m benchmarks ledger settlement
 
-Each file can be run by itself, with options of its own.
+Each file can also be run separately, with its own options.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument(
         "benchmarks", nargs="*", metavar="BENCHMARK", help=f"of {', '.join(QUICK)} (default all)"
     )
-    parser.add_argument("--quick", action="store_true", help="small rounds, whose figures tell little")
+    parser.add_argument("--quick", action="store_true", help="short rounds, whose figures mean little")
     options = parser.parse_args()
     unknown = set(options.benchmarks) - set(QUICK)
     if unknown:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(name: str, *, quick: bool) -> list[Figure]:
-    """Run one benchmark in a process of its own."""
+    """Run one benchmark in its own process."""
     print(f"\n== {name}", flush=True)
     with TemporaryDirectory() as folder:
         file = Path(folder, "figures.json")

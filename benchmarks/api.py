@@ -1,11 +1,11 @@
-"""How fast the API answers, as ratios to two yardsticks taken in the same run.
+"""Speed of the API, as ratios to two yardsticks measured in the same run.
 
     .venv/bin/python benchmarks/api.py            (needs PostgreSQL and pgbench)
     .venv/bin/python benchmarks/api.py --rounds 3 --requests 2000 --rows 10000
 
-The service and the echo run under gunicorn with 2 workers of 4 threads; one client with 16 connections
-takes turns with them in a closed loop. Payments of one merchant are booked on the same three accounts, one after the
-other; so they are measured for one merchant and for several. Machines are shared and noisy: read the ratios, not the rates.
+The service and the echo run under gunicorn with 2 workers of 4 threads. One client with 16 connections alternates
+between them in a closed loop. Payments of one merchant are booked on the same three accounts, one after the other, so
+they are measured for one merchant and for several. Machines are shared and noisy: compare ratios, not rates.
 """
 
 import argparse
@@ -44,11 +44,11 @@ REPLAY = "repeated POST"
 FORGED_RATE = 200  # calls a second with a known key and a wrong signature, from one address
 BESIDE_FORGED = f"GET beside {FORGED_RATE} forged calls/s"
 SHARES_OF_THE_ECHO = {"POST": 0.3, POST_OF_ALL: 0.3, "GET": 0.5}  # that are aimed at
-TAIL = 4  # a p99, of its p50, at the most
+TAIL = 4  # maximum ratio of p99 to p50
 
 
 def api(options: argparse.Namespace) -> Iterator[Figure]:
-    """The service beside the echo, with few rows and with many, then beside pgbench."""
+    """Compare the service with the echo, with few and many rows, and then with pgbench."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         service = stack.enter_context(
@@ -80,7 +80,7 @@ def echo() -> Iterator[int]:
 
 
 class Bench:
-    """One running service, one echo, and the requests they are asked."""
+    """A running service, an echo, and the requests sent to them."""
 
     def __init__(self, service: Service, echo_port: int, requests: int) -> None:
         self.service = service
@@ -149,7 +149,7 @@ class Bench:
 
     @contextmanager
     def forging(self) -> Iterator[None]:
-        """Have a stranger who knows the public id of a key make calls, from a thread of this process."""
+        """Make forged calls with the public id of a key, from a thread of this process."""
         stranger = replace(self.merchants[0], secret_key="a guess")
         pieces, is_over = FORGED_RATE // 10, threading.Event()
 
@@ -177,7 +177,7 @@ class Bench:
         ]
 
     def fill(self, rows: int) -> None:
-        """Bring the table to this many rows by copying one of them."""
+        """Fill the table to this many rows by copying one of them."""
         with self._connect() as connection:
             (present,) = connection.execute("SELECT count(*) FROM payments_transaction").fetchone() or (0,)
             others = others_of_a_transaction(connection)
@@ -216,7 +216,7 @@ def signed(merchant: Credentials, method: str, target: str, body: bytes = b"") -
 
 
 def pgbench_script(connection: psycopg.Connection) -> str:
-    """Return what one POST writes: a nonce, a transaction, its move with transition and booking; three commits."""
+    """Return the writes of one POST: a nonce, a transaction, and its transition with a booking; three commits."""
     (key_id,) = connection.execute("SELECT id FROM merchants_apikey LIMIT 1").fetchone() or (0,)
     insert = copy_of(
         connection,

@@ -1,6 +1,6 @@
-"""Makes due deliveries: `python -m benchmarks.backlog COUNT [FIRST] [SHOPS]`, spread over SHOPS businesses.
+"""Create due deliveries: `python -m benchmarks.backlog COUNT [FIRST] [SHOPS]`, spread over SHOPS businesses.
 
-They are written as publishing writes them, and nobody is told.
+They are inserted like published events, but without a wake-up signal.
 """
 
 import sys
@@ -38,7 +38,7 @@ DATA = {
 
 
 def delivery_to(business: Any, *, now: datetime) -> Any:
-    """Return the row that tells a business of one more success, not yet inserted."""
+    """Return a delivery of another successful payment, not yet inserted."""
     from webhooks.models import Event  # noqa: PLC0415
     from webhooks.services import prepare  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Fills tables by copying rows that the service itself has written."""
+"""Fill tables by copying rows written by the service."""
 
 from collections.abc import Mapping
 

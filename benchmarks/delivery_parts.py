@@ -1,4 +1,4 @@
-"""How late, how well apart, and at what cost: steady loads on running workers."""
+"""Latency, isolation and cost of deliveries, with steady loads on running workers."""
 
 import argparse
 import time
@@ -22,7 +22,7 @@ SHOPS = 50
 
 
 def latency(options: argparse.Namespace) -> Iterator[Figure]:
-    """From the commit to the receiver, at 200 events a second."""
+    """Latency from commit to receiver, at 200 events per second."""
     with stack() as running:
         running.run("benchmarks.shops", running.sink.url, "100")
         with running.workers():
@@ -34,7 +34,7 @@ def latency(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def hanging(options: argparse.Namespace) -> Iterator[Figure]:
-    """300 events a second to 1,000 endpoints, of which one in ten never answers."""
+    """Latency with 300 events per second to 1,000 endpoints, of which one in ten never responds."""
     with stack() as running:
         running.run("benchmarks.shops", running.sink.url, "1000", "100")
         with running.workers():
@@ -44,7 +44,7 @@ def hanging(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def isolation(options: argparse.Namespace) -> Iterator[Figure]:
-    """One business with 10,000 due rows at an endpoint that hangs, and what 49 others feel of it."""
+    """Effect of a business with 10,000 due rows and a hanging endpoint on 49 other businesses."""
     with stack() as running:
         running.run("benchmarks.shops", running.sink.url, str(SHOPS), "1")
         with running.workers():
@@ -59,7 +59,7 @@ def isolation(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def slow(options: argparse.Namespace) -> Iterator[Figure]:
-    """One business whose receiver always keeps one of its requests waiting: the first attempts of its other events."""
+    """Latency of first attempts to a receiver that always keeps one request waiting."""
     p95 = {}
     for path in ("", "/slow"):
         with stack() as running:
@@ -82,7 +82,7 @@ def published(running: Stack, rate: float, seconds: float, *, first: int = 0) ->
 
 
 def publishing(options: argparse.Namespace) -> Iterator[Figure]:
-    """What an endpoint adds to the request of its business: one connection, in turn with one that has none."""
+    """Time that an endpoint adds to API requests, compared with a business without an endpoint."""
     with stack() as running, ExitStack() as exits:
         folder = Path(exits.enter_context(TemporaryDirectory()))
         shared = {name: running.environment[name] for name in ("DATABASE_URL", "REDIS_URL")}
@@ -120,7 +120,7 @@ def _payments(credentials: Credentials, count: int) -> list[bytes]:
 
 
 def idle(options: argparse.Namespace) -> Iterator[Figure]:
-    """What senders cost that have nothing to send."""
+    """CPU use of idle senders."""
     with stack() as running:
         running.run("benchmarks.shops", running.sink.url, "100")
         with running.workers() as workers:

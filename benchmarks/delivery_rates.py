@@ -1,4 +1,4 @@
-"""How many deliveries a second: ours, two yardsticks, the embedded process; and the memory that it takes."""
+"""Deliveries per second of our workers, two yardsticks and the embedded process, and their memory."""
 
 import argparse
 import signal
@@ -13,11 +13,11 @@ from tests.journeys.service import start_service
 
 SHOPS = 100
 YARDSTICK_PROCESSES = 8
-YARDSTICK_SHARE = 10  # a yardstick gets this fraction of the backlog: it is so much slower
+YARDSTICK_SHARE = 10  # fraction of the backlog for yardsticks, which are much slower
 
 
 def backlog(options: argparse.Namespace) -> Iterator[Figure]:
-    """Ours and the yardsticks in turn, each on a backlog that is there when it begins."""
+    """Measure ours and the yardsticks in turns, each with an existing backlog."""
     with stack() as running:
         running.run("benchmarks.shops", running.sink.url, str(SHOPS))
         ours, tasks, package = [], [], []
@@ -56,7 +56,7 @@ def _package(running: Stack, count: int) -> float:
 
 @contextmanager
 def _yardstick(running: Stack, name: str) -> Iterator[list[Process]]:
-    """Run a yardstick's worker, ready and stopped. Its application has no sweep: it takes nothing of ours."""
+    """Run a yardstick's worker, and stop it afterwards. It doesn't poll for our deliveries."""
     with running.running(
         "celery", "-A", f"benchmarks.{name}", "worker", "--pool", "prefork",
         "--concurrency", str(YARDSTICK_PROCESSES), "--hostname", f"{name}@localhost",
@@ -76,7 +76,7 @@ def _resume(running: Stack, workers: list[Process], count: int) -> float:
 
 
 def memory(options: argparse.Namespace) -> Iterator[Figure]:
-    """The most memory that each kind of sender has held after a backlog."""
+    """Peak memory of each kind of sender after a backlog."""
     with stack() as running:
         running.run("benchmarks.shops", running.sink.url, str(SHOPS))
         for name, module in (

@@ -1,4 +1,4 @@
-"""Our settings with django-webhook beside them, for yardstick (b)."""
+"""Our settings with django-webhook added, for yardstick (b)."""
 
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS

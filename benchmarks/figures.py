@@ -1,4 +1,4 @@
-"""Figures, each with its target and its spread, and the table that they are printed in."""
+"""Figures with their targets and spreads, and the printed table."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured value. `target` is a limit from above, or from below where `at_least` says so."""
+    """A measured value. `target` is an upper limit, or a lower limit with `at_least`."""
 
     name: str
     value: float
@@ -29,7 +29,7 @@ class Figure:
         *,
         at_least: bool = False,
     ) -> Self:
-        """Return the median of the rounds, with the lowest and the highest beside it."""
+        """Return the median of the rounds, with the minimum and maximum."""
         spread = f"[{_number(min(values))} … {_number(max(values))}]" if len(values) > 1 else ""
         return cls(name, median(values), unit, target, at_least, spread)
 
@@ -43,7 +43,7 @@ class Figure:
         *,
         at_least: bool = True,
     ) -> Self:
-        """Return the median of what each round of ours was of the yardstick's round beside it."""
+        """Return the median ratio of our rounds to the yardstick's adjacent rounds."""
         ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
         return cls.of_rounds(name, ratios, "times", target, at_least=at_least)
 

@@ -1,9 +1,9 @@
-"""A bank that hangs under mixed traffic: how late other tasks start, and when every outcome is known again.
+"""A bank that hangs under mixed traffic: delay of other tasks, and time until all outcomes are known.
 
 .venv/bin/python benchmarks/hanging_bank.py                       (needs PostgreSQL and Redis; ten minutes)
 .venv/bin/python benchmarks/hanging_bank.py --minutes 1 --hanging 0.5 --rate 5
 
-Web, a worker, two re-query workers and beat, with a database and a Redis of their own, and the bank simulator.
+Runs web, a worker, two re-query workers and beat with their own database and Redis, and the bank simulator.
 """
 
 import argparse
@@ -24,7 +24,7 @@ LATEST = 2  # seconds
 
 
 def hanging(options: argparse.Namespace) -> Iterator[Figure]:
-    """One run: the bank hangs in the middle of it."""
+    """One run, during which the bank hangs for a while."""
     around = (options.minutes - options.hanging) / 2 * 60
     with TemporaryDirectory() as folder:
         report = hanging_bank.run(

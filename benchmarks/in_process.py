@@ -1,4 +1,4 @@
-"""Our code in the measuring process itself, on a database of its own."""
+"""Run our code in the measuring process, with its own database."""
 
 import os
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from tests.journeys.service import postgresql_database
 
 @contextmanager
 def own_database() -> Iterator[str]:
-    """Set Django up on a new database beside the one that DATABASE_URL names, and drop it afterwards.
+    """Set Django up with a new database on the server of DATABASE_URL, and drop it afterwards.
 
-    Once in a process: models can be imported inside only, and Django is set up once.
+    Use this once per process. Models can be imported only inside the block.
     """
     with (
         TemporaryDirectory(prefix="sluice-bench-") as folder,

@@ -1,11 +1,11 @@
-"""How fast the ledger books, as a ratio to pgbench writing the same rows, and how long `check_ledger` takes.
+"""Speed of bookings, as a ratio to pgbench writing the same rows, and duration of `check_ledger`.
 
     .venv/bin/python benchmarks/ledger.py                       (needs PostgreSQL and pgbench)
     .venv/bin/python benchmarks/ledger.py --rounds 3 --seconds 5 --wallets 1000 --transactions 100000
 
-Both write an entry with three postings, and move three accounts, in one commit; both use as many connections.
-The ledger's come from processes in Python, which share the cores with the database; pgbench is written in C and
-chains no hashes. Machines are shared and noisy: read the ratios, not the rates.
+Both write an entry with three postings and update three accounts in one commit, with the same number of connections.
+Our bookings come from Python processes, which share the cores with the database; pgbench is written in C and computes
+no hashes. Machines are shared and noisy: compare ratios, not rates.
 """
 
 import argparse
@@ -34,14 +34,14 @@ CONNECTIONS = 8
 
 
 def ledger(options: argparse.Namespace) -> Iterator[Figure]:
-    """A year of card payments, checked; then bookings beside them."""
+    """Check a year of card payments, then measure bookings in addition to them."""
     with own_database() as url, Connection.connect(url, autocommit=True) as connection:
         yield from checking(connection, options)
         yield from bookings(connection, url, options)
 
 
 def checking(connection: Connection, options: argparse.Namespace) -> Iterator[Figure]:
-    """Fill card payments in, booked as they are, and check them."""
+    """Insert booked card payments, and check the ledger."""
     from ledger.invariants import check  # noqa: PLC0415
     from payments.invariants.ledger import INVARIANTS  # noqa: PLC0415
 
@@ -51,7 +51,7 @@ def checking(connection: Connection, options: argparse.Namespace) -> Iterator[Fi
         checked = list(check(INVARIANTS))
         broken = {one.invariant.name: one.broken[:3] for one in checked if not one.holds}
         if broken:
-            raise SystemExit(f"The books are wrong: {broken}")
+            raise SystemExit(f"The ledger is wrong: {broken}")
         taken.append(sum(one.milliseconds for one in checked))
     for one in sorted(checked, key=lambda one: -one.milliseconds)[:5]:
         print(f"    {one.milliseconds:8.1f} ms  {one.invariant.name}")
@@ -60,7 +60,7 @@ def checking(connection: Connection, options: argparse.Namespace) -> Iterator[Fi
 
 
 def bookings(connection: Connection, url: str, options: argparse.Namespace) -> Iterator[Figure]:
-    """Ours and pgbench in turns, on one wallet that all want, and on many."""
+    """Measure ours and pgbench in turns, on one contended wallet and on many."""
     businesses = open_businesses(options.wallets)
     for count, name, target in (
         (1, "one hot wallet", None),
@@ -78,7 +78,7 @@ def bookings(connection: Connection, url: str, options: argparse.Namespace) -> I
 
 
 def open_businesses(count: int) -> list[UUID]:
-    """Create businesses with their accounts, in this order."""
+    """Create businesses with their accounts, in order."""
     from ledger.account_ids import account_ids  # noqa: PLC0415
     from tests.factories import BusinessFactory  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ def open_businesses(count: int) -> list[UUID]:
 
 
 def book_for(seconds: int, businesses: list[UUID]) -> float:
-    """Book from several processes at once; return how many entries a second there were."""
+    """Book from several processes at once; return the entries per second."""
     from django.db import connections  # noqa: PLC0415
 
     connections.close_all()  # a forked connection would be shared
@@ -121,7 +121,7 @@ def book_until(deadline: float, businesses: list[UUID], seed: int) -> int:
 
 
 def script(connection: Connection, businesses: list[UUID]) -> str:
-    """Return what one booking writes, in one commit."""
+    """Return the statements of one booking, in one commit."""
     return f"{choosing(connection, businesses)}BEGIN;{BOOKING}COMMIT;\n"
 
 

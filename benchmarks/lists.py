@@ -1,4 +1,4 @@
-"""What a list of the API costs at 10 thousand and at 1 million rows, with and without bounds of time.
+"""Cost of API lists with 10 thousand and 1 million rows, with and without filters by time.
 
     .venv/bin/python benchmarks/lists.py                         (needs PostgreSQL and 2 GB of disk)
     .venv/bin/python benchmarks/lists.py --rows 1000 20000

@@ -1,6 +1,6 @@
-"""A closed loop of requests over a few connections, from one thread, with as little work as possible.
+"""A closed loop of requests over a few connections, from one thread, with as little overhead as possible.
 
-Requests are made beforehand, as bytes: signing them is the caller's work, not the server's.
+Requests are prepared as bytes in advance, so that signing isn't measured.
 """
 
 import selectors
@@ -13,7 +13,7 @@ from typing import cast
 
 @dataclass(frozen=True)
 class Measured:
-    """What one round of requests took. Latencies in milliseconds, sorted."""
+    """The result of a round of requests. Latencies are in milliseconds, sorted."""
 
     requests: int
     seconds: float
@@ -35,7 +35,7 @@ def http_request(method: str, target: str, body: bytes = b"", headers: dict[str,
 
 
 def drive(port: int, requests: Sequence[bytes], *, connections: int = 16) -> Measured:
-    """Send the requests, each connection its next one as soon as the last one is answered."""
+    """Send the requests. Each connection sends the next one as soon as it has received a response."""
     waiting = iter(requests)
     selector = selectors.DefaultSelector()
     latencies: list[float] = []

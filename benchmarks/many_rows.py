@@ -1,4 +1,4 @@
-"""Fills a table by copying one real row of it, spread over the time that rows are kept."""
+"""Fill a table by copying a real row, spread over its retention period."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +56,7 @@ def timed(what: str) -> Iterator[None]:
 
 
 def p50(name: str, work: Callable[[], object], *, times: int = 60) -> Figure:
-    """Return what something takes in the median, in milliseconds, once it has been done a few times."""
+    """Return the median duration in milliseconds, after a few warm-up runs."""
     for _ in range(5):
         work()
     return Figure(name, median(seconds_of(work) for _ in range(times)) * 1000, "ms")

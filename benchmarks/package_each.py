@@ -1,7 +1,7 @@
-"""Yardstick (b): django-webhook from the package index, as it comes: its task, its models, its settings.
+"""Yardstick (b): django-webhook from the package index, with its own task, models and settings.
 
-`python -m benchmarks.package_each URL COUNT` makes its tables and one webhook, and puts COUNT of its tasks into the
-queue, with a body of the size of ours.
+`python -m benchmarks.package_each URL COUNT` creates its tables and one webhook, and enqueues COUNT of its tasks with a
+body as large as ours.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What the dashboard's pages cost when a business has a million transactions and three million webhook attempts.
+"""Cost of dashboard pages for a business with a million transactions and three million webhook attempts.
 
     .venv/bin/python benchmarks/pages.py                        (needs PostgreSQL)
     .venv/bin/python benchmarks/pages.py --transactions 10000 --views 20
@@ -53,7 +53,7 @@ PATHS = {
 
 
 class Owner:
-    """The owner of the large business, in front of a browser that keeps nothing but the session."""
+    """The signed-in owner of the large business, with a browser that caches nothing."""
 
     def __init__(self, service: Service) -> None:
         self.base_url = service.base_url
@@ -71,14 +71,14 @@ class Owner:
         return answer
 
     def view(self, path: str) -> float:
-        """Return the milliseconds that a page took."""
+        """Return the duration of a page in milliseconds."""
         started = time.perf_counter()
         self.get(path)
         return (time.perf_counter() - started) * 1000
 
 
 def pages(options: argparse.Namespace) -> Iterator[Figure]:
-    """Fill a database, and look at every page."""
+    """Fill a database, and measure every page."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         service = stack.enter_context(
@@ -104,7 +104,7 @@ def pages(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def forget_yesterday(connection: psycopg.Connection) -> None:
-    """Leave a page as much to count as there is shortly before a day is rolled up, whatever the time is now."""
+    """Delete yesterday's totals, so that a page must count as much as just before they are computed."""
     connection.execute("DELETE FROM payments_daytotals WHERE day = (SELECT max(day) FROM payments_rolledday)")
     connection.execute("DELETE FROM payments_rolledday WHERE day = (SELECT max(day) FROM payments_rolledday)")
 
@@ -122,7 +122,7 @@ def sizes_of(name: str, owner: Owner, path: str) -> Iterator[Figure]:
 
 
 def make_one_of_each(service: Service, sink: str) -> None:
-    """Have the API do everything once, and the merchant hear of it."""
+    """Create one transaction of each kind through the API, with its webhook deliveries."""
     service.command("configure_webhook", "--business", service.business, "--url", sink,
                     "--events", "payment,payout")  # fmt: skip
     challenge = {"enabled": True, "challenge_preference": "challenge_mandated"}

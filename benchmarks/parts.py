@@ -1,6 +1,6 @@
-"""Runs the parts of a benchmark one after the other, and prints the table of their figures.
+"""Run the parts of a benchmark in order, and print a table of their figures.
 
-A part is a generator of figures. It takes the options that its file adds to the command's.
+A part is a generator of figures. It receives the options that its file adds to the command.
 """
 
 import argparse
@@ -21,13 +21,13 @@ Part = Callable[[argparse.Namespace], Iterator[Figure]]
 def run_parts(
     description: str, parts: Mapping[str, Part], *, add_arguments: Callable[[argparse.ArgumentParser], None]
 ) -> None:
-    """Be the command: read its arguments, run the parts they name, print what was found."""
+    """Run the command: parse the arguments, run the selected parts, print the figures."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", nargs="*", default=list(parts), choices=list(parts), metavar="PART",
                         help=f"of {', '.join(parts)} (default all)")  # fmt: skip
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
     add_arguments(parser)
     options = parser.parse_args()
     os.environ.setdefault("DATABASE_URL", DEFAULT_DATABASE)

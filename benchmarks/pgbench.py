@@ -1,4 +1,4 @@
-"""PostgreSQL's own client as a yardstick, and what it writes where ours books."""
+"""pgbench as a yardstick, with scripts that write the same rows as a booking."""
 
 import subprocess
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ INSERT INTO ledger_entry (kind, cause, business_id, currency, note, at)
 INSERT INTO ledger_posting (entry_id, account_id, amount, sequence, balance_after, previous_hash, hash)
   VALUES {_POSTINGS};
 """
-"""What one booking of the chosen business writes: three accounts moved, an entry and three postings."""
+"""Return the statements of one booking: three account updates, an entry and three postings."""
 
 
 def choosing(connection: Connection, businesses: Sequence[UUID]) -> str:
-    """Return what chooses one of these businesses, with its accounts; they are laid down in a table."""
+    """Return the statements that choose one of these businesses with its accounts from a table."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS bench (id int PRIMARY KEY, business uuid, receivable int, pending int, fees int)"
     )

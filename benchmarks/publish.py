@@ -1,7 +1,7 @@
-"""Publishes events at a steady pace: `python -m benchmarks.publish RATE SECONDS [FIRST]`.
+"""Publish events at a steady rate: `python -m benchmarks.publish RATE SECONDS [FIRST]`.
 
-As payments do: the row is committed, then the bell is rung. Takes businesses in turn, shuffled, from the one with
-the number FIRST on. Prints as JSON when each event was committed, by its id, for those whose endpoint answers.
+Like a payment, it commits the row and then notifies the workers. Businesses take turns in random order, starting with
+number FIRST. Prints the commit times as JSON, by event id, for events whose endpoint responds.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""What ten million webhook attempts and ten million transactions cost, and what partitions would win.
+"""Cost of ten million webhook attempts and transactions, and the possible gain of partitions.
 
     .venv/bin/python benchmarks/retention.py                     (needs PostgreSQL, 40 GB of disk, a quarter of an hour)
     .venv/bin/python benchmarks/retention.py --rows 200000 --tables attempts
 
-Rows are copies of real ones, spread over 400 days and ten businesses, in a database of its own. The partitioned
-tables are made beside ours and hold the same rows: nothing of the service uses them.
+Rows are copies of real ones, spread over 400 days and ten businesses, in a separate database. The partitioned tables
+contain the same rows; the service doesn't use them.
 """
 
 import argparse
@@ -42,7 +42,7 @@ MONTHS = range(-1, 15)  # from the one before the oldest row
 
 
 def retention(options: argparse.Namespace) -> Iterator[Figure]:
-    """Each table at its size: how large, how fast, how it forgets; then the same in partitions."""
+    """Measure the size, speed and purging of each table, then the same with partitions."""
     with own_database() as url, Connection.connect(url, autocommit=True) as connection:
         connection.execute("SET maintenance_work_mem = '512MB'")
         connection.execute("SET synchronize_seqscans = off")  # copies keep the order of what they copy
@@ -97,7 +97,7 @@ def attempts(connection: Connection, businesses: list[Any], options: argparse.Na
         deleted = sum(forgetting.purge_attempts(now=now))
 
     seconds = seconds_of(purge)
-    yield Figure("purge: attempts deleted in pieces", deleted / seconds, "/s")
+    yield Figure("purge: attempts deleted in batches", deleted / seconds, "/s")
     yield Figure("purge: of so many", deleted, "rows")
     yield Figure("then VACUUM", seconds_of(lambda: connection.execute("VACUUM webhooks_attempt")), "s")
     yield from drop_oldest(connection, "attempts_by_month", rate=deleted / seconds)
@@ -152,7 +152,7 @@ def fill_attempts(connection: Connection, businesses: list[Any], rows: int) -> N
 
 
 def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
-    """The dashboard's lists of deliveries and a claim, beside so many finished ones."""
+    """Measure the dashboard's lists of deliveries and acquiring leases, with many finished deliveries."""
     from datetime import timedelta  # noqa: PLC0415
 
     from django.http import QueryDict  # noqa: PLC0415
@@ -176,18 +176,18 @@ def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
         delivery_to(businesses[number % BUSINESSES], now=now) for number in range(70 * AT_ONCE)
     )
 
-    def claim() -> None:
-        claimed = leases.acquire(
+    def acquire() -> None:
+        acquired = leases.acquire(
             at=now,
             until=now + timedelta(minutes=9),
             token=uuid4(),
             limit=AT_ONCE,
             usual=Places(*[AT_ONCE] * 3),
         )
-        if len(claimed) != AT_ONCE:
-            raise SystemExit(f"{len(claimed)} claimed of {AT_ONCE}")
+        if len(acquired) != AT_ONCE:
+            raise SystemExit(f"{len(acquired)} of {AT_ONCE} leases acquired")
 
-    yield p50(f"a claim of {AT_ONCE}", claim)
+    yield p50(f"acquiring {AT_ONCE} leases", acquire)
     Delivery.objects.filter(state="waiting").update(state="skipped")
 
 
@@ -212,7 +212,7 @@ def copy_attempts_by_month(connection: Connection) -> None:
 
 
 def compare_attempts(connection: Connection, rounds: int) -> Iterator[Figure]:
-    """Writing results and looking one delivery's attempts up, in turns."""
+    """Measure recording results and looking up the attempts of a delivery, in turns."""
     deliveries = [
         key
         for (key,) in connection.execute(
@@ -240,7 +240,7 @@ def compare_attempts(connection: Connection, rounds: int) -> Iterator[Figure]:
 
 
 def insert_rate(connection: Connection, table: str, deliveries: list[UUID], number: int) -> float:
-    """Write attempts as results are written: a hundred in a statement, committed."""
+    """Write attempts like `webhooks.results`: a hundred in a statement, committed."""
     others = columns_of(
         connection, "webhooks_attempt", but=frozenset({"id", "delivery_id", "number", "started_at"})
     )
@@ -301,7 +301,7 @@ def fill_transactions(connection: Connection, businesses: list[Any], rows: int) 
 
 
 def looks_at_transactions(businesses: list[Any], rows: int) -> Iterator[Figure]:
-    """The dashboard's list and its search, and the API's look-up."""
+    """Measure the dashboard's list and search, and the API's lookup."""
     from django.http import QueryDict  # noqa: PLC0415
 
     from dashboard.transactions.filters import PaymentFilter, form_of, sources  # noqa: PLC0415
@@ -353,7 +353,7 @@ def copy_transactions_by_month(connection: Connection) -> None:
 
 
 def compare_transactions(connection: Connection, businesses: list[Any], rounds: int) -> Iterator[Figure]:
-    """Creating a transaction, and a page of the newest, in turns."""
+    """Measure creating a transaction and showing a page of the newest, in turns."""
     others = others_of_a_transaction(connection)
     connection.execute("DROP TABLE IF EXISTS one")
     connection.execute(
@@ -398,7 +398,7 @@ def commit_rate(connection: Connection, statement: str, *, rows: int = 1_000) ->
 
 
 def make_months(connection: Connection, table: str, *, bound: str) -> None:
-    """Make a partition for each month; `bound` is SQL that turns its first moment into the key's type."""
+    """Create a partition for each month; `bound` is SQL that converts its start to the key's type."""
     first = f"date_trunc('month', now() - interval '{DAYS} days')"
     for month in MONTHS:
         moments = [f"({first} + interval '{month + more} months')" for more in (0, 1)]
@@ -411,7 +411,7 @@ def make_months(connection: Connection, table: str, *, bound: str) -> None:
 
 
 def drop_oldest(connection: Connection, table: str, *, rate: float | None = None) -> Iterator[Figure]:
-    """Drop the first whole month; where rows are also deleted one by one, say how long it would take so."""
+    """Drop the first complete month, and estimate how long deleting its rows would take."""
     name = f"{table}_02"
     (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchone() or (0,)
     yield Figure(f"{table}: rows of a month", rows, "rows")

@@ -1,4 +1,4 @@
-"""How long it takes to settle very many payments of one day: `settle`, then approving and releasing the batches.
+"""Duration of settling very many payments of one day: `settle`, then approving and releasing the batches.
 
 .venv/bin/python benchmarks/settlement.py                      (needs PostgreSQL)
 .venv/bin/python benchmarks/settlement.py --payments 10000 --businesses 10
@@ -19,14 +19,14 @@ from benchmarks.parts import Part, run_parts  # noqa: E402
 
 
 def settlement(options: argparse.Namespace) -> Iterator[Figure]:
-    """The whole way of a day's payments into the wallets."""
+    """Settle a day's payments into the wallets."""
     with own_database() as url:
         fill(url, options.payments, options.businesses)
         yield from settle(options.payments)
 
 
 def fill(url: str, payments: int, businesses: int) -> None:
-    """Make one real payment for each business, and copy it."""
+    """Create one real payment per business, and copy it."""
     import psycopg  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
@@ -79,7 +79,7 @@ PARTS: dict[str, Part] = {"settlement": settlement}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--payments", type=int, default=100_000, help="in all (default 100000)")
+    parser.add_argument("--payments", type=int, default=100_000, help="total number (default 100000)")
     parser.add_argument("--businesses", type=int, default=1, help="they are spread over (default 1)")
 
 

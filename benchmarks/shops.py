@@ -1,6 +1,6 @@
-"""Makes the tables, and businesses that listen at one address: `python -m benchmarks.shops URL COUNT [HANGING]`.
+"""Create the tables, and businesses with endpoints at one URL: `python -m benchmarks.shops URL COUNT [HANGING]`.
 
-So many of them as HANGING says, the first ones, have an endpoint that never answers.
+The endpoints of the first HANGING businesses never respond.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""A receiver that answers 204 to every POST, as fast as Python can: `python benchmarks/sink.py PORT`.
+"""A fast receiver that returns 204 for every POST: `python benchmarks/sink.py PORT`.
 
-A path that begins with /hang is read and never answered. Of one that begins with /slow, one request at a time is read
-and never answered, and all others are answered. `GET /stats` returns how many POSTs arrived, with the
-moments of the first and the last; `GET /arrivals` the moment of each by its idempotency key; `GET /reset` deletes them.
+Requests to paths that begin with /hang never get a response. Of those to a path that begins with /slow, one at a time
+gets no response. `GET /stats` returns the number of POSTs with the times of the first and last; `GET /arrivals` the
+time of each by its idempotency key; `GET /reset` deletes them.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import cast
 
 
 class Ledger:
-    """What has arrived, by the wall clock."""
+    """Arrivals, by the wall clock."""
 
     def __init__(self) -> None:
         self.reset()
@@ -48,7 +48,7 @@ hanging: set[asyncio.Protocol] = set()  # the connection of the request that is 
 
 
 class Sink(asyncio.Protocol):
-    """Understands as much HTTP as it takes to find the end of a request with a Content-Length."""
+    """Parses just enough HTTP to find the end of a request with a Content-Length."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)

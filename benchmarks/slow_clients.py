@@ -1,4 +1,4 @@
-"""Slow clients beside signed calls: how long do the calls take, and does any of them fail?
+"""Effect of slow clients on the duration and success of signed calls.
 
     .venv/bin/python benchmarks/slow_clients.py          (needs PostgreSQL, Redis and nginx; five minutes)
     .venv/bin/python benchmarks/slow_clients.py --parts sandbox --seconds 5
@@ -49,7 +49,7 @@ CONCURRENT_CALLS = 100  # threads: enough for calls that time out
 
 @dataclass(frozen=True)
 class Server:
-    """A running service, and the certificate where it speaks TLS."""
+    """A running service, with its certificate if it uses TLS."""
 
     port: int
     credentials: Credentials
@@ -115,7 +115,7 @@ class Calls:
 
 @contextmanager
 def slow_clients(kind: str, count: int, server: Server) -> Iterator[dict[str, int]]:
-    """Hold so many slow clients; say afterwards how many were connected at the end, and how often they were."""
+    """Run slow clients; report afterwards how many were connected at the end, and their number of connections."""
     command = [sys.executable, "-m", "benchmarks.trickle", kind, str(count), str(server.port)]
     if server.certificate and kind != "tls":
         command.append(str(server.certificate))
@@ -131,7 +131,7 @@ def slow_clients(kind: str, count: int, server: Server) -> Iterator[dict[str, in
 
 
 def measure(name: str, server: Server, options: argparse.Namespace) -> Iterator[Figure]:
-    """The calls undisturbed, and beside each kind of slow client."""
+    """Measure calls without slow clients, and with each kind of slow client."""
     Calls(server).run(WARM_UP, options.rate)
     alone = Calls(server).run(options.seconds, options.rate)
     quiet = percentile(alone.milliseconds, 0.99)
@@ -200,7 +200,7 @@ def _greeting(process: "subprocess.Popen[str]") -> str:
         lines.append(line)
         if line.startswith("  logs "):
             return "".join(lines)
-    raise SystemExit(f"It does not start: {''.join(lines)}")
+    raise SystemExit(f"It did not start: {''.join(lines)}")
 
 
 def behind_nginx(options: argparse.Namespace) -> Iterator[Figure]:

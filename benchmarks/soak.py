@@ -1,10 +1,10 @@
-"""Ten minutes at half of what the service can take: memory, lock waits, events, and the books at the end.
+"""Ten minutes at half of the service's capacity: memory, lock waits, events, and the ledger at the end.
 
     .venv/bin/python benchmarks/soak.py                        (needs PostgreSQL and Redis; takes as long as it says)
     .venv/bin/python benchmarks/soak.py --minutes 1 --rate 50
 
-Web, a worker, beat, a database, a Redis and a receiver of its own. Merchants pay, look up, capture, refund and list,
-signed, over connections that stay; the capacity is what the same merchants get through without a pause.
+Runs web, a worker, beat, a database, a Redis and a receiver. Merchants make, look up, capture, refund and list payments
+over persistent connections. The capacity is the rate that the same merchants reach without pauses.
 """
 
 import argparse
@@ -38,15 +38,15 @@ from tests.journeys.service import free_port, wait_until_open  # noqa: E402
 
 SHOPS = 8
 MERCHANTS = 8  # connections
-WARM_UP = 120  # seconds of which memory says nothing yet; a third of a short run
+WARM_UP = 120  # seconds of warm-up before memory is measured; a third of a short run
 GROWTH = 5  # per cent
 LOCK_WAIT = 1  # seconds
-LOOK = 0.5  # seconds between two looks at the locks
-MEMORY = 10  # seconds between two looks at the memory; a tenth of a short run's
+LOOK = 0.5  # seconds between two samples of lock waits
+MEMORY = 10  # seconds between two samples of memory; a tenth of that in a short run
 
 
 def soak(options: argparse.Namespace) -> Iterator[Figure]:
-    """One steady load, watched."""
+    """Run and observe a steady load."""
     with ExitStack() as exits:
         running = exits.enter_context(stack(RATE_LIMIT_WRITES="1000000", RATE_LIMIT_READS="1000000"))
         seeded = running.run("tests.faults.seed", f"{running.sink.url}/hook", str(SHOPS))
@@ -68,8 +68,8 @@ def soak(options: argparse.Namespace) -> Iterator[Figure]:
         yield from load.figures()
         yield from watch.figures()
         yield from events(running, database)
-        database.execute("ANALYZE")  # where nobody does it by himself
-        running.run("manage", "check_ledger")  # ends with 1 where something is wrong, and so does this
+        database.execute("ANALYZE")  # because autovacuum may not have done it
+        running.run("manage", "check_ledger")  # exits with 1 if a rule is broken, and so does this
         yield Figure("check_ledger: rules broken", 0, "", 0)
 
 
@@ -95,7 +95,7 @@ def is_ready(port: int) -> bool:
 
 
 class Load:
-    """Merchants who each do one thing after the other, together at most so many a second."""
+    """Merchants that each send one request after the other, limited to a total rate."""
 
     def __init__(self, port: int, shops: list[Credentials], *, rate: float) -> None:
         self._port, self._shops, self._pace = port, shops, rate
@@ -163,7 +163,7 @@ class Load:
 
 
 def story(number: int) -> Iterator[tuple[str, str, Any]]:
-    """Yield what a merchant asks about one order: some are declined, some captured later, some refunded."""
+    """Yield a merchant's requests about one order. Some are declined, some captured later, some refunded."""
     pan = orders.DECLINED_CARD if number % 10 == 9 else orders.GOOD_CARD
     captured_later = number % 5 == 1
     order = orders.card_payment(capture=not captured_later, source=orders.card_source(pan=pan))
@@ -179,7 +179,7 @@ def story(number: int) -> Iterator[tuple[str, str, Any]]:
 
 
 class Watch:
-    """What is looked at while the load goes on: memory of our processes, and who waits for locks how long."""
+    """Samples during the load: memory of our processes, and lock waits."""
 
     def __init__(self, processes: dict[str, Process], database: Connection, *, seconds: float) -> None:
         self._processes, self._database = processes, database
@@ -206,13 +206,13 @@ class Watch:
         for name, taken in self._memory.items():
             some = max(len(taken) // 4, 1)
             before, after = median(taken[:some]), median(taken[-some:])
-            note = f"{before:.0f} → {after:.0f} MB, {len(taken)} looks"
+            note = f"{before:.0f} → {after:.0f} MB, {len(taken)} samples"
             yield Figure(f"memory of {name}: growth", (after / before - 1) * 100, "%", GROWTH, note=note)
         yield Figure("longest wait for a lock seen", self._longest, "s", LOCK_WAIT)
 
 
 def pids_of(process: Process) -> list[int]:
-    """Return the process and its children, which share its group, the eldest first."""
+    """Return the process and its children, which share its group, oldest first."""
     group, found = child_of(process).pid, []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""What a measurement of webhooks runs on: a database and a Redis of its own, a sink, and our processes."""
+"""Environment of webhook benchmarks: a separate database and Redis, a receiver, and our processes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Sink:
-    """The receiver's side, in a process of its own."""
+    """The receiver, in its own process."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
@@ -49,7 +49,7 @@ class Sink:
 
 
 class Stack:
-    """Runs our commands and processes with the environment that they share."""
+    """Runs our commands and processes with a shared environment."""
 
     def __init__(self, folder: Path, environment: dict[str, str], sink: Sink) -> None:
         self.folder, self.environment, self.sink = folder, environment, sink
@@ -64,7 +64,7 @@ class Stack:
 
     @contextmanager
     def running(self, *module: str, count: int = 1, **extra_environment: str) -> Iterator[list[Process]]:
-        """Run so many processes of a module, and stop them gracefully."""
+        """Run `count` processes of a module, and stop them gracefully."""
         environment = self.environment | extra_environment
         processes = [
             Process(
@@ -92,7 +92,7 @@ class Stack:
 
     @contextmanager
     def workers(self, count: int = 1) -> Iterator[list[Process]]:
-        """Run our own Celery workers, and wait until they listen."""
+        """Run our Celery workers, and wait until they are ready."""
         with self.running(
             "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "2",
             "--without-mingle", "--without-gossip", "--hostname", "ours-%n@localhost", count=count,
@@ -101,7 +101,7 @@ class Stack:
             yield processes
 
     def wait_for_workers(self, count: int) -> None:
-        """Wait until so many Celery workers wait for a message."""
+        """Wait until `count` Celery workers are waiting for messages."""
         port = self.environment["REDIS_URL"].split(":")[2].split("/")[0]
 
         def listening() -> int:
@@ -147,7 +147,7 @@ def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> No
     ends_at = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > ends_at:
-            raise SystemExit(f"Waited {seconds:.0f} seconds in vain for {what}.")
+            raise SystemExit(f"Timed out after {seconds:.0f} seconds waiting for {what}.")
         time.sleep(0.2)
 
 
@@ -157,18 +157,18 @@ def child_of(process: Process) -> "subprocess.Popen[bytes]":
 
 
 def peak_memory(process: Process) -> float:
-    """Return the most memory that a process has held at once, in MB."""
+    """Return the peak memory of a process in MB."""
     return memory(child_of(process).pid, "VmHWM")
 
 
 def memory(pid: int, what: str) -> float:
-    """Return what the kernel says of a process's memory, in MB."""
+    """Return a memory figure of a process from the kernel, in MB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(what)).split()[1]) / 1024
 
 
 def cpu_share(processes: list[Process], *, seconds: float) -> float:
-    """Return the share of one core that processes use, in per cent, over a while."""
+    """Return the CPU use of processes over a period, in per cent of one core."""
 
     def used() -> int:
         stats = [Path(f"/proc/{child_of(process).pid}/stat").read_text() for process in processes]

@@ -1,6 +1,6 @@
-"""Takes numbers from the pool, each in a transaction of its own: `python -m benchmarks.take_numbers COUNT`.
+"""Take numbers from the pool, each in its own transaction: `python -m benchmarks.take_numbers COUNT`.
 
-Prints as JSON how many milliseconds each one took, the commit left out.
+Prints the duration of each in milliseconds as JSON, without the commit.
 """
 
 import json

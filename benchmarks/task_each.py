@@ -1,7 +1,7 @@
 """Yardstick (a): one Celery task for each delivery, with `requests` and the ORM.
 
-It reads the row, posts it, and writes the attempt and the row: what most services do.
-`python -m benchmarks.task_each` puts a task into the queue for each delivery that waits.
+Like in many services, the task reads the row, posts it, and writes the attempt and the row.
+`python -m benchmarks.task_each` enqueues a task for each waiting delivery.
 """
 
 import os

@@ -77,7 +77,7 @@ class Bank:
         return drive(self.port, self.sessions(1), connections=1).latencies[0]
 
     def stock(self, count: int, *, first_serial: int, holder: str | None = None) -> None:
-        """Put so many numbers into the pool, free or held."""
+        """Add numbers to the pool, free or assigned."""
         with self.connect() as connection:
             bank = connection.execute(
                 "SELECT bank_code, bank_name FROM virtual_accounts_virtualaccount LIMIT 1"
@@ -116,7 +116,7 @@ def bank(**extra_environment: str) -> Iterator[Bank]:
 
 
 def opening(options: argparse.Namespace) -> Iterator[Figure]:
-    """Opening a session against paying by card, in turns. The pool is stocked up on the way, as ever."""
+    """Compare opening a session with paying by card, in turns. The pool is refilled on demand."""
     with bank() as running:
         for requests in (running.cards(200), running.sessions(200)):
             running.create_rate(requests)
@@ -130,7 +130,7 @@ def opening(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def arrival(options: argparse.Namespace) -> Iterator[Figure]:
-    """From the simulated transfer's request to its webhook, one after the other, one Celery worker."""
+    """Latency from the request of a simulated transfer to its webhook, with one Celery worker."""
     with bank() as running, running.stack.workers():
         running.listen()
         transfers(running, seconds=3)  # warm
@@ -140,7 +140,7 @@ def arrival(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def transfers(running: Bank, *, seconds: float) -> list[float]:
-    """Let transfers arrive at a steady pace; return how many milliseconds later each webhook came."""
+    """Simulate transfers at a steady rate; return the delay of each webhook in milliseconds."""
     sink, sent_at = running.stack.sink, {}
     sink.reset()
     payments = [
@@ -166,7 +166,7 @@ def transfers(running: Bank, *, seconds: float) -> list[float]:
 
 
 def pool(options: argparse.Namespace) -> Iterator[Figure]:
-    """Taking a number, with few of them in the pool and with very many, in turns."""
+    """Measure taking a number from a small and a very large pool, in turns."""
     with bank() as small, bank() as large:
         small.stock(SMALL_POOL, first_serial=SERIALS_OF_OUR_OWN)
         large.stock(options.pool, first_serial=SERIALS_OF_OUR_OWN)
@@ -188,7 +188,7 @@ def take(running: Bank, count: int) -> list[float]:
 
 
 def expiry(options: argparse.Namespace) -> Iterator[Figure]:
-    """Sessions that are due at once, and what those who open new ones feel of their end."""
+    """Measure the end of many sessions at once, and its effect on opening new ones."""
     with bank() as running:
         running.listen()
         running.create_rate(running.sessions(200))  # warm
@@ -218,7 +218,7 @@ def expiry(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def created_during(running: Bank, act: Callable[[], object]) -> list[tuple[float, float]]:
-    """Open sessions at a steady pace while something goes on; return when, and the milliseconds that each took."""
+    """Open sessions at a steady rate during another operation; return the times and durations in milliseconds."""
     acting = threading.Thread(target=act)
     acting.start()
     took: list[tuple[float, float]] = []
@@ -231,7 +231,7 @@ def created_during(running: Bank, act: Callable[[], object]) -> list[tuple[float
 
 
 def fall_due(running: Bank, count: int) -> None:
-    """Write so many open payments with sessions whose time is over, by copying one of them."""
+    """Insert open payments with expired sessions, by copying one of them."""
     running.stock(count, first_serial=SERIALS_OF_OUR_OWN, holder=running.account_id)
     with running.connect() as connection:
         (session_id,) = connection.execute(
@@ -277,7 +277,7 @@ def fall_due(running: Bank, count: int) -> None:
 
 
 def like_one(table: str, which: str, source: str) -> str:
-    """Return what is copied from: one row of a table, beside each row of a source."""
+    """Return the FROM clause of a copy: one row of a table, joined with each row of a source."""
     return f"(SELECT * FROM {table} WHERE {which}) one, (SELECT * FROM {source}) source"
 
 

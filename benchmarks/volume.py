@@ -1,16 +1,16 @@
-"""Makes a business large: copies of its real transactions, spread over the last 90 days, with deliveries and attempts."""
+"""Fill a business with copies of its real transactions over the last 90 days, with deliveries and attempts."""
 
 import psycopg
 
 from benchmarks.copies import copy_of
 
 DAYS = 90
-ATTEMPTS = 3  # of each delivery: two that fail, and the one that is heard
+ATTEMPTS = 3  # of each delivery: two that fail, and one that succeeds
 HEARD = f"n = {ATTEMPTS} AND delivery.state = 'delivered'"
 DEAD = "copied.reference LIKE '%07'"  # one delivery in a hundred
 PAID, DECLINED, PAYOUT, WAITING = "bench-paid", "bench-declined", "bench-payout", "bench-waiting"
 
-# One in ten is declined, one in twenty a payout, and a few have waited for their payer all the time.
+# One in ten is declined, one in twenty is a payout, and a few still wait for their payer.
 KIND = f"""
     CASE WHEN n % 5000 = 4 THEN '{WAITING}' WHEN n % 20 = 1 THEN '{PAYOUT}' WHEN n % 10 = 0 THEN '{DECLINED}'
         ELSE '{PAID}' END
@@ -23,7 +23,7 @@ ID = """
 
 
 def fill(connection: psycopg.Connection, *, transactions: int) -> None:
-    """Copy each kind's one real transaction, its delivery and its attempt until there are so many."""
+    """Copy the real transaction of each kind, with its delivery and attempt, up to the given number."""
     moments = (
         f"SELECT n, {KIND} AS kind, now() - interval '{DAYS} days' * (1 - n / {transactions}::float) AS at "
         f"FROM generate_series(1, {transactions}) n"

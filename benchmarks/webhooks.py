@@ -1,11 +1,10 @@
-"""How webhooks go out: fast, on time, apart from each other, and at what cost.
+"""Speed, latency, isolation and cost of webhook delivery.
 
     .venv/bin/python benchmarks/webhooks.py                        (needs PostgreSQL, Redis and the group bench)
     .venv/bin/python benchmarks/webhooks.py --parts backlog idle --backlog 20000 --rounds 1
 
-Everything runs on this machine: PostgreSQL, a Redis and a sink of its own, Celery workers, publisher. Ours
-and the yardsticks take turns, and medians are printed. Machines are shared and noisy: read the ratios, and
-the load that is printed with them.
+Everything runs on this machine: PostgreSQL, a separate Redis and receiver, Celery workers, publisher. Ours and the
+yardsticks take turns, and medians are printed. Machines are shared and noisy: compare ratios, and see the printed load.
 """
 
 import argparse
