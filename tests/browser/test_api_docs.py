@@ -24,7 +24,7 @@ class TestApiPage:
         page.get_by_role("button", name="post /api/payments", exact=True).click()
 
         operation = page.locator("#operations-Payments-createPayment")
-        expect(operation.get_by_text("A decline is created too")).to_be_visible()
+        expect(operation.get_by_text("A declined payment is created too")).to_be_visible()
         expect(operation).to_contain_text("4084084084084081")
         expect(page.get_by_role("button", name="Try it out")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
