@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 from kit.db.triggers import AppendOnly, Final, Fixed, PermanentRows, Transitions, create_after_migrate
-from payments.settlement_transitions import BATCH_MOVES, PAYMENT_MOVES
+from payments.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 
 TRIGGERS = (
     AppendOnly("payments_transition"),
@@ -33,8 +33,8 @@ TRIGGERS = (
     Final("payments_transaction", "status", unless="pending"),
     Fixed("payments_transaction", ("account_number", "bank_code")),
     PermanentRows("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
-    Transitions("payments_transaction", "settle_status", PAYMENT_MOVES),
-    Transitions("payments_settlementbatch", "state", BATCH_MOVES),
+    Transitions("payments_transaction", "settle_status", PAYMENT_TRANSITIONS),
+    Transitions("payments_settlementbatch", "state", BATCH_TRANSITIONS),
     Final("payments_cardoperation", "status", unless="pending"),
     Fixed("payments_cardoperation", ("destination_account_number", "destination_bank_code")),
 )

@@ -22,7 +22,7 @@ FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
 MOST_ERRORS = 20  # shown at most, because the same mistake is often on every line
 
 
-class WrongFile(ValueError):
+class InvalidStatement(ValueError):
     """No line of the file can be compared. `errors` holds the reasons with line numbers, but no file contents."""
 
     def __init__(self, *errors: str) -> None:
@@ -54,7 +54,7 @@ class StatementFile:
 def read(content: bytes) -> StatementFile:
     """Parse a statement. Invalid lines are reported, and the others are still compared.
 
-    :raises WrongFile: the header row is invalid, or no line can be compared
+    :raises InvalidStatement: the header row is invalid, or no line can be compared
     """
     # Invalid UTF-8 becomes lone surrogates, so that it invalidates only its own line.
     text = content.decode("utf-8-sig", "surrogateescape")
@@ -62,7 +62,7 @@ def read(content: bytes) -> StatementFile:
     try:
         heading = [name.strip().lower() for name in next(reader, [])]
     except csv.Error as error:
-        raise WrongFile(f"line {reader.line_num}: this is not CSV ({error}).") from None
+        raise InvalidStatement(f"line {reader.line_num}: this is not CSV ({error}).") from None
     _check_heading(heading)
     rows: list[Row] = []
     wrong: list[list[str]] = []
@@ -77,17 +77,17 @@ def read(content: bytes) -> StatementFile:
         *([f"… and {more} more."] if (more := len(errors) - MOST_ERRORS) > 0 else []),
     )
     if not rows:
-        raise WrongFile(*(shown or ["The file has a heading and no lines."]))
+        raise InvalidStatement(*(shown or ["The file has a heading and no lines."]))
     return StatementFile(rows=rows, wrong_lines=len(wrong), errors=shown)
 
 
 def _check_heading(heading: list[str]) -> None:
     missing = [name for name in COLUMNS if name not in heading]
     if missing:
-        raise WrongFile(f"line 1: the heading lacks {', '.join(missing)}.")
+        raise InvalidStatement(f"line 1: the heading lacks {', '.join(missing)}.")
     twice = sorted({name for name in COLUMNS if heading.count(name) > 1})
     if twice:
-        raise WrongFile(f"line 1: the heading has {', '.join(twice)} more than once.")
+        raise InvalidStatement(f"line 1: the heading has {', '.join(twice)} more than once.")
 
 
 def _lines(reader: Any, heading: list[str]) -> Iterator[Row | list[str]]:

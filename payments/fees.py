@@ -30,7 +30,7 @@ class Flow(StrEnum):
     CARD_CHECK = "card_check"
 
 
-class WrongRule(ValueError):
+class InvalidFeeRule(ValueError):
     """A fee rule is invalid. The message says why."""
 
 
@@ -65,18 +65,18 @@ class FeeRule:
     def check(self) -> None:
         """Check that fees are never negative and never decrease as the amount grows.
 
-        :raises WrongRule: the rule doesn't ensure that
+        :raises InvalidFeeRule: the rule doesn't ensure that
         """
         if not 0 <= self.basis_points <= WHOLE:
-            raise WrongRule(f"Basis points must lie between 0 and {WHOLE}.")
+            raise InvalidFeeRule(f"Basis points must lie between 0 and {WHOLE}.")
         if min(self.fixed, self.fixed_waived_below, self.cap or 0) < 0:
-            raise WrongRule("The fixed part, its waiver and the cap must not be negative.")
+            raise InvalidFeeRule("The fixed part, its waiver and the cap must not be negative.")
         limits = [limit for limit, _ in self.steps]
         prices = [price for _, price in self.steps] + [self.fixed]
         if any(limit <= 0 for limit in limits) or limits != sorted(set(limits)):
-            raise WrongRule("The limits of the steps must be positive and ascending.")
+            raise InvalidFeeRule("The limits of the steps must be positive and ascending.")
         if min(prices) < 0 or prices != sorted(prices):
-            raise WrongRule("The prices of the steps and the fixed part after them must ascend.")
+            raise InvalidFeeRule("The prices of the steps and the fixed part after them must ascend.")
 
 
 WHOLE = 10_000  # basis points

@@ -59,7 +59,7 @@ class Flow:
                 raise
             result = IdempotentResult(existing, is_replay=True)
         return (
-            request_comparison.judge(result.resource, fingerprint=mark, now=now)
+            request_comparison.replay_or_raise(result.resource, fingerprint=mark, now=now)
             if result.is_replay
             else result
         )

@@ -1,6 +1,6 @@
 """Allowed state transitions of settlement batches and their payments. The database triggers enforce them, too."""
 
-BATCH_MOVES: dict[str, tuple[str, ...]] = {
+BATCH_TRANSITIONS: dict[str, tuple[str, ...]] = {
     "initiated": ("pending", "rejected"),
     "pending": ("approved", "rejected"),
     "approved": ("released",),
@@ -8,4 +8,4 @@ BATCH_MOVES: dict[str, tuple[str, ...]] = {
     "rejected": (),
 }
 # A payment has no batch at first, and can join a new batch after a rejected one.
-PAYMENT_MOVES = BATCH_MOVES | {"": ("initiated",), "rejected": ("initiated",)}
+PAYMENT_TRANSITIONS = BATCH_TRANSITIONS | {"": ("initiated",), "rejected": ("initiated",)}

@@ -97,11 +97,11 @@ def impatient(seconds: float = 0.3) -> Iterator[None]:
     link = connectors.make(ISO8583).link
     assert link.is_up(within=5)
     usual = link._settings
-    link._settings = link._line._settings = replace(usual, timeout=seconds)
+    link._settings = link._thread._settings = replace(usual, timeout=seconds)
     try:
         yield
     finally:
-        link._settings = link._line._settings = usual
+        link._settings = link._thread._settings = usual
 
 
 @contextmanager

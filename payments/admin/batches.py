@@ -20,7 +20,7 @@ from payments.admin.submitting import submit
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
 from payments.services.settlement import batch_decisions, batch_statements
 from payments.services.staff import staff_actions
-from payments.settlement_transitions import BATCH_MOVES
+from payments.settlement_transitions import BATCH_TRANSITIONS
 
 MAY_DECIDE = "payments.decide_settlementbatch"
 # By the batch's next state. A rejection moves no money, so it needs no second person.
@@ -81,7 +81,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         batch = kwargs.get("obj")
         if isinstance(batch, SettlementBatch) and request.user.has_perm(MAY_DECIDE):
-            context["decisions"] = [state for state in BATCH_MOVES[batch.state] if state != "pending"]
+            context["decisions"] = [state for state in BATCH_TRANSITIONS[batch.state] if state != "pending"]
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:

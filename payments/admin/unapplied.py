@@ -74,7 +74,7 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
                 self.admin_site.admin_view(require_POST(view)),
                 name=f"virtual_accounts_unappliedmoney_{what}",
             )
-            for what, view in (("credit", self.credit), ("return", self.give_back))
+            for what, view in (("credit", self.credit), ("return", self.return_money))
         ] + super().get_urls()
 
     def render_change_form(
@@ -93,7 +93,7 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
     def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, CreditForm(request.POST))
 
-    def give_back(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
+    def return_money(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, ReturnForm(request.POST))
 
     def _decide(self, request: HttpRequest, money_id: UUID, form: CreditForm) -> HttpResponse:

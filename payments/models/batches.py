@@ -16,7 +16,7 @@ from merchants.models import Business
 from payments.models.operations import CardOperation
 from payments.models.states import AlreadyMoved, InvalidState
 from payments.models.transactions import Transaction
-from payments.settlement_transitions import BATCH_MOVES
+from payments.settlement_transitions import BATCH_TRANSITIONS
 
 SettleStatus = Transaction.SettleStatus
 
@@ -106,14 +106,14 @@ class SettlementBatch(models.Model):
         self.net, self.carried_forward = max(left, 0), max(-left, 0)
         self.save(update_fields=TOTALS)
 
-    def move(self, to: SettleStatus, *, actor: str, reason: str = "", now: datetime) -> None:
+    def transition_to(self, to: SettleStatus, *, actor: str, reason: str = "", now: datetime) -> None:
         """Change the batch's state and log the transition. Its payments are not changed.
 
         :raises InvalidState: the state machine doesn't allow the transition
         :raises AlreadyMoved: the batch was changed concurrently
         """
         before = SettleStatus(self.state)
-        if to not in BATCH_MOVES[before]:
+        if to not in BATCH_TRANSITIONS[before]:
             raise InvalidState(f"A batch that is {before} cannot become {to}.")
         if not SettlementBatch.objects.filter(pk=self.pk, state=before).update(state=to, reason=reason):
             raise AlreadyMoved

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from kit.money import has_minor_unit
 from merchants.models import Business
-from payments.fees import HOME_CURRENCY, FeeRule, Flow, WrongRule
+from payments.fees import HOME_CURRENCY, FeeRule, Flow, InvalidFeeRule
 
 
 def is_list_of_steps(steps: object) -> None:
@@ -100,5 +100,5 @@ class Tariff(models.Model):
         try:
             is_list_of_steps(self.steps)
             self.rule.check()
-        except WrongRule as wrong:
+        except InvalidFeeRule as wrong:
             raise ValidationError(str(wrong)) from None

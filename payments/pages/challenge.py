@@ -68,9 +68,9 @@ class ChallengePage(View):
                 payment = challenges.approve(challenge=challenge, code=code, now=now)
         except challenges.WrongCode:
             return _page(request, challenge, is_wrong=True)
-        except challenges.IssuerSilent:
+        except challenges.CodeNotChecked:
             return _page(request, challenge, is_silent=True)
-        except challenges.ChallengeOver:
+        except challenges.ChallengeClosed:
             return _page(request, _find(token))
         return ReturnToMerchant(return_address(payment))
 

@@ -22,9 +22,9 @@ def answer_signature(key: str, *, asked: str, body: bytes) -> str:
     return _sign(key, asked, hashlib.sha256(body).hexdigest())
 
 
-def is_signed(given: str, right: str) -> bool:
+def is_signed(given: str, expected: str) -> bool:
     """Compare in constant time."""
-    return hmac.compare_digest(given.encode(), right.encode())
+    return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def _sign(key: str, *parts: str) -> str:

@@ -64,13 +64,13 @@ class SignedCaller:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self._path = urlsplit(peer.url).path
-        self._room = threading.Semaphore(MOST_CALLS)
+        self._slots = threading.Semaphore(MOST_CALLS)
         self._session = _session(peer)
 
     def has_room(self) -> bool:
         """Return whether another call can be made now."""
-        if free := self._room.acquire(blocking=False):
-            self._room.release()
+        if free := self._slots.acquire(blocking=False):
+            self._slots.release()
         return free
 
     def call(self, method: str, path: str, document: Document | None = None) -> Document:
@@ -78,7 +78,7 @@ class SignedCaller:
 
         :raises NoAnswer: no answer arrived in time, its status isn't 200, or its signature is invalid
         """
-        if not self._room.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             raise NoAnswer("too many calls in progress")
         call = _Call()
         body = b"" if document is None else json.dumps(document).encode()
@@ -100,7 +100,7 @@ class SignedCaller:
         except Exception as problem:  # noqa: BLE001  (every failure must reach the waiting caller)
             call.answer.set_exception(NoAnswer(type(problem).__name__))
         finally:
-            self._room.release()
+            self._slots.release()
 
     def _exchange(self, method: str, path: str, body: bytes) -> Document:
         timestamp = str(int(time.time()))
@@ -133,8 +133,8 @@ class SignedCaller:
                 raise NoAnswer("too long")
         if response.status_code != HTTPStatus.OK:
             raise NoAnswer(f"status {response.status_code}")
-        right = answer_signature(self._peer.key, asked=asked, body=body)
-        if not is_signed(response.headers.get(SIGNATURE_HEADER, ""), right):
+        expected = answer_signature(self._peer.key, asked=asked, body=body)
+        if not is_signed(response.headers.get(SIGNATURE_HEADER, ""), expected):
             raise NoAnswer("not signed")
         document = bounded_json.loads(body.decode())
         if not isinstance(document, dict):
@@ -161,7 +161,7 @@ class _Call:
 _current = threading.local()  # the call of this thread
 
 
-class _Noted(HTTPConnection):
+class _Registered(HTTPConnection):
     """A connection that registers itself with its call."""
 
     def request(self, *arguments: Any, **options: Any) -> None:
@@ -169,20 +169,20 @@ class _Noted(HTTPConnection):
         super().request(*arguments, **options)
 
 
-class _NotedConnection(_Noted, HTTPConnection):
+class _RegisteredConnection(_Registered, HTTPConnection):
     pass
 
 
-class _NotedTlsConnection(_Noted, HTTPSConnection):
+class _RegisteredTlsConnection(_Registered, HTTPSConnection):
     pass
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _NotedConnection
+    ConnectionCls = _RegisteredConnection
 
 
 class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _NotedTlsConnection
+    ConnectionCls = _RegisteredTlsConnection
 
 
 class _Adapter(HTTPAdapter):

@@ -45,7 +45,7 @@ INTERVALS = (
     timedelta(hours=12),
 )
 # If this many answers can't be stored, the database is unavailable, and the rest waits for the next run.
-MISSES = 3
+MAX_STORAGE_FAILURES = 3
 PLACE_INTERVAL = 0.05  # seconds between two checks for a free place
 RUN_TIME = 1.0  # seconds that a scheduled run collects answers, so that it doesn't delay other tasks
 
@@ -67,7 +67,7 @@ def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
         for silence in silences
         if rail_outages.may_probe(silence, now=now)
     }
-    source = _DueQuestions(early=early, clock=clock)
+    source = _DueQueries(early=early, clock=clock)
     lanes = [*query_leases.lanes_due(at=now), *early]
     silent = {silence.lane for silence in silences}
     yield from _Run(source.take, lanes, clock=clock, silent=silent).run(until=time.monotonic() + RUN_TIME)
@@ -98,7 +98,7 @@ def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Itera
     yield from _Run(take, list(waiting), clock=clock, silent=_silent_lanes()).run()
 
 
-class _DueQuestions:
+class _DueQueries:
     """Leases due queries, and one early query of each lane to be probed."""
 
     def __init__(self, *, early: dict[Lane, datetime], clock: Clock) -> None:
@@ -130,12 +130,12 @@ class _Run:
         self._clock = clock
         self._silent = silent
         self._round = Round(late=self._handle_late)
-        self._misses = 0
+        self._storage_failures = 0
 
     def run(self, *, until: float = float("inf")) -> Iterator[Asked]:
         """Query and yield each result. `until` is a deadline on the monotonic clock."""
         try:
-            while self._misses < MISSES:
+            while self._storage_failures < MAX_STORAGE_FAILURES:
                 if time.monotonic() < until:
                     self._fill_lanes()
                 if self._round.waiting_for == 0:
@@ -149,7 +149,9 @@ class _Run:
                 yield from self._handle(reply)
         finally:
             for reply in self._round.close():
-                self._forgo(reply) if self._misses == MISSES else self._handle_late(reply)
+                self._release_lease(
+                    reply
+                ) if self._storage_failures == MAX_STORAGE_FAILURES else self._handle_late(reply)
 
     def _fill_lanes(self) -> None:
         for lane in list(self._open):
@@ -168,7 +170,7 @@ class _Run:
 
     def _start(self, subject: Unanswered, lane: Lane) -> bool:
         try:
-            call = _question(subject, now=self._clock())
+            call = _query_call(subject, now=self._clock())
         except Exception:
             log.exception("query not prepared", id=str(subject.pk))
             _ask_later(subject, now=self._clock())
@@ -185,14 +187,14 @@ class _Run:
                 parallel_calls.places.take_one_more(lane)
                 self._round.start(Question(subject, lane, call))
                 return
-            is_answered = self._settle(reply)
+            is_answered = self._apply_reply(reply)
         except AlreadyMoved:
             is_answered = True  # by another process
         except (OperationalError, InterfaceError) as error:
             log.warning("database unavailable", id=str(subject.pk), error=type(error).__name__)
-            self._misses += 1
+            self._storage_failures += 1
             is_answered = False
-            self._forgo(reply)
+            self._release_lease(reply)
         yield Asked(subject, is_answered=is_answered)
 
     def _handle_late(self, reply: Reply) -> None:
@@ -202,14 +204,14 @@ class _Run:
             if isinstance(reply.error, CannotTell):
                 call = _begin_reversal(question.subject, now=self._clock())
                 reply = _call(Question(question.subject, question.lane, call))
-            self._settle(reply)
+            self._apply_reply(reply)
         except AlreadyMoved:
             pass  # answered by another process
         except (OperationalError, InterfaceError) as error:
             log.warning("database unavailable", id=str(question.subject.pk), error=type(error).__name__)
-            self._forgo(reply)
+            self._release_lease(reply)
 
-    def _settle(self, reply: Reply) -> bool:
+    def _apply_reply(self, reply: Reply) -> bool:
         """Store a reply, and return whether the outcome is known now."""
         subject, now = reply.question.subject, self._clock()
         self._note_silence(reply, now=now)
@@ -242,18 +244,18 @@ class _Run:
             if brought:
                 self._open[lane] = None
 
-    def _forgo(self, reply: Reply) -> None:
+    def _release_lease(self, reply: Reply) -> None:
         """Leave a subject due, because the database could not store its answer."""
         with suppress(DatabaseError):  # the lease expires anyway
             query_leases.release(reply.question.subject)
 
 
-def _question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
+def _query_call(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     """Return the call that queries the rail about a subject. It needs no database."""
     if lane_of(subject).rail == query_leases.BANK:
-        return _bank_question(subject, now=now)
+        return _bank_query(subject, now=now)
     if isinstance(subject, CardOperation):
-        return _operation_question(subject)
+        return _operation_query(subject)
     acquirer = acquirer_finder(subject)
     if subject.awaiting == Transaction.Awaiting.REVERSAL:
         undone = card_order(subject)
@@ -262,7 +264,7 @@ def _question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     return lambda: acquirer().query(order)
 
 
-def _bank_question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
+def _bank_query(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     bank, may_repeat = bank_finder(subject), now - subject.created_at < bank_memory()
     if isinstance(subject, CardOperation):
         transfer = refund_order(subject, may_be_repeated=may_repeat)
@@ -271,7 +273,7 @@ def _bank_question(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     return lambda: bank().query(transfer)
 
 
-def _operation_question(operation: CardOperation) -> Callable[[], Any]:
+def _operation_query(operation: CardOperation) -> Callable[[], Any]:
     acquirer = acquirer_finder(operation.transaction)
     order, asked = card_order(operation.transaction), operation_order(operation)
     if operation.is_unsent:

@@ -27,7 +27,9 @@ PIECE = 1_000  # rows
 log = structlog.get_logger("sluice.comparison")
 
 
-def judge(existing: Transaction, *, fingerprint: Fingerprint, now: datetime) -> IdempotentResult[Transaction]:
+def replay_or_raise(
+    existing: Transaction, *, fingerprint: Fingerprint, now: datetime
+) -> IdempotentResult[Transaction]:
     """Return the transaction as a replay. Call it outside database transactions, because it commits its counter.
 
     :raises DuplicateReference: the reference was used for a different request

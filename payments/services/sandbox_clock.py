@@ -51,7 +51,9 @@ def advance(
     subjects = _unanswered(transaction)
     if subjects:
         return _ask(transaction, subjects, actor=actor, clock=clock)
-    done = _expire(transaction, actor=actor, clock=clock) or _give_back(transaction, actor=actor, now=clock())
+    done = _expire(transaction, actor=actor, clock=clock) or _return_payout(
+        transaction, actor=actor, now=clock()
+    )
     if done is None:
         raise InvalidState("This payment is not waiting for anything that can be advanced.")
     return done
@@ -95,7 +97,7 @@ def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datet
 
 
 @database.atomic
-def _give_back(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
+def _return_payout(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
     """Simulate the bank's return of a successful payout, if it was to the sandbox's special account."""
     if transaction.account_number != sandbox_outcomes.RETURNED_ACCOUNT:
         return None

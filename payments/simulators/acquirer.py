@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from payments.rails.iso8583.messages import ECHO, SIGN_ON, Message, answer_to, network_request
-from payments.rails.iso8583.wire import LENGTH_BYTES, Garbage, frame, unpack
+from payments.rails.iso8583.wire import LENGTH_BYTES, InvalidFrame, frame, unpack
 from payments.simulators.acquirer_books import AcquirerBooks, loses_answer
 from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
 
@@ -83,7 +83,7 @@ class AcquirerSimulator:
             while not self.is_down:
                 length = int.from_bytes(await reader.readexactly(LENGTH_BYTES))
                 self._receive(unpack(await reader.readexactly(length)), writer)
-        except (EOFError, OSError, Garbage):
+        except (EOFError, OSError, InvalidFrame):
             pass  # disconnected, or not a valid message
         finally:
             self._writers.discard(writer)

@@ -21,7 +21,7 @@ from payments.outcomes import EXPIRED_CARD, Outcome
 from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
 from payments.sandbox_outcomes import Special
 
-APPROVED, INVALID, TOO_LARGE, DONE_BEFORE, NOT_FOUND = "00", "12", "13", "21", "25"
+APPROVED, INVALID, TOO_LARGE, ALREADY_REVERSED, NOT_FOUND = "00", "12", "13", "21", "25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +71,20 @@ class AcquirerBooks:
         self._lock = threading.Lock()
         self._answers: dict[tuple[str, str, str], Message] = {}  # the first answers, by class, STAN and RRN
         self._entries: dict[tuple[str, str], Entry] = {}  # by STAN and transmission time
-        self._reversed_ahead: set[tuple[str, str]] = set()
-        self._names: dict[str, tuple[str, str]] = {}  # RRN to STAN and transmission time
+        self._early_reversals: set[tuple[str, str]] = set()
+        self._by_rrn: dict[str, tuple[str, str]] = {}  # RRN to STAN and transmission time
 
     def answer(self, question: Message) -> Message:
         with self._lock:
-            known = self._answers.get(question.names)
+            known = self._answers.get(question.match_key)
             if known is None:
-                known = self._answers[question.names] = self._decide(question)
+                known = self._answers[question.match_key] = self._decide(question)
             return known
 
     def position(self, rrn: str) -> dict[str, int]:
         """Return the amounts of an authorisation or purchase, which are zero if it never arrived."""
         with self._lock:
-            entry = self._entries.get(self._names.get(rrn, ("", "")))
+            entry = self._entries.get(self._by_rrn.get(rrn, ("", "")))
             if entry is None:
                 return {"charged": 0, "reserved": 0, "refunded": 0}
             return {"charged": entry.charged, "reserved": entry.reserved, "refunded": entry.refunded}
@@ -92,10 +92,10 @@ class AcquirerBooks:
     def delete_reversals(self) -> None:
         """Delete reversals of authorisations that haven't arrived, which would then be accepted."""
         with self._lock:
-            self._reversed_ahead.clear()
+            self._early_reversals.clear()
 
     def positions(self) -> dict[str, dict[str, int]]:
-        return {rrn: self.position(rrn) for rrn in list(self._names)}
+        return {rrn: self.position(rrn) for rrn in list(self._by_rrn)}
 
     def statement(self) -> Iterator[str]:
         """Yield the lines of the acquirer's statement, in the format of `reconcile`."""
@@ -121,13 +121,13 @@ class AcquirerBooks:
         entry = Entry(
             is_purchase=question.type[1] == "2",
             amount=int(question.fields[4]),
-            code=INVALID if place in self._reversed_ahead else card_decision(question),
+            code=INVALID if place in self._early_reversals else card_decision(question),
             currency=question.fields[49],
         )
         if entry.is_purchase and entry.code == APPROVED:
             entry.clear(question, entry.amount, IN)
         self._entries[place] = entry
-        self._names[question.fields[37]] = place
+        self._by_rrn[question.fields[37]] = place
         number = int(question.fields[11]) * 10_000 + int(question.fields[7][-4:])
         more = {"f38": f"{number % 10**6:06}"} if entry.code == APPROVED else {}
         return answer_to(question, entry.code, f63=f"{number:021}", **more)
@@ -156,10 +156,10 @@ class AcquirerBooks:
     def _reverse(self, question: Message) -> str:
         entry = self._original(question)
         if entry is None:
-            self._reversed_ahead.add(_place_of_original(question))
+            self._early_reversals.add(_place_of_original(question))
             return NOT_FOUND
         if entry.is_reversed:
-            return DONE_BEFORE
+            return ALREADY_REVERSED
         if entry.captured or entry.refunded:
             return INVALID
         entry.is_reversed = True

@@ -49,7 +49,7 @@ class ReturnUnappliedView(APIView):
     def post(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
         wanted = _read(request, RETURN)
         return _decided(
-            api_decisions.give_back,
+            api_decisions.return_to_sender,
             request,
             unapplied_id=id,
             reason=wanted["reason"],

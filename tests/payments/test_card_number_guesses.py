@@ -296,7 +296,7 @@ class TestCardNumberInFreeText:
 @pytest.mark.django_db(transaction=True)
 class TestParallelGuesses:
     def test_are_compared_at_most_five_times(self):
-        """Tests the lock in `request_comparison.judge`."""
+        """Tests the lock in `request_comparison.replay_or_raise`."""
         business = BusinessFactory()
         with racers(8) as threads:
             for _ in range(10):

@@ -39,7 +39,7 @@ def counted(business, *, back=90, now=NOW):
     """Return the tallies of the service: count and volume by day and kind."""
     counts, volumes = Counter(), Counter()
     for tally in daily_totals.tallies(business, days=back, now=now):
-        alike = (tally.day, *(getattr(tally, name) for name in daily_totals.ALIKE))
+        alike = (tally.day, *(getattr(tally, name) for name in daily_totals.GROUP_BY))
         counts[alike] += tally.count
         volumes[alike] += tally.volume
     return counts, volumes
@@ -50,7 +50,7 @@ def plain(business, *, back=90, now=NOW):
     counts, volumes = Counter(), Counter()
     for row in Transaction.objects.filter(business=business):
         if now.date() - back * DAY < row.created_at.date() <= now.date():
-            alike = (row.created_at.date(), *(getattr(row, name) for name in daily_totals.ALIKE))
+            alike = (row.created_at.date(), *(getattr(row, name) for name in daily_totals.GROUP_BY))
             counts[alike] += 1
             volumes[alike] += row.amount_captured if row.method == "card" else row.amount
     return counts, volumes
@@ -140,13 +140,13 @@ class TestRollingUp:
         """On SQLite, it would block every writer for the duration."""
         captured_payment(business=ada.business, now=NOW - DAY)
         in_transaction = []
-        count = daily_totals._count_apart
+        count = daily_totals._count_with_unfinished
 
         def watched(*arguments):
             in_transaction.append(len(connection.savepoint_ids))
             return count(*arguments)
 
-        monkeypatch.setattr(daily_totals, "_count_apart", watched)
+        monkeypatch.setattr(daily_totals, "_count_with_unfinished", watched)
         roll_up()
 
         assert set(in_transaction) == {0}

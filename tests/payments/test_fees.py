@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from merchants.audit import Actor
 from merchants.models import AuditEntry
 from payments import fees
-from payments.fees import FeeRule, Flow, WrongRule
+from payments.fees import FeeRule, Flow, InvalidFeeRule
 from payments.models import Tariff, Transaction
 from payments.services import fee_rules
 from tests import orders
@@ -131,7 +131,7 @@ class TestFee:
         ],
     )
     def test_by_a_decreasing_or_negative_rule_is_rejected(self, rule):
-        with pytest.raises(WrongRule):
+        with pytest.raises(InvalidFeeRule):
             rule.check()
 
     def test_has_a_default_for_every_flow(self):

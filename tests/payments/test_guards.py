@@ -22,7 +22,7 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.settlement_transitions import BATCH_MOVES
+from payments.settlement_transitions import BATCH_TRANSITIONS
 from tests import orders
 from tests.factories import UserFactory
 from tests.settling import decide, settle, today
@@ -48,8 +48,8 @@ def batch(paid):
 
 
 class TestTransitions:
-    @pytest.mark.parametrize("before", BATCH_MOVES)
-    @pytest.mark.parametrize("after", BATCH_MOVES)
+    @pytest.mark.parametrize("before", BATCH_TRANSITIONS)
+    @pytest.mark.parametrize("after", BATCH_TRANSITIONS)
     def test_of_a_batch_are_enforced_for_raw_sql(self, batch, before, after):
         decisions = {"pending": (), "approved": ("approve",), "released": ("approve", "release")}
         if before == "initiated":
@@ -68,7 +68,7 @@ class TestTransitions:
         else:
             was_allowed = True
 
-        assert was_allowed == (after == before or after in BATCH_MOVES[before])
+        assert was_allowed == (after == before or after in BATCH_TRANSITIONS[before])
 
     def test_of_a_payment_cannot_skip_a_state(self, paid):
         with pytest.raises(IntegrityError, match="has no such transition"):

@@ -66,7 +66,7 @@ DESTINATION = LOST | {"account_number": "0123456789"}
 SENDER = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
 
 # Allowed refusals of an action. A refused action must change nothing.
-REFUSALS = (Problem, ValidationError, challenges.ChallengeOver, challenges.WrongCode)
+REFUSALS = (Problem, ValidationError, challenges.ChallengeClosed, challenges.WrongCode)
 
 
 class Money(RuleBasedStateMachine):

@@ -66,7 +66,7 @@ class TestTheEndOfAChallenge:
                 ask_about_everything(now=end)
 
                 payment.refresh_from_db()
-                has_expired = isinstance(approved, challenges.ChallengeOver)
+                has_expired = isinstance(approved, challenges.ChallengeClosed)
                 assert expired == [has_expired]
                 assert payment.response_code == ("20151" if has_expired else "10000")
                 assert len(finishes(payment)) == 1
@@ -89,7 +89,7 @@ class TestTheEndOfAChallenge:
                 )
 
                 kinds = sorted(type(answer).__name__ for answer in answers)
-                assert kinds == ["ChallengeOver", "Transaction", "WrongCode", "WrongCode"]
+                assert kinds == ["ChallengeClosed", "Transaction", "WrongCode", "WrongCode"]
                 assert finishes(payment) == [("failed", "payer")]
 
     def test_accepts_one_of_two_right_codes(self, business):
@@ -106,7 +106,10 @@ class TestTheEndOfAChallenge:
                     *[partial(challenges.approve, challenge=one, code="123456", now=NOON) for one in tries]
                 )
 
-                assert sorted(type(answer).__name__ for answer in answers) == ["ChallengeOver", "Transaction"]
+                assert sorted(type(answer).__name__ for answer in answers) == [
+                    "ChallengeClosed",
+                    "Transaction",
+                ]
                 assert finishes(payment) == [("success", "payer")]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ledger.models import Posting
 from payments import bank_statements
-from payments.bank_statements import WrongFile
+from payments.bank_statements import InvalidStatement
 from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
@@ -297,7 +297,7 @@ class TestFile:
     def errors(self, *lines, heading=HEADING):
         try:
             return bank_statements.read("\n".join([heading, *lines]).encode()).errors
-        except WrongFile as wrong:
+        except InvalidStatement as wrong:
             return wrong.errors
 
     def test_may_have_further_columns_in_any_order(self):
@@ -364,13 +364,13 @@ class TestFile:
         ],
     )
     def test_that_is_not_csv_is_invalid(self, content, says):
-        with pytest.raises(WrongFile, match=says):
+        with pytest.raises(InvalidStatement, match=says):
             bank_statements.read(content)
 
     @given(st.binary(max_size=200))
     def test_of_any_bytes_is_read_or_rejected(self, content):
         for start in (b"", HEADING.encode() + b"\n"):
-            with contextlib.suppress(WrongFile):
+            with contextlib.suppress(InvalidStatement):
                 assert bank_statements.read(start + content).rows
 
     @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ class TestRequery:
             patch.setattr(requery.transitions, "apply_answer", Mock(side_effect=OperationalError))
             due = requery.unanswered(due_at=clock.now)
             asked = list(requery.ask(due, clock=lambda: clock.now))
-        assert [one.is_answered for one in asked] == [False] * requery.MISSES
+        assert [one.is_answered for one in asked] == [False] * requery.MAX_STORAGE_FAILURES
         assert len(requery.unanswered(due_at=clock.now)) == len(lost)
 
         requery_due()

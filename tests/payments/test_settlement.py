@@ -21,7 +21,7 @@ from payments.models import (
     Transition,
 )
 from payments.services.settlement import batches
-from payments.settlement_transitions import BATCH_MOVES, PAYMENT_MOVES
+from payments.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 from tests import orders
 from tests.settling import decide, settle, today
 
@@ -335,11 +335,11 @@ class TestBatch:
             return next(batches.settle(batches.due(until=today()), actor="settle", now=timezone.now())).batch
         return decide(*settle(), *self.STATES[state])
 
-    @pytest.mark.parametrize("state", BATCH_MOVES)
+    @pytest.mark.parametrize("state", BATCH_TRANSITIONS)
     @pytest.mark.parametrize("decision", REACHED_BY)
     def test_allows_only_the_transitions_of_the_table(self, api, state, decision):
         batch = self.batch_that_is(api, state)
-        is_allowed = self.REACHED_BY[decision] in BATCH_MOVES[state]
+        is_allowed = self.REACHED_BY[decision] in BATCH_TRANSITIONS[state]
 
         try:
             decide(batch, decision)
@@ -354,8 +354,8 @@ class TestBatch:
         assert set(Transaction.objects.values_list("settle_status", flat=True)) == {batch.state}
 
     def test_table_has_every_state(self):
-        assert set(BATCH_MOVES) == set(Transaction.SettleStatus.values)
-        assert set(PAYMENT_MOVES) == {"", *Transaction.SettleStatus.values}
+        assert set(BATCH_TRANSITIONS) == set(Transaction.SettleStatus.values)
+        assert set(PAYMENT_TRANSITIONS) == {"", *Transaction.SettleStatus.values}
 
     def test_stores_actor_and_reason_of_each_transition(self, api):
         pay(api)

@@ -36,7 +36,7 @@ PARTS = st.sampled_from([None, 1, 500, 10_000, 20_005, 20_098, 150_099])
 WAITS = st.sampled_from([timedelta(seconds=1), timedelta(minutes=16), timedelta(days=8)])
 ANY = st.integers(min_value=0)  # picks one of the existing payments
 
-REFUSALS = (InvalidState, AmountTooLarge, challenges.ChallengeOver)
+REFUSALS = (InvalidState, AmountTooLarge, challenges.ChallengeClosed)
 
 
 class Payments(RuleBasedStateMachine):
@@ -99,7 +99,7 @@ class Payments(RuleBasedStateMachine):
             try:
                 challenge = getattr(self.read(pk), "challenge", None)
                 if challenge is None:
-                    raise challenges.ChallengeOver
+                    raise challenges.ChallengeClosed
                 challenges.approve(challenge=challenge, code=code, now=self.clock)
             except challenges.WrongCode:
                 pass

@@ -124,7 +124,7 @@ class TestTheChallenge:
         challenges.approve(challenge=challenge, code="000000", now=clock.now)
 
         assert api.get(f"/api/payments/{payment['reference']}").json()["response_code"] == "20151"
-        with pytest.raises(challenges.ChallengeOver):
+        with pytest.raises(challenges.ChallengeClosed):
             challenges.approve(challenge=challenge, code="123456", now=clock.now)
 
     def test_ends_in_20151_after_fifteen_minutes_and_not_before(self, api, clock):
@@ -144,7 +144,7 @@ class TestTheChallenge:
 
         clock.advance(minutes=15)
 
-        with pytest.raises(challenges.ChallengeOver):
+        with pytest.raises(challenges.ChallengeClosed):
             challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
         assert Transaction.objects.get().status == "pending"
 

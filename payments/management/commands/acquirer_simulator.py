@@ -27,11 +27,11 @@ class Command(BaseCommand):
         simulator = AcquirerSimulator(port=port, control_port=control_port)
         try:
             with until_interrupted():
-                asyncio.run(simulator.serve(when_ready=lambda: self._say(simulator)))
+                asyncio.run(simulator.serve(when_ready=lambda: self._announce(simulator)))
         except OSError as problem:
             raise CommandError(f"The port cannot be used: {problem.strerror}.") from None
 
-    def _say(self, simulator: AcquirerSimulator) -> None:
+    def _announce(self, simulator: AcquirerSimulator) -> None:
         self.stdout.write(
             f"The acquirer listens on 127.0.0.1:{simulator.port} and accepts commands on "
             f"127.0.0.1:{simulator.control_port}. Press Ctrl-C to stop it."

@@ -17,7 +17,7 @@ from payments.services.reconciliation.reconciliation import Finding, Report
 
 Result = ReconciliationLine.Result
 LARGEST_FILE = 256 * 1024 * 1024  # bytes
-SAID = {
+LABELS = {
     Result.DIFFERENT: "different",
     Result.MISSING_HERE: "missing here",
     Result.MISSING_THERE: "missing there",
@@ -52,7 +52,7 @@ class Command(DocumentCommand):
             raise CommandError("--by must have 1 to 254 characters.", returncode=2)
         try:
             statement = bank_statements.read(content)
-        except bank_statements.WrongFile as wrong:
+        except bank_statements.InvalidStatement as wrong:
             raise CommandError(f"{file.name} was not compared:\n{wrong}", returncode=2) from None
         report = reconciliation.compare(statement.rows, source=Reconciliation.Source(source))
         recorded = None
@@ -72,7 +72,7 @@ class Command(DocumentCommand):
             sys.exit(1)
 
     def lines(self, document: Document) -> Iterable[str]:
-        for result, words in SAID.items():
+        for result, words in LABELS.items():
             for one in document[result]:
                 where = f"line {one['line']}" if one["line"] else one["kind"]
                 what = "".join(
@@ -113,7 +113,7 @@ def _document(report: Report, recorded: Reconciliation | None) -> Document:
         "first_day": report.first_day.isoformat(),
         "last_day": report.last_day.isoformat(),
         "counts": report.counts,
-        **{result.value: [_shown(one) for one in report.of(result)] for result in SAID},
+        **{result.value: [_shown(one) for one in report.of(result)] for result in LABELS},
         "recorded": str(recorded.pk) if recorded else None,
     }
 

@@ -19,7 +19,7 @@ from payments.rails.iso8583 import messages
 from payments.rails.iso8583.answers import APPROVED, NO_SUCH_ORIGINAL, REVERSED, UNKNOWN, outcome_of
 from payments.rails.iso8583.link import Link, LinkSettings, NotSent, Unanswered
 from payments.rails.iso8583.messages import LARGEST_AMOUNT, Acceptor, Message
-from payments.rails.iso8583.wire import Unpackable
+from payments.rails.iso8583.wire import UnencodableField
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, OperationOrder, RailAnswer
 
 REQUIRED = ("ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "ACQUIRER_MERCHANT_ID", "ACQUIRER_INSTITUTION_ID")
@@ -33,7 +33,7 @@ INVALID_AMOUNT, FORMAT_ERROR, NO_CONNECTION = "13", "30", "91"
 
 _RESPONSE_CODE = re.compile(r"[0-9A-Za-z]{2}")
 
-MAKERS = {"capture": messages.completion, "refund": messages.refund, "void": messages.cancellation}
+BUILDERS = {"capture": messages.completion, "refund": messages.refund, "void": messages.cancellation}
 
 
 class Iso8583Acquirer:
@@ -57,10 +57,10 @@ class Iso8583Acquirer:
             return RailAnswer(outcome=outcome_of(INVALID_AMOUNT))
         question = messages.authorisation(order, card=card, acceptor=self._acceptor)
         try:
-            answer = self.link.exchange(question, leaves_by=_leaves_by(order))
+            answer = self.link.exchange(question, send_by=_send_by(order))
         except NotSent:
             return RailAnswer(outcome=outcome_of(NO_CONNECTION))
-        except Unpackable:
+        except UnencodableField:
             return RailAnswer(outcome=outcome_of(FORMAT_ERROR))
         except Unanswered:
             raise AnswerLost from None
@@ -91,7 +91,7 @@ class Iso8583Acquirer:
         return self._operate(order, operation, is_repeat=True)
 
     def _operate(self, order: CardOrder, operation: OperationOrder, *, is_repeat: bool) -> RailAnswer:
-        make = MAKERS[operation.kind]
+        make = BUILDERS[operation.kind]
         answer = self._repeatable(make(order, operation, acceptor=self._acceptor, is_repeat=is_repeat))
         if operation.kind == "void" and answer.response_code in REVERSED:
             return _rail_answer(answer, outcomes.COMPLETED, order)
@@ -108,7 +108,7 @@ class Iso8583Acquirer:
             raise AnswerLost from None
 
 
-def _leaves_by(order: CardOrder) -> float:
+def _send_by(order: CardOrder) -> float:
     """Return the deadline for sending an authorisation, on the monotonic clock."""
     started_at = clock.steady()  # read first, so that a delay can only make the deadline earlier
     age = (clock.now() - order.created_at).total_seconds()

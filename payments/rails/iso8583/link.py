@@ -24,7 +24,7 @@ import structlog
 from kit.db import clock
 from payments.rails.iso8583.answers import APPROVED
 from payments.rails.iso8583.messages import ECHO, SIGN_OFF, SIGN_ON, Message, answer_to, network_request
-from payments.rails.iso8583.wire import LENGTH_BYTES, LONGEST, Garbage, frame, unpack, without_secrets
+from payments.rails.iso8583.wire import LENGTH_BYTES, LONGEST, InvalidFrame, frame, unpack, without_secrets
 
 log = structlog.get_logger("sluice.acquirer")
 
@@ -64,39 +64,39 @@ class Link:
     def __init__(self, settings: LinkSettings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._line: _Line | None = None
+        self._thread: _LinkThread | None = None
 
-    def exchange(self, question: Message, *, leaves_by: float = math.inf) -> Message:
-        """Send a message and return its answer. `leaves_by` is the deadline for sending, on `clock.steady`.
+    def exchange(self, question: Message, *, send_by: float = math.inf) -> Message:
+        """Send a message and return its answer. `send_by` is the deadline for sending, on `clock.steady`.
 
-        :raises Unpackable: a value is invalid for its field; nothing was sent
+        :raises UnencodableField: a value is invalid for its field; nothing was sent
         :raises NotSent: there was no connection in time, or the deadline had passed
         :raises Unanswered: the outcome is unknown
         """
         framed = frame(question)
-        return self._on_line(
-            lambda line: line.exchange(question, framed, leaves_by=leaves_by), within=self._settings.timeout
+        return self._run_on_thread(
+            lambda thread: thread.exchange(question, framed, send_by=send_by), within=self._settings.timeout
         )
 
     def is_up(self, *, within: float) -> bool:
         """Return whether the link is signed on, waiting up to `within` seconds."""
         try:
-            return self._on_line(lambda line: line.is_up(within=within), within=within)
+            return self._run_on_thread(lambda thread: thread.is_up(within=within), within=within)
         except Unanswered:
             return False
 
     def close(self) -> None:
         """Sign off and stop the thread. The next exchange starts a new one."""
         with self._lock:
-            line, self._line = self._line, None
-        if line is not None:
-            line.hang_up()
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.stop()
 
-    def _on_line(self, work: "Callable[[_Line], Coroutine[Any, Any, T]]", *, within: float) -> T:
-        line = self._open_line()
-        working = work(line)
+    def _run_on_thread(self, work: "Callable[[_LinkThread], Coroutine[Any, Any, T]]", *, within: float) -> T:
+        thread = self._running_thread()
+        working = work(thread)
         try:
-            waiting = asyncio.run_coroutine_threadsafe(working, line.loop)
+            waiting = asyncio.run_coroutine_threadsafe(working, thread.loop)
         except RuntimeError:  # the loop was closed concurrently
             working.close()
             raise Unanswered from None
@@ -106,17 +106,17 @@ class Link:
             waiting.cancel()
             raise Unanswered from None
 
-    def _open_line(self) -> "_Line":
-        """Return the line, and start one if there is none, for example after a fork."""
+    def _running_thread(self) -> "_LinkThread":
+        """Return the thread, and start one if there is none, for example after a fork."""
         with self._lock:
-            if self._line is None or not self._line.is_alive():
-                self._line = _Line(self._settings)
-                self._line.start()
-            return self._line
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = _LinkThread(self._settings)
+                self._thread.start()
+            return self._thread
 
 
-class _Line(threading.Thread):
-    """The link's thread. All methods except `hang_up` run on its event loop."""
+class _LinkThread(threading.Thread):
+    """The link's thread. All methods except `stop` run on its event loop."""
 
     def __init__(self, settings: LinkSettings) -> None:
         super().__init__(name="acquirer-link", daemon=True)
@@ -124,14 +124,14 @@ class _Line(threading.Thread):
         self._settings = settings
         self._up = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
-        self._questions = _Questions()
+        self._pending = _PendingMessages()
         self._failures = 0  # consecutive attempts without a sign-on
         self._trace_numbers = itertools.cycle(range(1, 1_000_000))
         self._keeping: asyncio.Task[None] | None = None
 
     def run(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self._keeping = self.loop.create_task(self._keep_up())
+        self._keeping = self.loop.create_task(self._reconnect_forever())
         with contextlib.suppress(asyncio.CancelledError):
             self.loop.run_until_complete(self._keeping)
         for task in asyncio.all_tasks(self.loop):
@@ -139,7 +139,7 @@ class _Line(threading.Thread):
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
 
-    def hang_up(self) -> None:
+    def stop(self) -> None:
         """Sign off and stop. Called from another thread."""
         if self.is_alive():
             asyncio.run_coroutine_threadsafe(self._sign_off(), self.loop)
@@ -154,25 +154,25 @@ class _Line(threading.Thread):
             return False
         return True
 
-    async def exchange(self, question: Message, framed: bytes, *, leaves_by: float) -> Message:
+    async def exchange(self, question: Message, framed: bytes, *, send_by: float) -> Message:
         is_sent = False
         try:
             async with asyncio.timeout(self._settings.timeout):
                 await self._up.wait()
                 is_sent = True
-                return await self._ask(question, framed, leaves_by=leaves_by)
+                return await self._ask(question, framed, send_by=send_by)
         except TimeoutError:
             # "from None", because the frames of the cause contain the message.
             if is_sent:
                 raise Unanswered from None
             raise NotSent from None
 
-    async def _ask(self, question: Message, framed: bytes, *, leaves_by: float = math.inf) -> Message:
+    async def _ask(self, question: Message, framed: bytes, *, send_by: float = math.inf) -> Message:
         if self._writer is None:
             raise Unanswered
-        with self._questions.asked(question) as answer:
+        with self._pending.asked(question) as answer:
             # Write directly after this check, because the process may be suspended at any point.
-            if clock.steady() >= leaves_by:
+            if clock.steady() >= send_by:
                 raise NotSent
             try:
                 self._writer.write(framed)
@@ -181,17 +181,17 @@ class _Line(threading.Thread):
                 raise Unanswered from None
             return await answer
 
-    async def _keep_up(self) -> None:
+    async def _reconnect_forever(self) -> None:
         while True:
             try:
                 await self._one_connection()
-            except (OSError, EOFError, Garbage, SignOnRefused, Unanswered) as reason:
-                said = f"{type(reason).__name__}: {reason}"
+            except (OSError, EOFError, InvalidFrame, SignOnRefused, Unanswered) as reason:
+                failure = f"{type(reason).__name__}: {reason}"
             self._failures = 0 if self._up.is_set() else self._failures + 1
             self._drop()
             pause = min(SHORTEST_PAUSE * 2 ** min(self._failures, 10), LONGEST_PAUSE)
             pause *= random.uniform(0.5, 1)  # noqa: S311  (jitter)
-            log.warning("connection to the acquirer ended", reason=said, next_try_in=round(pause, 1))
+            log.warning("connection to the acquirer ended", reason=failure, next_try_in=round(pause, 1))
             await asyncio.sleep(pause)
 
     async def _one_connection(self) -> None:
@@ -233,16 +233,16 @@ class _Line(threading.Thread):
         while True:
             length = int.from_bytes(await reader.readexactly(LENGTH_BYTES))
             if length > LONGEST:
-                raise Garbage(f"a frame of {length} bytes")
+                raise InvalidFrame(f"a frame of {length} bytes")
             async with asyncio.timeout(REST_OF_FRAME):
                 received = await reader.readexactly(length)
             if received:  # some hosts send an empty frame to keep a connection open
-                self._hear(without_secrets(unpack(received)))
+                self._handle_message(without_secrets(unpack(received)))
 
-    def _hear(self, message: Message) -> None:
+    def _handle_message(self, message: Message) -> None:
         if message.type == "0800" and self._writer is not None:
             self._writer.write(frame(answer_to(message, APPROVED)))
-        elif not self._questions.answer(message):
+        elif not self._pending.answer(message):
             # Late, duplicate or unrelated. The authorisation of a late answer is reversed.
             log.warning("unexpected answer from the acquirer", message=str(message))
 
@@ -258,7 +258,7 @@ class _Line(threading.Thread):
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-        self._questions.give_up()
+        self._pending.give_up()
 
 
 def _end_when_unacknowledged(writer: asyncio.StreamWriter) -> None:
@@ -268,7 +268,7 @@ def _end_when_unacknowledged(writer: asyncio.StreamWriter) -> None:
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
-class _Questions:
+class _PendingMessages:
     """Messages that await an answer, by class, STAN and RRN."""
 
     def __init__(self) -> None:
@@ -280,18 +280,18 @@ class _Questions:
         """Yield the future answer of a message that is about to be sent."""
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         entry = (question, answer)
-        self._waiting[question.names].append(entry)
+        self._waiting[question.match_key].append(entry)
         try:
             yield answer
         finally:
-            self._waiting[question.names].remove(entry)
-            if not self._waiting[question.names]:
-                del self._waiting[question.names]
+            self._waiting[question.match_key].remove(entry)
+            if not self._waiting[question.match_key]:
+                del self._waiting[question.match_key]
 
     def answer(self, message: Message) -> bool:
         """Pass a message to all its waiting exchanges. Returns False if there are none."""
         is_expected = False
-        for question, answer in self._waiting.get(message.names, ()):
+        for question, answer in self._waiting.get(message.match_key, ()):
             if message.answers(question) and not answer.done():
                 answer.set_result(message)
                 is_expected = True

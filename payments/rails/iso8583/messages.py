@@ -53,7 +53,7 @@ class Message:
         return self.fields.get(39, "")
 
     @property
-    def names(self) -> tuple[str, str, str]:
+    def match_key(self) -> tuple[str, str, str]:
         """Return the values by which answers are matched to messages: class, STAN and RRN."""
         return self.type[1:2], self.fields.get(11, ""), self.fields.get(37, "")
 
@@ -61,7 +61,7 @@ class Message:
         """Return whether this answers a message: class, STAN and RRN match, and amount and terminal if given."""
         return (
             self.is_answer
-            and self.names == question.names
+            and self.match_key == question.match_key
             and all(self.fields.get(number) in {None, question.fields.get(number)} for number in (4, 41, 70))
         )
 

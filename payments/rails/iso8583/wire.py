@@ -15,18 +15,18 @@ LENGTH_BYTES = 2
 LONGEST = 4096  # bytes; our messages have about 300
 
 
-class Unpackable(Exception):
+class UnencodableField(Exception):
     """A field's value doesn't match its format. Names the field, never the value."""
 
 
-class Garbage(Exception):
+class InvalidFrame(Exception):
     """The bytes are not a valid message. Names the position, never the contents."""
 
 
 def frame(message: Message) -> bytes:
     """Encode a message as a frame.
 
-    :raises Unpackable: a value doesn't match its field's format
+    :raises UnencodableField: a value doesn't match its field's format
     """
     try:
         packed, _ = iso8583.encode(
@@ -34,19 +34,19 @@ def frame(message: Message) -> bytes:
         )
     except iso8583.EncodeError as problem:
         # "from None", because the cause contains the whole message with the card number.
-        raise Unpackable(f"field {problem.field} of a {message.type}") from None
+        raise UnencodableField(f"field {problem.field} of a {message.type}") from None
     return len(packed).to_bytes(LENGTH_BYTES) + bytes(packed)
 
 
 def unpack(received: bytes) -> Message:
     """Decode a message.
 
-    :raises Garbage: the bytes are not a valid message
+    :raises InvalidFrame: the bytes are not a valid message
     """
     try:
         decoded, _ = iso8583.decode(received, FIELDS)
     except iso8583.DecodeError as problem:
-        raise Garbage(f"field {problem.field} at byte {problem.pos} of {len(received)}") from None
+        raise InvalidFrame(f"field {problem.field} at byte {problem.pos} of {len(received)}") from None
     fields = {int(name): value for name, value in decoded.items() if name.isdecimal() and name != "1"}
     return Message(decoded["t"], fields)
 

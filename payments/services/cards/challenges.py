@@ -19,11 +19,11 @@ class WrongCode(Exception):
     """The one-time code is wrong, and the payer has tries left."""
 
 
-class IssuerSilent(Exception):
+class CodeNotChecked(Exception):
     """The code could not be checked. The try isn't counted."""
 
 
-class ChallengeOver(Exception):
+class ChallengeClosed(Exception):
     """The payment doesn't await its payer, or no longer does."""
 
 
@@ -31,15 +31,15 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
     """Check the payer's code. If it is correct, continue the authorisation. The third wrong code fails the payment.
 
     :raises WrongCode: the code is wrong, and the payer may try again
-    :raises ChallengeOver: the challenge was already answered, or its deadline has passed
-    :raises IssuerSilent: the code could not be checked
+    :raises ChallengeClosed: the challenge was already answered, or its deadline has passed
+    :raises CodeNotChecked: the code could not be checked
     """
     order = card_order(challenge.transaction)
     try:
         acquirer = acquirer_of(challenge.transaction)
         is_right = acquirer.is_right_code(order, code=code)
     except (AnswerLost, RailUnavailable):
-        raise IssuerSilent from None
+        raise CodeNotChecked from None
     if not is_right:
         return _count_wrong_code(challenge, now=now)
     transaction = _pass(challenge, now=now)
@@ -51,7 +51,7 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
 def decline(*, challenge: Challenge, now: datetime) -> Transaction:
     """Fail the payment with 20151, because the payer declined it.
 
-    :raises ChallengeOver: the challenge was already answered, or its deadline has passed
+    :raises ChallengeClosed: the challenge was already answered, or its deadline has passed
     """
     transaction = _lock_open(challenge, now=now)
     transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
@@ -83,5 +83,5 @@ def _lock_open(challenge: Challenge, *, now: datetime) -> Transaction:
     transaction = lock(challenge.transaction_id)
     is_open = transaction.awaiting == Transaction.Awaiting.PAYER
     if not is_open or transaction.expires_at is None or transaction.expires_at <= now:
-        raise ChallengeOver
+        raise ChallengeClosed
     return transaction

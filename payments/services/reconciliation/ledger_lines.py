@@ -78,10 +78,10 @@ def _card_payments(first: datetime, last: datetime) -> Iterator[LedgerLine]:
         yield LedgerLine(
             kind="card",
             id=payment.pk,
-            references=_given(
+            references=_non_empty(
                 *(message.retrieval_reference_number for message in messages), payment.acquirer_transaction_id
             ),
-            shared_references=_given(
+            shared_references=_non_empty(
                 payment.reference, *(message.system_trace_audit_number for message in messages)
             ),
             amount=payment.amount_captured or payment.amount,
@@ -100,12 +100,12 @@ def _card_refunds(first: datetime, last: datetime) -> Iterator[LedgerLine]:
         yield LedgerLine(
             kind="refund",
             id=refund.pk,
-            references=_given(
+            references=_non_empty(
                 refund.retrieval_reference_number,
                 payment.retrieval_reference_number,
                 payment.acquirer_transaction_id,
             ),
-            shared_references=_given(refund.reference, refund.system_trace_audit_number),
+            shared_references=_non_empty(refund.reference, refund.system_trace_audit_number),
             amount=refund.amount,
             currency=payment.currency,
             day=business_day(refund.finished_at or refund.created_at),
@@ -122,7 +122,7 @@ def _transfer_refunds(first: datetime, last: datetime) -> Iterator[LedgerLine]:
             kind="refund",
             id=refund.pk,
             references=_order_references(refund),
-            shared_references=_given(refund.reference),
+            shared_references=_non_empty(refund.reference),
             amount=refund.amount,
             currency=refund.transaction.currency,
             day=business_day(refund.finished_at or refund.created_at),
@@ -186,7 +186,7 @@ def _returns(first: datetime, last: datetime) -> Iterator[LedgerLine]:
         yield LedgerLine(
             kind="payout_reversed",
             id=returned.pk,
-            references=_given(returned.bank_reference, *_order_references(payout)),
+            references=_non_empty(returned.bank_reference, *_order_references(payout)),
             shared_references=(payout.reference,),
             amount=returned.amount,
             currency=returned.currency,
@@ -199,8 +199,8 @@ def _returns(first: datetime, last: datetime) -> Iterator[LedgerLine]:
 
 def _order_references(order: Transaction | CardOperation) -> tuple[str, ...]:
     """Return the bank's reference of a payout or refund, and ours with and without hyphens."""
-    return _given(order.acquirer_transaction_id, order.pk.hex, str(order.pk))
+    return _non_empty(order.acquirer_transaction_id, order.pk.hex, str(order.pk))
 
 
-def _given(*references: str | None) -> tuple[str, ...]:
+def _non_empty(*references: str | None) -> tuple[str, ...]:
     return tuple(reference for reference in references if reference)

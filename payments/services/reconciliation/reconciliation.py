@@ -26,7 +26,7 @@ from payments.services.reconciliation.ledger_lines import LedgerLine, Source, be
 Result = ReconciliationLine.Result
 
 # A statement may date a line some days earlier or later than we do, so search this far around its days.
-AROUND = timedelta(days=7)
+SEARCH_MARGIN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +64,9 @@ def compare(rows: list[Row], *, source: Source) -> Report:
     """Compare a statement with the ledger lines of its days and currencies. `rows` must not be empty."""
     first, last = min(row.day for row in rows), max(row.day for row in rows)
     currencies = {row.currency for row in rows}
-    window = begins_at(first - AROUND), begins_at(last + AROUND + timedelta(days=1))
+    window = begins_at(first - SEARCH_MARGIN), begins_at(last + SEARCH_MARGIN + timedelta(days=1))
     entries = list(between(*window, source=source))
-    findings, seen = _look_up(rows, entries)
+    findings, seen = _match(rows, entries)
     findings += [
         Finding(result=Result.MISSING_THERE, entry=entry)
         for entry in entries
@@ -78,7 +78,7 @@ def compare(rows: list[Row], *, source: Source) -> Report:
     return Report(source=source, first_day=first, last_day=last, findings=findings)
 
 
-def _look_up(rows: list[Row], entries: Iterable[LedgerLine]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
+def _match(rows: list[Row], entries: Iterable[LedgerLine]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
     """Match each row with a ledger line, exact matches first. No ledger line matches two rows."""
     index = _Index(entries)
     seen: set[tuple[str, UUID]] = set()

@@ -24,11 +24,11 @@ from payments.models import DayTotals, RolledDay, Transaction
 
 DAY = timedelta(days=1)
 LONGEST = 90  # days of the longest report, including today
-LATE = timedelta(hours=1)  # upper bound of the time between a transaction's id and its insert
+INSERT_DELAY = timedelta(hours=1)  # upper bound of the time between a transaction's id and its insert
 AT_ONCE = 1000  # ids per statement
 CHUNK = 50_000  # transactions counted per statement, well below the limit of 30 seconds
 
-ALIKE = ("request_type", "method", "status", "currency", "response_code")
+GROUP_BY = ("request_type", "method", "status", "currency", "response_code")
 VOLUME = Sum(Case(When(method=Transaction.Method.CARD, then=F("amount_captured")), default=F("amount")))
 # The id of an unfinished transaction. Each forms its own group, so that one statement returns counts and ids.
 UNFINISHED = Case(When(status=Transaction.Status.PENDING, then=F("pk")), output_field=models.UUIDField())
@@ -60,13 +60,13 @@ def tallies(business: Business, *, days: int, now: datetime) -> Sequence[Tally]:
     open_days = mine.filter(_between(open_from, today))
     return [
         *(Tally(day=totals.day_id, **tally) for totals in over for tally in totals.tallies),
-        *_count(open_days, *(mine.filter(pk__in=keys) for keys in _pieces(unfinished))),
+        *_count(open_days, *(mine.filter(pk__in=keys) for keys in _chunked(unfinished))),
     ]
 
 
 def roll_up(*, now: datetime) -> Iterator[date]:
     """Roll up past days, oldest first, and yield each. Then update earlier totals with transactions finished since."""
-    today = (now - LATE).date()
+    today = (now - INSERT_DELAY).date()
     first = now.date() - (LONGEST - 1) * DAY
     day = max(first, _rolled_up_to(first) + DAY)
     while day < today:
@@ -93,7 +93,7 @@ def _roll_up(day: date) -> bool:
         return False
     found: dict[Any, DayTotals] = {}
     for chunk in _chunks(day):
-        for row in _count_apart(chunk, "business_id"):
+        for row in _count_with_unfinished(chunk, "business_id"):
             business = row.pop("business_id")
             totals = found.setdefault(
                 business, DayTotals(business_id=business, day_id=day, tallies=[], unfinished=[])
@@ -125,8 +125,8 @@ def _write(day: date, totals: Iterable[DayTotals]) -> bool:
 def _update_unfinished(totals: DayTotals) -> None:
     """Add the transactions that have finished since. A concurrent update also writes correct totals."""
     named, totals.unfinished = totals.unfinished, []
-    for keys in _pieces(named):
-        for row in _count_apart(Transaction.objects.filter(pk__in=keys)):
+    for keys in _chunked(named):
+        for row in _count_with_unfinished(Transaction.objects.filter(pk__in=keys)):
             _add(row, totals)
     if len(totals.unfinished) < len(named):
         totals.save(update_fields=["tallies", "unfinished"])
@@ -136,7 +136,7 @@ def _add(row: dict[str, Any], totals: DayTotals) -> None:
     if unfinished := row.pop("unfinished"):
         totals.unfinished.append(str(unfinished))
         return
-    alike = [tally for tally in totals.tallies if all(tally[name] == row[name] for name in ALIKE)]
+    alike = [tally for tally in totals.tallies if all(tally[name] == row[name] for name in GROUP_BY)]
     if alike:
         alike[0]["count"] += row["count"]
         alike[0]["volume"] += row["volume"]
@@ -148,7 +148,7 @@ def _count(*parts: QuerySet[Transaction]) -> list[Tally]:
     """Count disjoint querysets in one statement. Each uses its own index."""
     first, *others = (
         part.annotate(day=TruncDate("created_at", tzinfo=UTC))
-        .values("day", *ALIKE)
+        .values("day", *GROUP_BY)
         .annotate(count=Count("pk"), volume=VOLUME)
         .order_by()
         for part in parts
@@ -157,9 +157,9 @@ def _count(*parts: QuerySet[Transaction]) -> list[Tally]:
     return [Tally(**row) for row in rows]
 
 
-def _count_apart(transactions: QuerySet[Transaction], *by: str) -> Iterator[dict[str, Any]]:
+def _count_with_unfinished(transactions: QuerySet[Transaction], *by: str) -> Iterator[dict[str, Any]]:
     """Count the finished transactions and list the others, in one statement for a consistent snapshot."""
-    rows: Any = transactions.annotate(unfinished=UNFINISHED).values(*by, *ALIKE, "unfinished")
+    rows: Any = transactions.annotate(unfinished=UNFINISHED).values(*by, *GROUP_BY, "unfinished")
     yield from rows.annotate(count=Count("pk"), volume=VOLUME).order_by().iterator()
 
 
@@ -172,6 +172,6 @@ def _begin(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=UTC)
 
 
-def _pieces(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunked(keys: Sequence[str]) -> Iterator[Sequence[str]]:
     for place in range(0, len(keys), AT_ONCE):
         yield keys[place : place + AT_ONCE]

@@ -57,7 +57,7 @@ def _decide(
 ) -> SettlementBatch:
     batch = batch_transitions.lock(batch_id)
     before = batch.state
-    batch_transitions.move(batch, to, actor=actor.name, reason=reason, now=now)
+    batch_transitions.transition(batch, to, actor=actor.name, reason=reason, now=now)
     audit.record(
         action=f"settlement_batch.{to}",
         actor=actor,

@@ -20,17 +20,19 @@ def lock(batch_id: UUID) -> SettlementBatch:
     return batches.get(pk=batch_id)
 
 
-def move(batch: SettlementBatch, to: SettleStatus, *, actor: str, reason: str = "", now: datetime) -> None:
+def transition(
+    batch: SettlementBatch, to: SettleStatus, *, actor: str, reason: str = "", now: datetime
+) -> None:
     """Change the state of a locked batch and of every payment in it.
 
     :raises InvalidState: the state machine doesn't allow the transition
     """
-    batch.move(to, actor=actor, reason=reason, now=now)
+    batch.transition_to(to, actor=actor, reason=reason, now=now)
     in_it = batch.items.filter(operation=None, is_live=True).values("transaction")
-    follow(Transaction.objects.filter(pk__in=in_it), to, now=now)
+    set_settle_status(Transaction.objects.filter(pk__in=in_it), to, now=now)
 
 
-def follow(payments: TransactionQuerySet, to: SettleStatus, *, now: datetime) -> None:
+def set_settle_status(payments: TransactionQuerySet, to: SettleStatus, *, now: datetime) -> None:
     """Set the settle_status of payments to the state of their batch, and log each transition."""
     insert_selected(
         Transition,

@@ -155,7 +155,7 @@ def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
         item = {"batch": batch.pk, "transaction": F("id"), "gross": COLLECTED, "fee": F("fee")}
         in_order = payments.order_by("finished_at", "id")
         insert_selected(SettlementItem, in_order, item | {"refunded": 0, "is_live": True})
-        batch_transitions.follow(payments, SettleStatus.INITIATED, now=now)
+        batch_transitions.set_settle_status(payments, SettleStatus.INITIATED, now=now)
     return len(chosen)
 
 
@@ -183,7 +183,7 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
     )
     debts.update(carried_into=batch)
     update_totals(batch)
-    batch_transitions.move(batch, SettleStatus.PENDING, actor=actor, now=now)
+    batch_transitions.transition(batch, SettleStatus.PENDING, actor=actor, now=now)
 
 
 def _refunds_to_net(batch: SettlementBatch) -> QuerySet[CardOperation]:

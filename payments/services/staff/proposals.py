@@ -32,7 +32,7 @@ class NotOpen(InvalidState):
     default_detail = "This proposal was already decided, or it has expired."
 
 
-class ProposerMayNot(InvalidState):
+class ProposerNotPermitted(InvalidState):
     default_detail = "The person who proposed this no longer has permission to do it. Decline the proposal."
 
 
@@ -64,7 +64,7 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
     :raises NotOpen: it was already decided, or it has expired.
     :raises SamePerson: the user has proposed it.
     :raises NotPermitted: the user may not perform it.
-    :raises ProposerMayNot: the person who proposed it has lost that permission since.
+    :raises ProposerNotPermitted: the person who proposed it has lost that permission since.
     :raises Problem: the state does not allow it any more; the proposal stays open.
     """
     expire_overdue(now=now)
@@ -75,7 +75,7 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
         if not _may_perform(user.pk, proposal):
             raise NotPermitted
         if not _may_perform(proposal.proposed_by_id, proposal):
-            raise ProposerMayNot
+            raise ProposerNotPermitted
         after_commit = staff_actions.perform(_action_of(proposal), actor=actor, now=now)
         proposal.decide(State.CONFIRMED, by=user, reason="", now=now)
         _record(proposal, actor=actor, now=now)

@@ -22,7 +22,7 @@ from payments.services.transitions import Cause
 Awaiting = Transaction.Awaiting
 
 
-class BeingAsked(InvalidState):
+class QueryInProgress(InvalidState):
     """A process is querying the rail, which may still execute the order."""
 
     default_detail = "Its rail is being queried. Try again in a minute."
@@ -44,13 +44,13 @@ def resolve_transaction(
     stands and the payment succeeds.
 
     :raises OutcomeKnown: it doesn't await a rail's answer.
-    :raises BeingAsked: another process is querying its rail.
+    :raises QueryInProgress: another process is querying its rail.
     """
     transaction = lock(transaction_id)
     awaited = transaction.awaiting
     if not is_unknown(transaction):
         raise OutcomeKnown
-    _refuse_while_asked(transaction)
+    _require_unleased(transaction)
     if awaited == Awaiting.REVERSAL and succeeded:
         transitions.finish(transaction, REVERSED, cause=Cause.STAFF, now=now)
     else:
@@ -61,7 +61,7 @@ def resolve_transaction(
         transaction,
         target=transaction.pk,
         before={"status": Transaction.Status.PENDING.value, "awaiting": str(awaited)},
-        after={"status": str(transaction.status), "resolved_as": _words(succeeded=succeeded)}
+        after={"status": str(transaction.status), "resolved_as": _outcome_word(succeeded=succeeded)}
         | {"reason": reason, "evidence": evidence},
         actor=actor,
         now=now,
@@ -76,14 +76,14 @@ def resolve_operation(
     """Resolve a capture, void or refund.
 
     :raises OutcomeKnown: it is not pending.
-    :raises BeingAsked: another process is querying its rail.
+    :raises QueryInProgress: another process is querying its rail.
     """
     transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
     pending = CardOperation.objects.unanswered().select_for_update()
     unknown = pending.filter(pk=operation_id).first()
     if unknown is None:
         raise OutcomeKnown
-    _refuse_while_asked(unknown)
+    _require_unleased(unknown)
     outcome = COMPLETED if succeeded else UNSPECIFIED_FAILURE_BY_STAFF
     operation = operations.apply_answer(
         operation_id=operation_id, answer=RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now
@@ -92,7 +92,7 @@ def resolve_operation(
         transaction,
         target=operation.pk,
         before={"status": CardOperation.Status.PENDING.value, "kind": str(operation.kind)},
-        after={"status": str(operation.status), "resolved_as": _words(succeeded=succeeded)}
+        after={"status": str(operation.status), "resolved_as": _outcome_word(succeeded=succeeded)}
         | {"reason": reason, "evidence": evidence},
         actor=actor,
         now=now,
@@ -100,11 +100,11 @@ def resolve_operation(
     return operation
 
 
-def _refuse_while_asked(unknown: Transaction | CardOperation) -> None:
+def _require_unleased(unknown: Transaction | CardOperation) -> None:
     """Check that no process has leased the row for a query. The caller holds the row's lock."""
     leased_until = unknown.query_leased_until
     if leased_until is not None and leased_until > database_now():
-        raise BeingAsked
+        raise QueryInProgress
 
 
 def is_unknown(transaction: Transaction) -> bool:
@@ -122,7 +122,7 @@ def _failure_of(transaction: Transaction) -> Outcome:
     return UNSPECIFIED_FAILURE_BY_STAFF
 
 
-def _words(*, succeeded: bool) -> str:
+def _outcome_word(*, succeeded: bool) -> str:
     return "succeeded" if succeeded else "failed"
 
 

@@ -17,7 +17,7 @@ from payments.services.payouts import payout_returns
 from payments.services.settlement import batch_decisions
 from payments.services.staff import resolutions
 from payments.services.transfers import unapplied_decisions
-from payments.settlement_transitions import BATCH_MOVES
+from payments.settlement_transitions import BATCH_TRANSITIONS
 from virtual_accounts.models import UnappliedMoney
 
 Action = Proposal.Action
@@ -62,7 +62,7 @@ def batch_decision(batch: SettlementBatch, kind: Proposal.Action, *, reason: str
     :raises InvalidState: the batch's state doesn't allow it.
     """
     after = {Action.APPROVE_BATCH: "approved", Action.RELEASE_BATCH: "released"}[kind]
-    if after not in BATCH_MOVES[batch.state]:
+    if after not in BATCH_TRANSITIONS[batch.state]:
         raise InvalidState(f"A batch that is {batch.state} cannot become {after}.")
     return StaffAction(
         kind=kind,

@@ -63,7 +63,7 @@ def credit(
     return IdempotentResult(money, is_replay=False)
 
 
-def give_back(
+def return_to_sender(
     *,
     business: Business,
     unapplied_id: UUID,

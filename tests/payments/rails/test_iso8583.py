@@ -149,7 +149,7 @@ class TestPayment:
         connected = connectors.make(ISO8583)
         assert connected.is_available()
 
-        socket_ = connected.link._line._writer.get_extra_info("socket")
+        socket_ = connected.link._thread._writer.get_extra_info("socket")
 
         assert socket_.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == ACKNOWLEDGED_WITHIN * 1000
         assert FIRST_QUERY_AFTER.total_seconds() > SEND_WITHIN + ACKNOWLEDGED_WITHIN
@@ -477,7 +477,7 @@ class TestConnection:
         until(lambda: acquirer.simulator.heard.count("0800") > 3)
 
         acquirer.do(is_deaf=True)
-        until(lambda: not connectors.make(ISO8583).link._line._up.is_set())
+        until(lambda: not connectors.make(ISO8583).link._thread._up.is_set())
         acquirer.do(is_deaf=False)
         until(lambda: connectors.make(ISO8583).is_available())
 
@@ -544,7 +544,7 @@ class TestSecrets:
 
         gc.collect()
 
-        assert not link._line._questions._waiting
+        assert not link._thread._pending._waiting
 
 
 def frame_of(content):

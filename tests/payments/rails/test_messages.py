@@ -12,7 +12,7 @@ from payments.cards import Card, CardSecret
 from payments.rails.iso8583 import messages
 from payments.rails.iso8583.answers import outcome_of
 from payments.rails.iso8583.messages import SECRET_FIELDS, Acceptor, Message, answer_to
-from payments.rails.iso8583.wire import Garbage, Unpackable, frame, unpack, without_secrets
+from payments.rails.iso8583.wire import InvalidFrame, UnencodableField, frame, unpack, without_secrets
 from payments.rails.protocol import CardOrder, OperationOrder, ThreeDSecure
 
 NUMBER, CVV = "5399838383838381", "826"
@@ -229,11 +229,11 @@ class TestOnTheWire:
 
     @given(st.binary(max_size=200) | st.binary(max_size=80).map(lambda noise: b"0210" + noise))
     def test_noise_raises_garbage_only(self, noise):
-        with suppress(Garbage):
+        with suppress(InvalidFrame):
             assert len(unpack(noise).type) == 4
 
     def test_an_invalid_value_is_named_but_not_shown(self):
-        with pytest.raises(Unpackable) as refused:
+        with pytest.raises(UnencodableField) as refused:
             frame(Message("0200", {2: NUMBER * 2}))
 
         assert "field 2" in str(refused.value)
