@@ -4,12 +4,12 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from config.checks import migrations, templates
+from config.checks import language, migrations, templates
 
 
 class Command(BaseCommand):
     help = (
-        "Check settings, models, migrations, templates and the API description, as `make lint` does. "
+        "Check settings, models, migrations, templates, wording and the API description, as `make lint` does. "
         "Example: manage.py check_project"
     )
     requires_system_checks: list[str] = []  # they are the first part
@@ -21,4 +21,6 @@ class Command(BaseCommand):
             raise CommandError("\n".join(["Migrations that would disturb the previous release:", *unsafe]))
         if faults := templates.complaints():
             raise CommandError("\n".join(["Templates without a protection:", *faults]))
+        if wordings := language.complaints():
+            raise CommandError("\n".join(["Wordings to replace:", *wordings]))
         call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())

@@ -1,0 +1,34 @@
+"""`make lint` refuses a short list of wordings."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from config.checks import language
+
+
+def test_project_uses_none_of_them():
+    assert language.complaints() == []
+
+
+@pytest.mark.parametrize("line", ["Somebody waits.", "# sent again by hand", "It lets go of the row."])
+def test_names_place_and_alternative(tmp_path, line):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "guide.md").write_text(f"# Guide\n\n{line}\n")
+
+    (complaint,) = language.complaints(tmp_path)
+
+    assert complaint.startswith("docs/guide.md:3: ")
+
+
+def test_ignores_quotations(tmp_path):
+    (tmp_path / "README.md").write_text("The old text said “nobody”.\n")
+
+    assert language.complaints(tmp_path) == []
+
+
+@pytest.mark.django_db
+def test_lint_fails_for_a_fault(monkeypatch):
+    monkeypatch.setattr(language, "complaints", lambda: ["docs/guide.md:1: 'nobody'"])
+
+    with pytest.raises(CommandError, match=r"docs/guide\.md:1"):
+        call_command("check_project")
