@@ -1,4 +1,4 @@
-"""How fast payments into virtual accounts open, how soon a merchant hears of a transfer, and what the pool's size,
+"""How fast payments into virtual accounts open, how soon a merchant is notified of a transfer, and what the pool's size,
 or a hundred thousand sessions that end at once, change about it.
 
     .venv/bin/python benchmarks/virtual_accounts.py        (needs PostgreSQL and Redis)
@@ -51,7 +51,7 @@ class Bank:
         self.account_id = opened.json()["id"]
 
     def listen(self) -> None:
-        """Have the merchant hear of events, at the sink."""
+        """Subscribe the merchant to events, delivered to the sink."""
         self.service.command("configure_webhook", "--business", self.service.business, "--url", self.stack.sink.url,
                              "--events", "payment")  # fmt: skip
 

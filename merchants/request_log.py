@@ -155,7 +155,7 @@ class RequestLog:
     def _start_in_child(self) -> None:
         self._waiting.clear()  # the parent process stores its own
         self._failed = FailedCalls()
-        self._flushing = threading.Lock()  # whoever held it did not come along
+        self._flushing = threading.Lock()  # after a fork, the thread that held it does not exist
         self.start()
 
     def flush(self) -> int:

@@ -48,7 +48,7 @@ class AcquirerWithoutDatabase:
 
 
 class RecordingAcquirer(SandboxAcquirer):
-    """Writes a line for each call into the file that RECORDED_CALLS names, for whoever counts them."""
+    """Writes a line for each call into the file that RECORDED_CALLS names, so that tests can count them."""
 
     def authorise(self, order: CardOrder, **rest: Any) -> RailAnswer:
         self._record("authorise", order)
@@ -68,7 +68,7 @@ class RecordingAcquirer(SandboxAcquirer):
 
 
 class CrashingAcquirer(SandboxAcquirer):
-    """Decides, and then something nobody thought of goes wrong on the way back."""
+    """Decides, and then fails with an unexpected error."""
 
     def authorise(self, order: CardOrder, **rest: Any) -> NoReturn:
         super().authorise(order, **rest)

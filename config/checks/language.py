@@ -65,7 +65,7 @@ def _found(line: str) -> Iterator[tuple[str, str]]:
 
 def _files(folder: Path) -> Iterable[Path]:
     """Return the files that people write, without this one."""
-    top = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".env")]
+    top = [path for path in folder.iterdir() if path.is_file() and path.name != ".env"]
     below = [path for name in _FOLDERS for path in (folder / name).rglob("*")]
     return sorted(
         path

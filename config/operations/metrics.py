@@ -110,7 +110,7 @@ def _transactions() -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "sluice_overdue_transactions",
-        "Challenges and authorisations whose time is over, and that nobody has ended.",
+        "Challenges and authorisations that have expired and were not ended yet.",
         value=Transaction.objects.overdue(at=now)[:COUNTED].count(),
     )
 

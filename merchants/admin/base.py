@@ -126,7 +126,7 @@ class StaffAdmin(admin.ModelAdmin):
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """SearchRule for each thing that the term may mean by itself, and put together what is found."""
+        """Search for each possible meaning of the term separately, and combine the results."""
         term = search_term.strip()
         if not term:
             return queryset, False

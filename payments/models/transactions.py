@@ -364,7 +364,7 @@ class Transaction(models.Model):
         )
 
     def await_reversal(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
-        """Nobody can say what became of the order: from now on it can only be undone, and asked about then.
+        """Wait for the reversal of an order whose outcome is unknown. From now on it can only be reversed.
 
         :raises AlreadyMoved: its answer came after all
         """

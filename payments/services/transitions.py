@@ -56,7 +56,7 @@ def ask(transaction: Transaction, question: Callable[[], RailAnswer], *, cause: 
 def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> Transaction:
     """Give a transaction that awaits its rail the rail's answer.
 
-    Whoever applies an answer first wins; the others get the transaction as the first one left it.
+    First writer wins. A concurrent caller gets the transaction as stored.
     """
     if transaction.awaiting != Transaction.Awaiting.RAIL or not answer.is_definite:
         return transaction
@@ -147,7 +147,7 @@ def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
 
 
 def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
-    """Return the delivery of a finished transaction's one event, if it makes one and somebody listens."""
+    """Return the delivery of a finished transaction's one event, if it has one and the business is subscribed to it."""
     event = event_of(
         finished.request_type,
         succeeded=finished.status == Transaction.Status.SUCCESS,

@@ -48,7 +48,7 @@ class Visit:
             self.complaints.append(message.text)
 
     def _note_failed(self, request: Request) -> None:
-        # Whoever leaves a page gives up what it was still fetching, such as the tab's icon.
+        # Leaving a page cancels its pending requests, such as the one for the icon.
         if request.failure != "net::ERR_ABORTED":
             self.complaints.append(f"failed: {request.url}")
 

@@ -33,7 +33,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def owner(service: Service) -> Any:
-    """Somebody with a business of their own for each test: endpoints, keys and second factors are not shared."""
+    """A user with a business for each test: endpoints, keys and second factors are not shared."""
     from tests.browser.people import open_business  # noqa: PLC0415  (Playwright may be missing)
 
     return open_business(service)

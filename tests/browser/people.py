@@ -16,7 +16,7 @@ from tests.journeys.service import Service
 
 @dataclass(frozen=True)
 class Owner:
-    """Somebody with a business of their own."""
+    """A user with a business."""
 
     base_url: str
     business: str

@@ -41,7 +41,7 @@ def client(service, business):
 
 @pytest.fixture
 def seen(service, browser):
-    """Somebody of our staff, who has given password and code."""
+    """A member of staff, signed in with password and code."""
     email = f"{secrets.token_hex(6)}@staff.example"
     making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
     assert service.command("shell", "-c", making).returncode == 0

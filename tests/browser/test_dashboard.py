@@ -16,7 +16,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def owner(service):
-    """Somebody whom all of these tests may look at."""
+    """A user for tests that only read."""
     return open_business(service, "Demo Business")
 
 

@@ -49,7 +49,7 @@ def visited():
 
 
 def serious(page):
-    """Return axe's findings that shut somebody out. What Swagger UI draws inside our page is a package's."""
+    """Return axe's findings that exclude users. What Swagger UI draws inside our page is a package's."""
     return [
         (found["id"], [node["html"][:200] for node in found["nodes"]])
         for found in Axe().run(page, context=WHAT_IS_OURS).response["violations"]

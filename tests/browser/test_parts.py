@@ -1,4 +1,4 @@
-"""Parts of a page that ask by themselves, and meet somebody who must sign in or say again who they are."""
+"""Parts of a page that refresh automatically, after the session or the recent reauthentication ended."""
 
 import pytest
 from playwright.sync_api import expect

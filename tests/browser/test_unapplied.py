@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def owner(owner):
-    """Somebody whose business has an account to pay into, and an empty inbox."""
+    """A user whose business has a virtual account and no unapplied money."""
     assert owner.client.post("/api/virtual-accounts", orders.dynamic_account()).status_code == 201
     return owner
 

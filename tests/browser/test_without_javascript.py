@@ -104,7 +104,7 @@ class TestWithoutJavaScript:
 
 
 def until_shown(page, button):
-    """Load the page anew until what it waits for has happened: nothing here asks by itself."""
+    """Load the page anew until what it waits for has happened: nothing refreshes automatically here."""
     for _ in range(40):
         if page.get_by_role("button", name=button).count():
             return

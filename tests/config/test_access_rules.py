@@ -40,7 +40,7 @@ from payments.models import Proposal, SettlementBatch
 from payments.services.staff.staff_actions import PERMISSIONS
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
-from tests.dashboard.test_authorisation import NOBODY, TABLE
+from tests.dashboard.test_authorisation import NOT_ALLOWED, TABLE
 from tests.factories import MemberFactory, UserFactory
 
 Action = Proposal.Action
@@ -200,8 +200,8 @@ class TestWho:
     def test_looks_and_acts_where_the_table_of_roles_has_an_answer(self, row):
         address = addresses()[row.route]
 
-        assert (address.look is None) == (row.get == NOBODY)
-        assert (address.by is None) == (row.post == NOBODY)
+        assert (address.look is None) == (row.get == NOT_ALLOWED)
+        assert (address.by is None) == (row.post == NOT_ALLOWED)
 
     @pytest.mark.parametrize("route", OF_KEYS)
     def test_is_a_key_in_the_api(self, route):

@@ -74,7 +74,7 @@ def staff(db):
 
 @pytest.fixture
 def onlooker(db):
-    """Somebody of ours who may look at everything and do nothing."""
+    """A member of staff with all view permissions and no others."""
     person = UserFactory(email="looks@example.com", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     return signed_in(person, client=Client())
@@ -693,7 +693,7 @@ class TestGlance:
 
 
 def test_rows_of_other_models_are_not_forgotten():
-    """Models without a page of their own are rows of another's, or nobody's business."""
+    """Models without a page of their own are inlines of another model, or not shown at all."""
     assert {Posting, Account, Session, Transfer, AccountNumber, SettlementItem, CardOperation} <= set(
         admin.site._registry
     )

@@ -16,7 +16,7 @@ PRODUCTION = {
     "SECRET_KEY": "x7Kq" * 12,
     "FIELD_ENCRYPTION_KEYS": FIELD_KEY,
     "FINGERPRINT_KEY": "fingerprint-key-of-a-test",
-    "DATABASE_URL": "postgres://nobody@127.0.0.1/none",
+    "DATABASE_URL": "postgres://unknown@127.0.0.1/none",
     "PUBLIC_URL": "https://pay.shop.com",
 }
 
@@ -152,7 +152,7 @@ class TestProduction:
 
     @pytest.mark.long
     def test_names_a_connector_that_does_not_exist(self):
-        checked = start(PRODUCTION | {"CARD_ACQUIRER": "payments.rails.none.Nobody"}, "manage.py", "check")
+        checked = start(PRODUCTION | {"CARD_ACQUIRER": "payments.rails.none.Missing"}, "manage.py", "check")
 
         assert checked.returncode == 1
         assert "is not a connector" in checked.stderr

@@ -45,16 +45,16 @@ MEMBERS = [302, 200, 200, 200, 200, 200, 403]
 ANYBODY = [302, 200, 200, 200, 200, 200, 200]  # who is signed in
 NONE_YET = [302, 404, 404, 404, 404, 404, 404]
 OWNERS_OWN = [302, 200, 404, 404, 404, 404, 404]
-NOBODY = [405, 405, 405, 405, 405, 405, 405]
+NOT_ALLOWED = [405, 405, 405, 405, 405, 405, 405]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     route: str  # as in `config.urls`
     path: str = ""  # where it differs from the route
-    get: list[int] = field(default_factory=lambda: NOBODY)
-    post: list[int] = field(default_factory=lambda: NOBODY)
-    other: list[int] = field(default_factory=lambda: NOBODY)  # put, patch, delete
+    get: list[int] = field(default_factory=lambda: NOT_ALLOWED)
+    post: list[int] = field(default_factory=lambda: NOT_ALLOWED)
+    other: list[int] = field(default_factory=lambda: NOT_ALLOWED)  # put, patch, delete
     form: dict[str, Any] = field(default_factory=dict)
 
     def expected(self, method: str) -> list[int]:
@@ -84,14 +84,14 @@ TABLE = [
     ),
     Row(route="dashboard/login/new-password/set/", get=OPEN),
     Row(route="dashboard/confirm/", get=ANYBODY, post=ANYBODY),
-    Row(route="dashboard/confirm/code/", get=[302] * 7, post=[302] * 7),  # nobody has an app
+    Row(route="dashboard/confirm/code/", get=[302] * 7, post=[302] * 7),  # no user has an app
     Row(
         route="dashboard/confirm/passkey/",
         get=[302, 200, 302, 302, 302, 302, 302],
         post=[302] * 7,
     ),
     Row(route="dashboard/confirm/form/", get=[302] * 7),  # nothing is kept
-    # One's own account, and nobody else's: members or not
+    # The user's own account, with or without a membership
     Row(route="dashboard/account/", get=ANYBODY),
     Row(route="dashboard/account/name/", post=[302] * 7),
     Row(route="dashboard/account/password/", get=ANYBODY, post=ANYBODY),
@@ -388,7 +388,7 @@ class TestAddress:
         form = {name: str(value).format_map(here) for name, value in row.form.items()}
         answered = {}
         for name in [*PEOPLE, *OTHER_STAFF]:
-            cache.clear()  # how often somebody may try is told elsewhere
+            cache.clear()  # limits have tests of their own
             LimitSlot.objects.all().delete()
             arguments = {"data": form} if method == "post" else {}
             answered[name] = getattr(people[name], method)(path, **arguments).status_code

@@ -1,4 +1,4 @@
-"""The overview: true figures, nobody else's, and words where there is nothing yet."""
+"""The overview: the business's own figures, and texts where there are none yet."""
 
 from datetime import timedelta
 from html import unescape

@@ -1,4 +1,4 @@
-"""The team: invited by mail or by hand, given roles, removed; never without an owner."""
+"""The team: invited by mail or by a copied link, given roles, removed; never without an owner."""
 
 import re
 from dataclasses import replace

@@ -41,7 +41,7 @@ def wait_until_settled(stack: Supervisor) -> None:
 def check_events(stack: Supervisor, listener: Listener, *, woken_at: float = math.inf) -> Counter[int]:
     """Hold the events that arrived against what was written down; return how often each was sent.
 
-    Whoever stood still until woken_at (Unix time) may have been about to send, past all that holds it back: once.
+    A process that was frozen until woken_at (Unix time) may send one request that it had already started.
     """
     assert dict(stack.query("SELECT state, count(*) FROM webhooks_delivery GROUP BY 1")).keys() == {
         "delivered"

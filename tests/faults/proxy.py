@@ -1,4 +1,4 @@
-"""A TCP proxy that delays, cuts, and swallows answers: whoever asked does not know what became of it."""
+"""A TCP proxy that delays, cuts, and drops responses, so that the outcome is unknown to the caller."""
 
 import contextlib
 import re

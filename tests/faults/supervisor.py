@@ -126,14 +126,14 @@ class Supervisor:
 
     @contextmanager
     def locked(self, statement: str, *values: Any) -> Iterator[None]:
-        """Hold the locks of a statement: whoever needs them waits there, inside its own transaction."""
+        """Hold the locks of a statement, so that others wait for them inside their transactions."""
         with psycopg.connect(self.database) as connection:
             connection.execute(statement, values)
             yield
             connection.rollback()
 
     def wait_for_blocked(self, *, like: str) -> None:
-        """Wait until somebody waits for a lock in a statement of this kind."""
+        """Wait until a statement of this kind waits for a lock."""
         ask = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE %s"
         wait_until(lambda: self.query(ask, like), what=f"a lock in {like}")
 

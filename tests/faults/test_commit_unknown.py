@@ -1,4 +1,4 @@
-"""Somebody did what was asked, and the answer never came: asked again, he does nothing twice."""
+"""A commit succeeds and its confirmation is lost: the retry repeats nothing."""
 
 import json
 import random

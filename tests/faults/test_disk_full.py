@@ -1,4 +1,4 @@
-"""PostgreSQL's disk is full: whoever writes is told so, nothing is half done, and room is enough to go on."""
+"""PostgreSQL's disk is full: writes fail completely, and service resumes once there is room."""
 
 import os
 import subprocess

@@ -16,8 +16,8 @@ from tests.faults.trade import trading
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
 SEED = 20261121
-ANSWERING = {"web", "postgres"}  # without them nobody is answered
-TELLING = {"web", "postgres", "worker"}  # without them nobody hears of anything
+ANSWERING = {"web", "postgres"}  # needed to answer requests
+TELLING = {"web", "postgres", "worker"}  # needed to deliver webhooks
 
 
 def parts_of(stack):
@@ -40,7 +40,7 @@ def kill_at_random(stack, *, times):
     for name in names:
         time.sleep(moments.uniform(0.5, 2))
         ended = [other for other, part in parts.items() if part.running.poll() is not None]
-        assert ended == [], "ended by itself"
+        assert ended == [], "ended unexpectedly"
         parts[name].kill()
         time.sleep(moments.uniform(0, 0.5))
         parts[name].start()

@@ -1,4 +1,4 @@
-"""Somebody else has what every request needs: a table, a row, or all of the server's connections."""
+"""Another session holds what every request needs: a table, a row, or all of the server's connections."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Whoever is stopped or replaced under load finishes what he has begun: nobody is left without an answer."""
+"""A process that is stopped or replaced under load finishes its requests: each gets a response."""
 
 import itertools
 import signal

@@ -278,7 +278,7 @@ class TestStoppedWorker:
             wait_until(lambda: listener.unanswered, what="a request")
             first.send(signal.SIGSTOP)
         stale = list(listener.unanswered)
-        listener.hear_all()  # the answer of 204 waits for whoever wakes up
+        listener.hear_all()  # the 204 is waiting when the process wakes up
         second.start()
         taken_over = [uuid.UUID(arrival.event_id) for arrival in stale]
         done = "SELECT 1 FROM webhooks_delivery WHERE id = ANY(%s) AND state <> 'delivered'"

@@ -97,7 +97,7 @@ class Trade:
             thread.join()
 
     def acknowledged_at(self) -> list[float]:
-        """Return when somebody was answered with success."""
+        """Return once a request was answered with success."""
         return sorted(call.began_at + call.seconds for call in self.calls if 0 < call.status < 300)
 
     def summary(self) -> str:
@@ -158,7 +158,7 @@ class Trade:
         opened = self.ask(shop, "POST", "/api/payments", order).json()
         self.remember(opened, order)
         number = opened["virtual_account_details"]["account_number"]
-        # The bank's transfer is no request of ours that could be repeated: where nobody answers, look first.
+        # The bank's transfer is no request of ours that could be repeated: without an answer, look it up first.
         while self.remember(self.ask(shop, "GET", place(order)).json(), order)["status"] == "pending":
             self.exchange(
                 shop, "POST", "/api/virtual-accounts/simulate", {"account_number": number, "amount": 70_000}

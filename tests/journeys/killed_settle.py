@@ -24,7 +24,7 @@ def main(point: str, day: str) -> None:
         batches._take_step = killing(batches._take_step, calls=2)
     elif point == "before the end":  # the batch has moved, its payments have followed: not committed
         batch_transitions.move = killing(batch_transitions.move, calls=1)
-    elif point == "at the end":  # committed; nobody has been told
+    elif point == "at the end":  # committed; nothing was printed
         batches._take_step = killing(batches._take_step, calls=4)
     call_command("settle", "--date", day)
 

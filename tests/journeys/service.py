@@ -164,7 +164,7 @@ def _wait_until_ready(base_url: str, process: subprocess.Popen[bytes], log: Path
 
 
 def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until somebody listens on the port."""
+    """Wait until a process listens on the port."""
     for _ in range(200):
         if process.poll() is not None:
             break
@@ -174,7 +174,7 @@ def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.05)
         else:
             return
-    raise RuntimeError("Nobody listens.")
+    raise RuntimeError("No process listens on the port.")
 
 
 def free_port() -> int:

@@ -196,9 +196,9 @@ class TestUpgrade:
             old.manage("check_ledger")
 
     def migrate_past_a_lock(self, release, database, folder):
-        """Migrate while somebody is at the table in a transaction that does not end, until migrate gives way."""
-        with (folder / "migrate.log").open("wb") as log, psycopg.connect(database) as somebody:
-            somebody.execute("LOCK TABLE payments_transaction IN ROW EXCLUSIVE MODE")
+        """Migrate while a transaction that does not end locks the table, until migrate gives up."""
+        with (folder / "migrate.log").open("wb") as log, psycopg.connect(database) as blocker:
+            blocker.execute("LOCK TABLE payments_transaction IN ROW EXCLUSIVE MODE")
             command = [sys.executable, "manage.py", "migrate", "-v0"]
             migrating = subprocess.Popen(command, cwd=release.folder, env=release.environment, stderr=log)
             told = folder / "migrate.log"
@@ -210,5 +210,5 @@ class TestUpgrade:
                 what="migrate to give way",
             )
             assert migrating.poll() is None, told.read_text()
-            somebody.rollback()
+            blocker.rollback()
             assert migrating.wait(timeout=90) == 0, told.read_text()

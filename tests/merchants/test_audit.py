@@ -15,7 +15,7 @@ class TestAuditTrail:
     @pytest.mark.parametrize(
         "statement",
         [
-            "UPDATE merchants_auditentry SET actor = 'nobody'",
+            "UPDATE merchants_auditentry SET actor = 'unknown'",
             "UPDATE merchants_auditentry SET at = at",
             "DELETE FROM merchants_auditentry",
         ],

@@ -66,7 +66,7 @@ class TestSignedRequest:
         assert timezone.now() - ada.last_used_at < timedelta(minutes=1)
 
     @pytest.mark.parametrize(
-        "target", ["/api/banks", "/api/payments", "/api/payments/x", "/api/balance-of-nobody"]
+        "target", ["/api/banks", "/api/payments", "/api/payments/x", "/api/balance-of-none"]
     )
     def test_is_what_every_address_of_the_api_wants(self, db, client, target):
         answer = client.get(target)
@@ -186,7 +186,7 @@ class TestOrderOfChecks:
     """Each request here is wrong in everything from its check on; the first wrong thing is told."""
 
     EVERYTHING_WRONG = {
-        "X-Api-Key": "pk_sandbox_nobody",
+        "X-Api-Key": "pk_sandbox_unknown",
         "X-Timestamp": "1",
         "X-Nonce": NONCE,
         "X-Signature": WRONG_SIGNATURE,
@@ -246,8 +246,8 @@ class TestUnknownKey:
     @pytest.mark.parametrize("end", ["revoke", "expire", "deactivate", "forget"])
     @pytest.mark.parametrize("was_used_before", [False, True])
     def test_is_answered_alike_whatever_became_of_the_key(self, api, ada, client, end, was_used_before):
-        nobody = signed_headers(api.credentials, "GET", "/api/banks") | {"X-Api-Key": "pk_sandbox_nobody"}
-        expected = without_request_id(client.get("/api/banks", headers=nobody))
+        unknown = signed_headers(api.credentials, "GET", "/api/banks") | {"X-Api-Key": "pk_sandbox_unknown"}
+        expected = without_request_id(client.get("/api/banks", headers=unknown))
         if was_used_before:
             assert api.get("/api/banks").status_code == 200
             Nonce.objects.all().delete()
@@ -275,7 +275,7 @@ class TestUnknownKey:
             send(headers | {name.replace("_", "-"): value for name, value in changes.items()})
             return len(made)
 
-        unknown = hmacs_of(X_Api_Key="pk_sandbox_nobody")
+        unknown = hmacs_of(X_Api_Key="pk_sandbox_unknown")
         wrong = hmacs_of(X_Signature=WRONG_SIGNATURE)
         wrong_again = hmacs_of(X_Signature=WRONG_SIGNATURE)  # now the key is remembered
         right = hmacs_of()

@@ -108,7 +108,7 @@ class TestRotateApiKey:
         assert "shown only once" in shown
         assert api.get("/api/banks").status_code == 200
 
-    @pytest.mark.parametrize("business", ["Nobody", "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21", ""])
+    @pytest.mark.parametrize("business", ["Unknown", "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21", ""])
     def test_fails_where_there_is_no_such_business(self, ada, business):
         assert refused("rotate_api_key", "--business", business) == 1
 

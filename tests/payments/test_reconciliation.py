@@ -217,11 +217,11 @@ class TestReconcile:
     def test_reports_lines_missing_here(self, api, reconcile):
         payment = pay(api)
 
-        found = reconcile(line(payment.reference, 50_000), line("nobody-knows", 7))
+        found = reconcile(line(payment.reference, 50_000), line("unknown", 7))
 
         assert counts(found) == {"matched": 1, "missing_here": 1}
         (missing,) = found["missing_here"]
-        assert (missing["line"], missing["reference"], missing["amount"]) == (3, "nobody-knows", 7)
+        assert (missing["line"], missing["reference"], missing["amount"]) == (3, "unknown", 7)
 
     def test_matches_an_entry_to_one_line_only(self, api, reconcile):
         payment = pay(api)
@@ -251,7 +251,7 @@ class TestReconcile:
     def test_expects_the_entries_of_its_source_only(self, api, reconcile, source, missing):
         pay(api), pay_out(api)
 
-        found = reconcile(line("nobody-knows", 7), options=["--source", source])
+        found = reconcile(line("unknown", 7), options=["--source", source])
 
         assert [one["kind"] for one in found["missing_there"]] == [missing]
 
@@ -268,7 +268,7 @@ class TestApply:
 
         found = reconcile(
             line(payment.reference, 49_999),
-            line("nobody-knows", 7),
+            line("unknown", 7),
             options=["--apply", "--by", "ada@example.com"],
         )
 
@@ -278,7 +278,7 @@ class TestApply:
         kept = ReconciliationLine.objects.order_by("id").values_list("result", "reference", "entry_id")
         assert list(kept) == [
             ("different", payment.reference, payment.pk),
-            ("missing_here", "nobody-knows", None),
+            ("missing_here", "unknown", None),
             ("missing_there", other.retrieval_reference_number, other.pk),
         ]
 

@@ -489,7 +489,7 @@ class TestDeactivation:
 
     @pytest.mark.parametrize(
         "reference",
-        ["%00", "%0A", "%FF", "nobody", "a%2Fb", "%F0%9F%98%80", "'--", "x" * 3000, "*", "simulate"],
+        ["%00", "%0A", "%FF", "unknown", "a%2Fb", "%F0%9F%98%80", "'--", "x" * 3000, "*", "simulate"],
     )
     @pytest.mark.parametrize("action", ["", "/deactivate"])
     def test_of_a_strange_reference_finds_nothing(self, api, static, reference, action):

@@ -247,7 +247,7 @@ class TestOpening:
         assert Session.objects.values("number").distinct().count() == Session.objects.count() == 120
 
     def test_equal_requests_at_once_opens_one_session(self, dynamic):
-        """Guards the reference's unique key: whoever comes second takes no number."""
+        """Guards the reference's unique key: the second request takes no number."""
         with racers(8) as threads:
             for _ in range(10):
                 order = orders.transfer_payment(str(dynamic.pk))

@@ -173,7 +173,7 @@ class TestReplayWebhooks:
         assert "--since needs a time with a UTC offset, such as 2026-01-31T00:00:00Z." in words
 
     def test_fails_where_there_is_no_such_business(self):
-        assert refused("replay_webhooks", "--business", "Nobody")[0] == 1
+        assert refused("replay_webhooks", "--business", "Unknown")[0] == 1
 
 
 @pytest.fixture

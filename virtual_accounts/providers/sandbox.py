@@ -14,7 +14,7 @@ class SandboxProvider:
         return [nuban.account_number(order.bank_code, serial) for serial in serials]
 
     def close(self, number: str) -> None:
-        """Nothing to do: a simulated transfer asks nobody."""
+        """Do nothing: transfers are simulated."""
 
     def reopen(self, number: str) -> None:
-        """Nothing to do: a simulated transfer asks nobody."""
+        """Do nothing: transfers are simulated."""

@@ -156,7 +156,7 @@ class TestForgottenPassword:
     def test_sounds_the_same_for_an_address_that_nobody_has(self, visitor, ada_member):
         answers = [
             visitor.post("/dashboard/login/forgotten/", {"email": email})
-            for email in ("ada@example.com", "nobody@example.com")
+            for email in ("ada@example.com", "unknown@example.com")
         ]
 
         mail_password_resets()

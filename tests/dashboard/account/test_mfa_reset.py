@@ -1,4 +1,4 @@
-"""Somebody lost phone and recovery codes, and an operator lets them in again."""
+"""An operator resets the second factor of a user who lost phone and recovery codes."""
 
 import io
 import json
@@ -105,7 +105,7 @@ class TestReset:
 
 
 class TestRefusal:
-    @pytest.mark.parametrize("email", ["nobody@example.com", "plain@example.com"])
+    @pytest.mark.parametrize("email", ["unknown@example.com", "plain@example.com"])
     def test_changes_nothing_for_nobody_and_for_nothing(self, email):
         UserFactory(email="plain@example.com")
 

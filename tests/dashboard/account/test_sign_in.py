@@ -97,7 +97,7 @@ class TestRefusal:
         [
             ("ada@example.com", "wrong"),
             ("ada@example.com", ""),
-            ("nobody@example.com", PASSWORD),
+            ("unknown@example.com", PASSWORD),
             ("closed@example.com", PASSWORD),
             ("not an e-mail", PASSWORD),
             ("ada@example.com\x00", PASSWORD),
@@ -315,7 +315,7 @@ class TestForgottenPassword:
         assert not PasswordResetRequest.objects.exists()
 
     def test_answers_alike_for_unknown_addresses(self, visitor, ada_member):
-        assert [request_reset(visitor, email="nobody@example.com") for _ in range(4)] == [302] * 3 + [429]
+        assert [request_reset(visitor, email="unknown@example.com") for _ in range(4)] == [302] * 3 + [429]
         mail_password_resets()
         assert mail.outbox == []
 
@@ -381,7 +381,7 @@ class TestAuditTrail:
 
     def test_tells_of_failures(self, visitor, ada_member):
         sign_in(visitor, password="wrong")
-        sign_in(visitor, "nobody@example.com")
+        sign_in(visitor, "unknown@example.com")
 
         assert entries() == [
             ("session.sign_in_failed", "ada@example.com", "Ada Books", "192.0.2.1"),

@@ -82,7 +82,7 @@ class TestChoice:
         assert first.actor == "staff@example.com"
 
     @pytest.mark.parametrize(
-        "name", ["no.such.module", "payments.rails.sandbox.Nobody", "payments.rails", "nonsense", ISO8583]
+        "name", ["no.such.module", "payments.rails.sandbox.Missing", "payments.rails", "nonsense", ISO8583]
     )
     def test_rejects_an_unusable_connector(self, ada, clock, name, settings):
         settings.ACQUIRER_HOST = ""

@@ -298,7 +298,7 @@ class TestCall:
             assert hanging.result()["response_code"] == "25"
         assert caller.has_room()
 
-    @pytest.mark.parametrize("changes", [{"key": "another"}, {"client_id": "somebody"}])
+    @pytest.mark.parametrize("changes", [{"key": "another"}, {"client_id": "another"}])
     def test_with_a_wrong_key_or_client_id_gets_no_answer(self, bank, changes):
         with pytest.raises(NoAnswer, match="401"):
             self.caller(bank, **changes).call("GET", "/transfers/1")
