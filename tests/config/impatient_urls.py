@@ -1,4 +1,4 @@
-"""All our addresses, and one at which everybody is told to wait."""
+"""All our URLs, and one that always returns 429."""
 
 from allauth.core import ratelimit
 from django.urls import path

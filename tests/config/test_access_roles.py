@@ -76,7 +76,7 @@ class TestApi:
     SIGNED = [route for route, each in OF_KEYS.items() if each.look or each.by]
 
     @pytest.mark.parametrize("who", [STRANGER, *Member.Role.values, *STAFF])
-    def test_refuses_everyone_without_a_key(self, use, who):
+    def test_refuses_requests_without_a_key(self, use, who):
         client = use(who)
 
         answers = {client.get(path_of(route)).status_code for route in OF_KEYS}
@@ -85,7 +85,7 @@ class TestApi:
         assert answers == {401}
 
     @pytest.mark.parametrize("who", [KEY, READ_ONLY_KEY])
-    def test_lets_keys_read_where_it_is_declared(self, use, who):
+    def test_allows_keys_to_read_as_declared(self, use, who):
         client = use(who)
 
         for route in self.SIGNED:
@@ -93,7 +93,7 @@ class TestApi:
             assert is_open == (OF_KEYS[route].look == Who.KEY), route
 
     @pytest.mark.parametrize(("who", "writes"), [(KEY, True), (READ_ONLY_KEY, False)])
-    def test_lets_full_keys_write_where_it_is_declared(self, use, ada, who, writes):
+    def test_allows_full_keys_to_write_as_declared(self, use, ada, who, writes):
         Business.objects.update(keys_decide_unapplied=True)
         client = use(who)
 
@@ -104,7 +104,7 @@ class TestApi:
 
 class TestBank:
     @pytest.mark.parametrize("who", OUTSIDERS + STAFF)
-    def test_is_the_only_one_that_notifies(self, use, settings, who):
+    def test_is_the_only_sender_of_notifications(self, use, settings, who):
         settings.BANK_NOTIFICATION_KEYS = [KEY_OF_BANK]
         client = use(who)
 
@@ -113,7 +113,7 @@ class TestBank:
 
 class TestPublic:
     @pytest.mark.parametrize("who", OUTSIDERS[1:] + STAFF)
-    def test_pages_answer_everyone_as_they_answer_a_stranger(self, use, who):
+    def test_pages_are_the_same_for_everyone(self, use, who):
         client, stranger = use(who), use(STRANGER)
 
         for route in [*OPEN, *OF_PAYERS, *OF_OPERATIONS]:
@@ -122,7 +122,7 @@ class TestPublic:
 
 class TestDashboard:
     @pytest.mark.parametrize("who", [KEY, READ_ONLY_KEY])
-    def test_takes_keys_for_strangers(self, use, who):
+    def test_ignores_keys(self, use, who):
         client, stranger = use(who), use(STRANGER)
 
         for route in [*OF_MEMBERS, *OF_PEOPLE]:
@@ -131,7 +131,7 @@ class TestDashboard:
                 assert answered == getattr(stranger, method)(path_of(route)).status_code, (method, route)
 
     @pytest.mark.parametrize("who", STAFF)
-    def test_shows_staff_no_business(self, use, who):
+    def test_is_not_available_to_staff_without_membership(self, use, who):
         client, before = use(who), stored()
 
         for route, address in OF_MEMBERS.items():
@@ -150,7 +150,7 @@ def of_administration():
 
 
 def may(who, rule):
-    """Return whether a rule of the table lets a kind of staff through."""
+    """Return whether a rule of the table allows a kind of staff."""
     if rule is None or who == SUPERUSER or rule in {Who.PUBLIC, Who.STAFF}:
         return rule is not None
     return who == VIEWS and rule.rpartition(".")[2].startswith("view_")
@@ -158,7 +158,7 @@ def may(who, rule):
 
 class TestAdministration:
     @pytest.mark.parametrize("who", OUTSIDERS)
-    def test_sends_everyone_but_staff_away(self, use, who):
+    def test_redirects_everyone_but_staff(self, use, who):
         client, before = use(who), stored()
 
         for route in of_administration():
@@ -201,7 +201,7 @@ class TestAdministration:
 
 
 class TestStaleSession:
-    """A session lasts 12 hours. It changes something for ten minutes after the person has signed in."""
+    """A session lasts 12 hours, but allows changes only for ten minutes after sign-in."""
 
     NOON = "2026-11-22T12:00:00Z"
 

@@ -1,4 +1,4 @@
-"""Every address is declared in `config.access_rules`, and behaves as it is declared."""
+"""Every URL is declared in `config.access_rules` and behaves as declared."""
 
 import inspect
 import re
@@ -65,7 +65,7 @@ def path_of(route):
 
 
 def of_people():
-    """Return what is reached with a session: everything but what machines call."""
+    """Return the URLs used with a session, which are all but those called by machines."""
     return {
         route: address for route, address in addresses().items() if not path_of(route).startswith(MACHINES)
     }
@@ -124,7 +124,7 @@ class TestAsking:
         MemberFactory(business=ada.business, role=Member.Role.OWNER, user=user)
         return user
 
-    def test_is_done_before_every_act_but_those_that_never_ask(self, stale_superuser):
+    def test_precedes_every_action_that_is_not_exempt(self, stale_superuser):
         wrong = []
         for route, address in of_people().items():
             for method in UNSAFE:
@@ -134,7 +134,7 @@ class TestAsking:
 
         assert wrong == []
 
-    def test_is_done_before_pages_that_show_a_secret_and_before_no_other(self, stale_superuser):
+    def test_precedes_only_pages_that_show_a_secret(self, stale_superuser):
         wrong = []
         for route, address in of_people().items():
             answer = signed_in(stale_superuser, fresh=False).get(path_of(route))
@@ -148,7 +148,7 @@ class TestAsking:
 
         assert asked == []
 
-    def test_is_done_before_every_act_in_the_administration(self):
+    def test_precedes_every_action_in_the_admin(self):
         never = {route for route, each in of_people().items() if each.asks == Asks.NEVER}
 
         assert {route for route in never if route.startswith("admin/")} == {"admin/login/", "admin/logout/"}
@@ -165,7 +165,7 @@ class TestAsking:
             Permission.MANAGE_TEAM,
         ],
     )
-    def test_is_done_wherever_a_permission_over_money_keys_or_people_is_used(self, permission):
+    def test_precedes_every_use_of_a_permission_over_money_keys_or_people(self, permission):
         assert {each.asks for each in addresses().values() if each.by == permission} == {Asks.TO_ACT}
 
 
@@ -197,7 +197,7 @@ class TestWho:
             assert address.by in {acts, None}
 
     @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
-    def test_looks_and_acts_where_the_table_of_roles_has_an_answer(self, row):
+    def test_may_view_and_act_as_the_table_of_roles_says(self, row):
         address = addresses()[row.route]
 
         assert (address.look is None) == (row.get == NOT_ALLOWED)

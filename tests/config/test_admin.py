@@ -1,4 +1,4 @@
-"""The administration: every page opens whatever is stored, shows no secret, deletes nothing and asks for reasons."""
+"""Admin pages open with any stored data, show no secrets, delete nothing and require reasons."""
 
 import re
 import uuid
@@ -93,7 +93,7 @@ def late_money(api):
 
 @pytest.fixture
 def everything(ada, api, late_money):
-    """Store at least one row of each model, with text that a page must not believe."""
+    """Store at least one row of each model, with untrusted text."""
     now = timezone.now()
     Business.objects.filter(pk=ada.business_id).update(name=NASTY[:200])
     ada.business.refresh_from_db()
@@ -200,7 +200,7 @@ class TestEveryModel:
 
 
 class TestPages:
-    def test_write_amounts_as_people_do(self, staff, api):
+    def test_format_amounts(self, staff, api):
         api.post("/api/payments", orders.card_payment(amount=1_234_500))
         payment = Transaction.objects.get()
 
@@ -246,7 +246,7 @@ class TestPages:
             assert not [secret for secret in secrets if secret in text], address
         assert "pbkdf2" not in words(staff.get(page(User, "change", User.objects.first().pk)))
 
-    def test_open_for_those_who_may_only_look(self, onlooker, everything):
+    def test_open_for_staff_with_view_permissions(self, onlooker, everything):
         for label in MODELS:
             model = apps.get_model(label)
             words(onlooker.get(page(model, "change", model.objects.first().pk)))
@@ -328,7 +328,7 @@ class TestSearch:
         assert str(delivery.pk) not in words(staff.get(page(Delivery)))  # which shows dead ones
         assert str(delivery.pk) in words(staff.get(page(Delivery), {"state": "waiting"}))
 
-    def test_counts_no_further_than_it_pages(self, staff, card):
+    def test_counts_only_rows_that_can_be_paged(self, staff, card):
         with connection.execute_wrapper(self._only_counts_so_far):
             words(staff.get(page(Transaction)))
 
@@ -348,7 +348,7 @@ class TestBusinessPage:
         for expected in (ada.public_id, "person", "basis points", "card acquirer"):
             assert expected in text.lower()
 
-    def test_changes_with_a_reason_that_is_told(self, staff, ada):
+    def test_changes_with_a_reason_that_is_audited(self, staff, ada):
         management = {}
         for prefix in re.findall(
             r'name="([^"]+)-TOTAL_FORMS"', words(staff.get(page(Business, "change", ada.business_id)))
@@ -372,7 +372,7 @@ class TestBusinessPage:
 
 
 class TestUserPage:
-    def test_lets_nobody_give_himself_more(self, db):
+    def test_refuses_to_extend_ones_own_rights(self, db):
         person = UserFactory(is_staff=True)
         person.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user"]))
         client = signed_in(person, client=Client())
@@ -545,7 +545,7 @@ class TestUnappliedMoney:
         late_money.refresh_from_db()
         assert late_money.is_open
 
-    def test_is_decided_by_those_who_may(self, onlooker, late_money):
+    def test_is_decided_by_staff_with_the_permission(self, onlooker, late_money):
         assert "Credit business" not in words(onlooker.get(page(UnappliedMoney, "change", late_money.pk)))
         for what in ("credit", "return"):
             answer = onlooker.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
@@ -597,7 +597,7 @@ class TestDeliveries:
         said = words(staff.post(page(Delivery, "replay", dead.pk), {"reason": "Try."}, follow=True))
         assert "Not resent: 1." in said
 
-    def test_are_replayed_by_those_who_may(self, onlooker, dead):
+    def test_are_replayed_by_staff_with_the_permission(self, onlooker, dead):
         assert onlooker.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403
 
 
@@ -607,7 +607,7 @@ class TestGlance:
             figure.label: figure for figure in admin_summary.figures(now=timezone.now() + timedelta(**later))
         }
 
-    def test_says_what_waits_and_what_needs_attention(self, everything):
+    def test_shows_queues_and_what_needs_attention(self, everything):
         waiting = make_delivery(Endpoint.objects.get(), at=timezone.now())
 
         told = self.told(minutes=11)
@@ -653,7 +653,7 @@ class TestGlance:
 
         assert self.told()["Died within 24 hours"].value == "1"
 
-    def test_sends_whoever_changes_a_password_to_the_one_page_for_it(self, staff):
+    def test_redirects_password_changes_to_the_dashboard(self, staff):
         for answer in (staff.get("/admin/password_change/"), staff.post("/admin/password_change/")):
             assert (answer.status_code, answer["Location"]) == (302, "/dashboard/account/password/")
 

@@ -1,4 +1,4 @@
-"""A card number typed into any field of the administration is stored nowhere."""
+"""A card number entered into any field of the admin is never stored."""
 
 from html.parser import HTMLParser
 from urllib.parse import urljoin

@@ -1,4 +1,4 @@
-"""The query strings of the administration: they filter by what the lists offer, and by no other column."""
+"""Query strings of the admin use only the filters of the lists, and no other column."""
 
 import re
 import uuid
@@ -89,7 +89,7 @@ def offered(page):
 
 @pytest.fixture
 def viewer():
-    """Return a client of one who may view all models and change nothing."""
+    """Return a client of a member of staff who may view all models and change nothing."""
     person = UserFactory(email="views@example.com", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     return signed_in(person, client=Client())

@@ -1,4 +1,4 @@
-"""A card number that enters by any door but `source.pan` is refused, or masked before it is stored."""
+"""A card number in any field but `source.pan` is refused, or masked before it is stored."""
 
 from html import unescape
 from urllib.parse import quote

@@ -45,7 +45,7 @@ def timeouts():
 
 @pytest.mark.django_db(transaction=True)
 class TestMigrate:
-    def test_tries_again_until_the_lock_is_free(self, tries):
+    def test_retries_until_the_lock_is_free(self, tries):
         meets, made = tries
         meets += [refusal(errors.LockNotAvailable()), refusal(errors.LockNotAvailable())]
 
@@ -53,7 +53,7 @@ class TestMigrate:
 
         assert len(made) == 3
 
-    def test_gives_up_in_the_end(self, tries, monkeypatch):
+    def test_gives_up_after_the_last_try(self, tries, monkeypatch):
         meets, made = tries
         monkeypatch.setattr(migrate, "TRIES", 2)
         meets += [refusal(errors.LockNotAvailable()) for _ in range(3)]
@@ -63,7 +63,7 @@ class TestMigrate:
 
         assert len(made) == 2
 
-    def test_repeats_nothing_else(self, tries):
+    def test_does_not_retry_other_errors(self, tries):
         meets, made = tries
         meets.append(refusal(errors.AdminShutdown()))
 

@@ -1,4 +1,4 @@
-"""Errors of the API: RFC 9457 problem details, whatever goes wrong and wherever it does."""
+"""Errors of the API are RFC 9457 problem details in every case."""
 
 import http.client
 import io
@@ -30,7 +30,7 @@ MEMBERS = {"type", "title", "status", "detail", "code", "request_id"}
 
 
 def problem(answer, status, code, *, extra=()):
-    """Return the body of a problem, having looked at its form."""
+    """Return the body of a problem after checking its format."""
     body = answer.json()
     assert (answer.status_code, body["code"]) == (status, code)
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -323,7 +323,7 @@ class TestRateLimit:
 
         assert (last.status_code, next_second.status_code) == (429, 200)
 
-    def test_stops_nobody_while_its_counter_is_away(self, api, monkeypatch):
+    def test_is_not_enforced_without_its_counter(self, api, monkeypatch):
         def away(key):
             raise RedisAway(f"Connection refused while counting {key}")
 
@@ -353,7 +353,7 @@ class TestSurprise:
         with structlog.testing.capture_logs() as logs:
             yield logs
 
-    def test_is_500_and_tells_nothing_of_itself(self, api, settings):
+    def test_is_500_without_details(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
 
         answer = api.post(PAYMENTS, orders.card_payment())
@@ -378,7 +378,7 @@ class TestSurprise:
         [line] = [line for line in captured if line["event"] == "request failed"]
         assert (line["error"], line["said"]) == ("IntegrityError", "")
 
-    def test_leaves_a_payment_that_is_asked_about_again(self, api, settings):
+    def test_leaves_a_payment_that_is_requeried(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
 
         api.post(PAYMENTS, orders.card_payment())
@@ -441,7 +441,7 @@ class TestRequestId:
             "aa4084084084084081bbbbbbbbbbbbbb",  # a UUID's digits are no card's
         ],
     )
-    def test_is_kept_when_sane(self, api, sane):
+    def test_is_kept_if_valid(self, api, sane):
         answer = api.get("/api/banks", **{"X-Request-Id": sane})
 
         assert answer.headers["X-Request-Id"] == sane
@@ -453,7 +453,7 @@ class TestRequestId:
             "4084084084084081", "4084-0840-8408-4081", "card-4084084084084081", "card4084084084084081",
         ],
     )  # fmt: skip
-    def test_is_replaced_when_not(self, api, strange):
+    def test_is_replaced_if_invalid(self, api, strange):
         answer = api.get("/api/banks", **{"X-Request-Id": strange})
 
         assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-Id"])
@@ -489,7 +489,7 @@ class TestOtherMethods:
     @pytest.mark.parametrize(
         "target", ["/", "/livez", "/readyz", "/api/docs", "/api/openapi.json", "/api/x", PAYMENTS, "/3ds/x"]
     )
-    def test_unsigned_are_never_our_fault(self, client, method, target):
+    def test_unsigned_are_never_server_errors(self, client, method, target):
         assert client.generic(method, target).status_code < 500
 
 
@@ -553,7 +553,7 @@ class TestOverHttp:
             ("a/b; charset=undefined", 415),
         ],
     )
-    def test_content_type_with_senseless_parameters_is_no_trouble(self, service, content_type, expected):
+    def test_content_type_with_invalid_parameters_is_accepted(self, service, content_type, expected):
         body = json.dumps(orders.payout()).encode()
 
         answer = service.client.send("POST", PAYMENTS, body, headers={"Content-Type": content_type})
@@ -579,7 +579,7 @@ class TestOverHttp:
 
         assert status == 400
 
-    def test_body_that_is_signed_and_shorter_than_its_length_is_not_acted_on(self, service):
+    def test_signed_body_shorter_than_its_length_is_refused(self, service):
         order = orders.payout()
         body = json.dumps(order).encode()
         signed = signed_headers(service.credentials, "POST", PAYMENTS, body)

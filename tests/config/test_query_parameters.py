@@ -1,4 +1,4 @@
-"""Query parameters: those of an operation's description and no others, at every address of the API."""
+"""Every API operation accepts the query parameters of its description and no others."""
 
 from uuid import UUID
 

@@ -34,7 +34,7 @@ RAILS = {
 
 
 def start(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
-    """Load the settings in a process of its own, with nothing in its environment but this."""
+    """Load the settings in a separate process with only this environment."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return subprocess.run(
         [sys.executable, *(command or ("-c", "import config.settings"))],
@@ -271,7 +271,7 @@ class TestTypedValues:
 
 
 class TestMail:
-    def test_that_nobody_sends_is_warned_of(self, settings):
+    def test_missing_configuration_is_a_warning(self, settings):
         assert mails_are_sent(None) == []
 
         settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"

@@ -1,4 +1,4 @@
-"""Traces: asked for by an endpoint, of everything but addresses that are credentials."""
+"""Traces are enabled by an endpoint and omit URLs that are credentials."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ def _environment():
 
 @pytest.fixture
 def packages():
-    """Stand-ins for the packages, which tell what was asked of them."""
+    """Fakes of the packages that record their calls."""
     standins = {name: MagicMock(spec=ModuleType, name=name) for name in MODULES}
     standins["opentelemetry"].trace = MagicMock()
     standins["opentelemetry.exporter.otlp.proto.http.trace_exporter"].OTLPSpanExporter = MagicMock()

@@ -1,4 +1,4 @@
-"""Names that people type outside of the API are one line of text, too."""
+"""Names entered outside of the API are also one line of text."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -21,7 +21,7 @@ class TestControlCharacter:
         assert not Business.objects.exists()
 
     @pytest.mark.parametrize("field", ["name", "descriptor"])
-    def test_in_what_staff_call_a_business_is_refused(self, client, ada, name, field):
+    def test_in_the_name_that_staff_give_a_business_is_refused(self, client, ada, name, field):
         signed_in(UserFactory(is_staff=True, is_superuser=True), client=client)
         business = ada.business
         form = {"name": "Ada", "descriptor": "ADA", "currencies": '["NGN"]', "is_active": "on", "reason": "x"}
@@ -32,7 +32,7 @@ class TestControlCharacter:
 
         assert "control characters" in answer.content.decode()
 
-    def test_in_ones_own_name_becomes_a_blank(self, client, ada, name):
+    def test_in_ones_own_name_becomes_a_space(self, client, ada, name):
         user = MemberFactory(business=ada.business).user
         signed_in(user, client=client)
 

@@ -41,7 +41,7 @@ class TestMaskCardNumbers:
             ("507000000004\n4084084084084081", f"507000**0004\n{MASKED}"),
         ],
     )
-    def test_hides_a_card_number_wherever_it_stands(self, text, shown):
+    def test_masks_a_card_number_at_any_position(self, text, shown):
         assert mask_card_numbers(text) == shown
 
     @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ class TestMaskCardNumbers:
         assert mask_card_numbers(f"card {in_script(' '.join(GROUPS), zero)}!") == f"card {MASKED}!"
         assert mask_card_numbers(in_script("-".join("4084084084084081"), zero)) == MASKED
 
-    def test_parts_lines_and_the_values_of_documents(self):
+    def test_treats_lines_and_values_of_documents_separately(self):
         for text in ('"4084", "0840", "8408", "4081"', "\n".join(GROUPS), ":".join(GROUPS), ";".join(GROUPS)):
             assert mask_card_numbers(text) == text
 
@@ -93,10 +93,10 @@ class TestMaskCardNumbers:
             "00000000-0000-4000-8000-", "\uff11", "\u0661.",
         ],
     )  # fmt: skip
-    def test_takes_steps_in_proportion_to_nasty_text(self, piece):
+    def test_takes_linear_time(self, piece):
         assert steps(piece * 400) < 3 * steps(piece * 200)  # quadratic: 4
 
-    def test_gives_nothing_back_of_what_its_patterns_have_matched(self, capsys):
+    def test_patterns_do_not_backtrack(self, capsys):
         patterns = [value for value in vars(masking).values() if isinstance(value, re.Pattern)]
 
         for pattern in patterns:

@@ -31,12 +31,12 @@ class TestCreateKey:
         assert key.public_id.startswith("pk_live_")
         assert key.secret.startswith("sk_live_")
 
-    def test_makes_no_two_alike(self, ada, now):
+    def test_makes_unique_keys(self, ada, now):
         keys = [create_key(business=ada.business, actor=ADA, now=now) for _ in range(20)]
 
         assert len({key.public_id for key in keys}) == len({key.secret for key in keys}) == 20
 
-    def test_is_told_in_the_audit_trail_without_the_secret(self, ada, now):
+    def test_is_audited_without_the_secret(self, ada, now):
         key = create_key(business=ada.business, actor=ADA, now=now, name="checkout")
 
         entry = AuditEntry.objects.get(action="api_key.created")
@@ -49,7 +49,7 @@ class TestRotateKeys:
     def rotate(self, ada, now, **overlap):
         return rotate_keys(business=ada.business, overlap=timedelta(**overlap), actor=ADA, now=now)
 
-    def test_lets_the_older_key_go_on_for_the_overlap(self, ada, now):
+    def test_keeps_the_older_key_for_the_overlap(self, ada, now):
         new = self.rotate(ada, now, hours=2)
 
         ada.refresh_from_db()
@@ -64,7 +64,7 @@ class TestRotateKeys:
         ada.refresh_from_db()
         assert not ada.is_usable(at=now)
 
-    def test_gives_no_key_a_longer_life(self, ada, now):
+    def test_does_not_extend_the_life_of_a_key(self, ada, now):
         ada.expires_at = now + timedelta(hours=1)
         ada.save()
 
@@ -88,7 +88,7 @@ class TestRotateKeys:
         bisi.refresh_from_db()
         assert bisi.expires_at is None
 
-    def test_tells_what_was_before_and_after(self, ada, now):
+    def test_audits_the_values_before_and_after(self, ada, now):
         self.rotate(ada, now, hours=2)
 
         entry = AuditEntry.objects.get(action="api_key.expiry_set")
@@ -97,7 +97,7 @@ class TestRotateKeys:
 
 
 class TestRevokeKey:
-    def test_ends_the_key_and_is_told_once(self, ada, now):
+    def test_ends_the_key_and_is_audited_once(self, ada, now):
         for _ in range(2):
             revoke_key(key=ada, actor=ADA, now=now)
 

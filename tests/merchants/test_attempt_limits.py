@@ -1,4 +1,4 @@
-"""Limits: slots are taken once, expire, and are given back."""
+"""Slots of limits are taken once, expire, and are released."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -67,7 +67,7 @@ class TestTake:
 
 @pytest.mark.django_db(transaction=True)
 class TestRace:
-    def test_lets_no_more_through_than_there_are_slots(self):
+    def test_allows_at_most_as_many_as_there_are_slots(self):
         with racers(6) as started:
             results = started.race(*[lambda: attempt_limits.take(THREE.of("ada"), now=NOW)] * 6)
 

@@ -23,7 +23,7 @@ WRONG_SIGNATURE = "0" * 64
 
 
 def refusal(answer, code):
-    """Return the body of a 401, having looked at its form."""
+    """Return the body of a 401 after checking its format."""
     body = answer.json()
     assert (answer.status_code, body["code"]) == (401, code)
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -68,13 +68,13 @@ class TestSignedRequest:
     @pytest.mark.parametrize(
         "target", ["/api/banks", "/api/payments", "/api/payments/x", "/api/balance-of-none"]
     )
-    def test_is_what_every_address_of_the_api_wants(self, db, client, target):
+    def test_is_required_by_every_api_url(self, db, client, target):
         answer = client.get(target)
 
         assert answer.status_code == 401
 
     @pytest.mark.parametrize("target", ["/api/openapi.json", "/api/docs", "/livez", "/readyz"])
-    def test_is_not_needed_for_what_is_open(self, db, client, target):
+    def test_is_not_required_by_public_urls(self, db, client, target):
         assert client.get(target).status_code == 200
 
     @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
@@ -183,7 +183,7 @@ class TestHeader:
 
 @pytest.mark.django_db
 class TestOrderOfChecks:
-    """Each request here is wrong in everything from its check on; the first wrong thing is told."""
+    """Each request is invalid from its check on. Only the first error is reported."""
 
     EVERYTHING_WRONG = {
         "X-Api-Key": "pk_sandbox_unknown",
@@ -245,7 +245,7 @@ class TestUnknownKey:
 
     @pytest.mark.parametrize("end", ["revoke", "expire", "deactivate", "forget"])
     @pytest.mark.parametrize("was_used_before", [False, True])
-    def test_is_answered_alike_whatever_became_of_the_key(self, api, ada, client, end, was_used_before):
+    def test_gets_the_same_response_for_every_reason(self, api, ada, client, end, was_used_before):
         unknown = signed_headers(api.credentials, "GET", "/api/banks") | {"X-Api-Key": "pk_sandbox_unknown"}
         expected = without_request_id(client.get("/api/banks", headers=unknown))
         if was_used_before:
@@ -384,7 +384,7 @@ class TestNonce:
 
         assert [answer.status_code for answer in answers] == [200, 200]
 
-    def test_is_told_apart_by_case(self, api):
+    def test_is_case_sensitive(self, api):
         for nonce in ("nonce-nonce-nonce", "NONCE-nonce-nonce"):
             headers = signed_headers(api.credentials, "GET", "/api/banks", nonce=nonce)
             assert api.django.get("/api/banks", headers=headers).status_code == 200
@@ -392,7 +392,7 @@ class TestNonce:
 
 @pytest.mark.django_db(transaction=True)
 class TestNonceOfAFailedRequest:
-    """Real commits: a nonce is not taken back with the work that failed."""
+    """With real commits: a nonce stays used if the request fails."""
 
     def send_twice(self, api, order):
         body = json.dumps(order).encode()
@@ -538,7 +538,7 @@ class TestForeignResource:
         assert without_request_id(foreign) == without_request_id(unknown)
         assert Transaction.objects.get().awaiting == "capture"
 
-    def test_is_in_nobody_elses_list(self, api, other_api):
+    def test_is_in_no_list_of_another_business(self, api, other_api):
         created = other_api.post("/api/payments", orders.payout()).json()
 
         assert api.get("/api/payments").json()["data"] == []

@@ -62,7 +62,7 @@ class TestCreateBusiness:
         assert document["password"] is None
         assert User.objects.count() == 1
 
-    def test_says_to_people_that_secrets_are_shown_once(self):
+    def test_prints_that_secrets_are_shown_once(self):
         assert "not shown again" in self.create()
 
     def test_is_in_the_audit_trail_without_secrets(self):
@@ -85,7 +85,7 @@ class TestCreateBusiness:
             ("Ada", "a" * 60 + "@" + ".".join(["b" * 60] * 4) + ".example"),
         ],
     )
-    def test_refuses_what_is_no_name_or_address(self, name, email):
+    def test_refuses_an_invalid_name_or_address(self, name, email):
         assert refused("create_business", "--name", name, "--email", email) == 2
         assert not Business.objects.exists()
 
@@ -119,6 +119,6 @@ class TestRotateApiKey:
         assert ApiKey.objects.count() == 1
 
     @pytest.mark.parametrize("overlap", ["-1", "8761", "nan", "inf"])
-    def test_refuses_a_senseless_overlap(self, ada, overlap):
+    def test_refuses_an_invalid_overlap(self, ada, overlap):
         assert refused("rotate_api_key", "--business", "Ada Books", f"--overlap={overlap}") == 2
         assert ApiKey.objects.count() == 1

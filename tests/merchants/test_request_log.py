@@ -1,4 +1,4 @@
-"""The request log: what was asked, without what must not be kept, and without anybody waiting for it."""
+"""The request log stores calls without secrets, and doesn't delay them."""
 
 from contextlib import contextmanager
 from datetime import timedelta
@@ -34,7 +34,7 @@ def _nothing_waits():
 
 @contextmanager
 def failing_database(monkeypatch, function):
-    """Have a function of the request log fail, and keep the connection of the test open."""
+    """Make a function of the request log fail, and keep the connection of the test open."""
 
     def fail(_argument):
         raise DatabaseError
@@ -51,7 +51,7 @@ def logged():
 
 
 class TestCall:
-    def test_is_kept_with_what_helps_to_find_it(self, api, ada):
+    def test_is_stored_with_its_identifiers(self, api, ada):
         answer = api.get("/api/payments?limit=5", **{"X-Request-Id": "order-7"})
 
         (call,) = logged()
@@ -74,7 +74,7 @@ class TestCall:
         (call,) = logged()
         assert (call.business, call.status, call.code) == (ada.business, 401, "invalid_signature")
 
-    def test_is_kept_of_nobody_where_the_key_is_unknown(self):
+    def test_is_not_stored_for_an_unknown_key(self):
         InProcessClient(Credentials("pk_sandbox_unknown", "sk_wrong")).get("/api/banks")
 
         assert logged() == []
@@ -239,7 +239,7 @@ class TestBuffer:
 
 
 class TestRetention:
-    def test_deletes_what_is_past_its_days(self, api, settings):
+    def test_deletes_calls_past_their_retention_period(self, api, settings):
         for _ in range(3):
             api.get("/api/banks")
         old, *_ = logged()
@@ -253,7 +253,7 @@ class TestRetention:
         assert "Deleted 1 logged requests" in done.getvalue()
         assert ApiRequest.objects.count() == 2
 
-    def test_keeps_none_where_none_is_wanted(self, api, settings):
+    def test_stores_nothing_with_zero_days(self, api, settings):
         settings.REQUEST_LOG_DAYS = 0
         api.get("/api/banks")
 

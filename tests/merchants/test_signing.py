@@ -77,7 +77,7 @@ class TestSignature:
             assert signing.is_signature(spelling, secret_key=SECRET_KEY, text=text)
 
     @pytest.mark.parametrize("vector", REQUESTS)
-    def test_fits_no_other_request(self, vector):
+    def test_matches_no_other_request(self, vector):
         others = [other for other in VECTORS["requests"] if other["name"] != vector["name"]]
 
         for other in others:
@@ -149,7 +149,7 @@ class TestSignRequestCommand:
 
         assert json.loads(printed)["headers"]["X-Signature"] == vector["signature"]
 
-    def test_signs_bytes_that_are_no_text(self, monkeypatch):
+    def test_signs_bytes_that_are_not_text(self, monkeypatch):
         vector, body = VECTORS["requests"][0], b"\xff\xfe\r\n"
         stdin_of(monkeypatch, body)
 

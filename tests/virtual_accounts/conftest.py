@@ -1,4 +1,4 @@
-"""Accounts to pay into, and what tells a merchant's events apart."""
+"""Fixtures: accounts, payments, simulated transfers and events."""
 
 import json
 
@@ -25,7 +25,7 @@ def static(api):
 
 @pytest.fixture
 def pay_into(api):
-    """Return a function that opens a payment into an account and answers with it."""
+    """Return a function that creates a payment into an account and returns it."""
 
     def pay(account_id, **changes):
         answer = api.post("/api/payments", orders.transfer_payment(account_id, **changes))
@@ -37,7 +37,7 @@ def pay_into(api):
 
 @pytest.fixture
 def simulate(api):
-    """Return a function that lets a transfer arrive, and answers with what the API says."""
+    """Return a function that simulates a transfer and returns the response."""
 
     def arrive(account_number, amount, **more):
         told = {"account_number": account_number, "amount": amount, **more}

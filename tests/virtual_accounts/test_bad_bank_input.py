@@ -1,4 +1,4 @@
-"""Bad notifications of the hosting bank: the right status and code, nothing stored, never an error of ours."""
+"""Invalid notifications of the hosting bank get the right status and code, and store nothing."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Bad requests about virtual accounts: the right status, code and field, nothing stored, nothing echoed."""
+"""Invalid requests about virtual accounts get the right status, code and field, and store nothing."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The hosting bank's notifications, signed as its own documentation says and not with the service's code."""
+"""Notifications of the hosting bank, signed according to the documentation, not with the service's code."""
 
 import json
 import time
@@ -22,7 +22,7 @@ def _keys(settings):
 
 @pytest.fixture
 def tell(client):
-    """Return a function that sends a notification and answers with what is said to it."""
+    """Return a function that sends a notification and returns the response."""
 
     def send(body, *, key=KEYS[0], timestamp=None, **headers):
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -147,7 +147,7 @@ class TestSignature:
 
         assert answer.json()["code"] == "timestamp_out_of_range"
 
-    def test_counts_for_nothing_where_no_bank_is_configured(self, tell, settings):
+    def test_is_refused_if_no_bank_is_configured(self, tell, settings):
         settings.BANK_NOTIFICATION_KEYS = []
 
         answer = tell(notification("1000000014"))

@@ -1,4 +1,4 @@
-"""Money that has arrived is recorded, whatever the notification says about its sender or anything else."""
+"""Incoming money is recorded whatever the notification says about its sender."""
 
 import json
 import time

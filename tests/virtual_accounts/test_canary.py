@@ -1,4 +1,4 @@
-"""A BVN goes through everything that takes one; afterwards neither the log nor the database has it in the clear."""
+"""A BVN sent to every endpoint that accepts one is never in the log or the database as plain text."""
 
 import logging
 

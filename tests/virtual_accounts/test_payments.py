@@ -31,12 +31,12 @@ def look_up(api, payment):
 
 
 def run_out(payment):
-    """Let a payment's time be over."""
+    """Expire a payment."""
     Session.objects.filter(payment=payment["id"]).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
 class TestPaymentIntoADynamicAccount:
-    def test_waits_with_a_number_of_its_own(self, api, dynamic):
+    def test_is_pending_with_its_own_number(self, api, dynamic):
         order = orders.transfer_payment(dynamic, expiry_duration=60)
 
         answer = api.post("/api/payments", order)
@@ -138,7 +138,7 @@ class TestPaymentIntoADynamicAccount:
         assert look_up(api, wrong)["status"] == "pending"
         assert {look_up(api, payment)["status"] for payment in (first, *others)} == {"failed"}
 
-    def test_gives_its_number_back_a_day_after_its_end(self, dynamic, pay_into, simulate):
+    def test_releases_its_number_a_day_after_its_end(self, dynamic, pay_into, simulate):
         payment = pay_into(dynamic)
         assert AccountNumber.objects.get(pk=number_of(payment)).free_at is None
 
@@ -195,7 +195,7 @@ class TestPaymentIntoAStaticAccount:
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
         assert Transaction.objects.count() == 1
 
-    def test_may_follow_one_whose_time_is_over_before_the_schedule_comes(self, api, static, pay_into, events):
+    def test_may_follow_an_expired_one_before_the_schedule_runs(self, api, static, pay_into, events):
         first = pay_into(static["id"])
         run_out(first)
 
@@ -310,7 +310,7 @@ class TestRequest:
         assert not Transaction.objects.exists()
 
 
-class TestTransferThatNobodyAskedFor:
+class TestUnrequestedTransfer:
     def test_to_a_static_account_is_a_new_payment(self, api, static, simulate, events):
         answer = simulate(static["customer"]["account_number"], 70_000, sender_name="Bisi Ojo")
 
@@ -364,7 +364,7 @@ class TestTransferThatNobodyAskedFor:
         assert events() == []
         assert Transfer.objects.get().reason == "inactive"
 
-    def test_to_a_number_that_went_on_to_another_account_is_that_ones(
+    def test_to_a_reassigned_number_belongs_to_the_new_account(
         self, api, other_api, dynamic, pay_into, simulate
     ):
         payment = pay_into(dynamic)
@@ -457,7 +457,7 @@ class TestSimulation:
 
         assert simulate(in_the_pool.pk, 1).json()["code"] == "unknown_account"
 
-    def test_is_the_sandboxs_alone(self, static, simulate, settings):
+    def test_exists_only_in_the_sandbox(self, static, simulate, settings):
         settings.SANDBOX = False
 
         answer = simulate(static["customer"]["account_number"], 1)

@@ -1,5 +1,5 @@
-"""Everybody at once. Each test says which guard it watches: without it, the test fails (on PostgreSQL, that
-is: on SQLite a transaction that writes is a lock on everything)."""
+"""Concurrent requests. Each docstring names the lock or constraint that is tested. Without it, the test fails on
+PostgreSQL; on SQLite, a write transaction locks the whole database."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -216,7 +216,7 @@ class TestTransfers:
                 )
 
     def test_to_an_account_that_is_being_deactivated_are_a_payment_or_unapplied(self, business):
-        """Guards the hold on the account in `transfers._is_active`."""
+        """Guards the shared lock of the account in `incoming_transfers`."""
         with racers(2) as threads:
             for _ in range(30):
                 account = open_account(business, orders.static_account())
@@ -235,7 +235,7 @@ class TestTransfers:
 class TestOpening:
     @pytest.mark.long
     def test_forty_sessions_at_once_takes_forty_numbers(self, dynamic):
-        """Guards `numbers.take`: with an empty pool, and with one that has just enough."""
+        """Guards `number_pool.take`, with an empty pool and with just enough numbers."""
         with racers(40) as threads:
             for turn in range(3):
                 if turn == 0:
@@ -273,7 +273,7 @@ class TestOpening:
         assert Transaction.objects.count() == 20
 
     def test_of_a_session_and_a_deactivation_leaves_none_open(self, business):
-        """Guards the hold on the account in `virtual_account_payments._usable_account`."""
+        """Guards the shared lock of the account in `virtual_account_payments._usable_account`."""
         with racers(2) as threads:
             for _ in range(40):
                 account = open_account(business, orders.dynamic_account())
@@ -286,7 +286,7 @@ class TestOpening:
                 assert not Transaction.objects.filter(session__account=account, status="pending").exists()
 
     def test_equal_accounts_at_once_makes_one_with_one_number(self, business):
-        """Guards the reference's unique key, and that the losers' numbers go back."""
+        """Guards the reference's unique key, and that unused numbers are released."""
         number_pool.refill(now=NOON)
         with racers(8) as threads:
             for _ in range(5):

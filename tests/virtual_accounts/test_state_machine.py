@@ -1,4 +1,4 @@
-"""Whatever arrives, in whatever order: every transfer is applied once or kept as unapplied money."""
+"""Every transfer is applied once or recorded as unapplied money, in any order of events."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +36,7 @@ STAFF = Actor(name="staff@sluice.example")
 
 
 class Transfers(RuleBasedStateMachine):
-    """A business, its accounts, and everybody who does something with them: merchant, payers, bank, time, staff."""
+    """A business with its accounts, and actions of the merchant, payers, bank, clock and staff."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Transfers(RuleBasedStateMachine):
 
     @rule(which=ANY, off=OFF, currency=st.sampled_from(["NGN", "NGN", "NGN", "USD"]))
     def transfer_into_a_session(self, which: int, off: int, currency: str) -> None:
-        """Whether it is open or over: exact, under, over, late, second."""
+        """Send a transfer to an open or ended session: exact, under, over, late or second."""
         sessions = list(Session.objects.order_by("pk"))
         if sessions:
             session = sessions[which % len(sessions)]
@@ -161,14 +161,14 @@ class Transfers(RuleBasedStateMachine):
         assert Delivery.objects.count() == len(self.final)
 
     @invariant()
-    def the_books_hold(self) -> None:
+    def the_ledger_balances(self) -> None:
         assert {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds} == {}
 
 
 @pytest.mark.long
 @pytest.mark.django_db
 class TestTransfers:
-    def test_never_vanish_whatever_happens_in_whatever_order(self):
+    def test_never_vanish_in_any_order_of_events(self):
         run_state_machine_as_test(
             Transfers,
             settings=settings(

@@ -34,7 +34,7 @@ def wallet(business):
 
 
 class TestCredit:
-    def test_fills_the_owners_wallet(self, ada, late_money):
+    def test_credits_the_owners_wallet(self, ada, late_money):
         unapplied_decisions.credit(late_money.pk, **because())
 
         late_money.refresh_from_db()
@@ -118,7 +118,7 @@ class TestReturn:
         assert Transaction.objects.get(request_type="payout").status == "failed"
         assert wallet(ada.business) == 40_051
 
-    def test_whose_answer_is_lost_is_asked_about_again(self, late_money):
+    def test_is_requeried_after_a_lost_response(self, late_money):
         lost = {"account_number": "0000000097", "bank_code": "058"}
 
         unapplied_decisions.return_to_sender(late_money.pk, **lost, **because())

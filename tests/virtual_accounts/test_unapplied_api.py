@@ -380,7 +380,7 @@ class TestReturnByStaff:
 class TestRaces:
     """Each fails without the lock of the unapplied transfer (on PostgreSQL)."""
 
-    def test_of_credit_and_return_by_two_keys_one_wins(self, api, ada, arrive):
+    def test_credit_and_return_by_two_keys_succeed_once(self, api, ada, arrive):
         second = ApiKeyFactory(business=ada.business)
         other_key = InProcessClient(Credentials(second.public_id, second.secret))
         with racers(2) as line:

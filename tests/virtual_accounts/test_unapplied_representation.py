@@ -1,4 +1,4 @@
-"""An unapplied transfer as merchants see it, in the API and in events."""
+"""Representation of an unapplied transfer in the API and in events."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What no migration may do while the release before it still answers, and what it may."""
+"""Rules for migrations that run while the previous release is still serving."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -112,20 +112,20 @@ SAFE = {
 
 class TestRules:
     @pytest.mark.parametrize(("operation", "rule"), UNSAFE.values(), ids=UNSAFE)
-    def test_know_what_is_unsafe(self, operation, rule):
+    def test_find_unsafe_operations(self, operation, rule):
         assert rule in complaints_about(operation)
 
     @pytest.mark.parametrize("operation", SAFE.values(), ids=SAFE)
-    def test_let_pass_what_is_safe(self, operation):
+    def test_accept_safe_operations(self, operation):
         assert complaints_about(operation) == set()
 
-    def test_let_an_index_be_built_beside_the_service(self):
+    def test_accept_building_an_index_concurrently(self):
         index = migration_operations.AddIndexConcurrently("delivery", EVENT_INDEX)
 
         assert complaints_about(index, atomic=False) == set()
         assert complaints_about(index) == {"ban-concurrent-index-creation-in-transaction"}
 
-    def test_give_way_to_a_reason(self):
+    def test_accept_an_operation_with_a_reason(self):
         operation = migrations.RemoveField("delivery", "held_at")
 
         assert complaints_about(operation, safe_because={"renaming-column": "?"}) == {"ban-drop-column"}
@@ -161,12 +161,12 @@ def later_migration(monkeypatch):
 
 class TestLint:
     @pytest.mark.long
-    def test_passes_what_there_is(self):
+    def test_passes_for_our_migrations(self):
         assert migration_rules.complaints() == []
 
     @pytest.mark.long
     @pytest.mark.usefixtures("later_migration")
-    def test_looks_at_what_comes_after_the_baseline(self):
+    def test_checks_migrations_after_the_baseline(self):
         assert {line.partition(". ")[0] for line in migration_rules.complaints()} == {
             "webhooks.0099_later: require-concurrent-index-creation"
         }
@@ -174,7 +174,7 @@ class TestLint:
     @pytest.mark.long
     @pytest.mark.django_db
     @pytest.mark.usefixtures("later_migration")
-    def test_fails_where_something_is_unsafe(self):
+    def test_fails_for_an_unsafe_migration(self):
         with pytest.raises(CommandError, match=r"webhooks\.0099_later: require-concurrent"):
             call_command("check_project")
 
@@ -211,7 +211,7 @@ class TestExpanding:
         ],
         ids=["index", "index removed", "constraint"],
     )
-    def test_leads_there_and_back(self, operations):
+    def test_applies_and_reverses(self, operations):
         migration = migration_of(*operations, atomic=False)
         before = constraints()
 

@@ -1,4 +1,4 @@
-"""What we depend on: locked by hash, audited without pretending, listed."""
+"""Dependencies are locked by hash, audited honestly, and listed."""
 
 import sys
 import tomllib
@@ -45,7 +45,7 @@ class TestVerdict:
         ],
         ids=["clean", "vulnerable", "vulnerable and unasked", "unasked", "no answer"],
     )
-    def test_says_no_more_than_is_known(self, packages, trouble, status, last):
+    def test_reports_packages_that_were_not_checked(self, packages, trouble, status, last):
         found, lines = package_audit.verdict(packages, trouble)
 
         assert (found, lines[-1]) == (status, last)
@@ -56,7 +56,7 @@ class TestVerdict:
         assert lines[0] == "redis 5.0.0: PYSEC-2026-1, mended in 5.0.1 or 6.0"
 
     @pytest.mark.parametrize(("options", "status"), [([], 2), (["--unless-offline"], 0)])
-    def test_without_an_answer_fails_unless_told_otherwise(self, monkeypatch, capsys, options, status):
+    def test_fails_without_the_index_unless_allowed(self, monkeypatch, capsys, options, status):
         monkeypatch.setattr(package_audit, "audited", lambda _: ([UNASKED], ""))
         monkeypatch.setattr(sys, "argv", ["audit", "requirements.txt", *options])
 

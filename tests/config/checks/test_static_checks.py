@@ -1,4 +1,4 @@
-"""Each fault that `make lint` looks for in templates, and each call that ruff is to refuse, planted."""
+"""Planted template errors are found by `make lint`, and planted calls are refused by ruff."""
 
 import subprocess
 import sys

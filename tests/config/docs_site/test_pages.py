@@ -1,4 +1,4 @@
-"""Pages that explain: they render, load nothing from elsewhere and run nothing inline."""
+"""Documentation pages render without external resources and inline scripts."""
 
 import re
 import shlex
@@ -55,7 +55,7 @@ def visitor():
 
 @pytest.fixture
 def broken(monkeypatch):
-    """Let every page that is rendered for a request fail."""
+    """Make every page that is rendered for a request fail."""
 
     def fail(*_args, **_kwargs):
         raise RuntimeError("a secret of ours")
@@ -111,7 +111,7 @@ def audited(answer):
 
 class TestPages:
     @pytest.mark.parametrize("path", PAGES)
-    def test_render_and_hold_to_the_policy(self, visitor, path):
+    def test_render_and_respect_the_policy(self, visitor, path):
         answer = visitor.get(path)
 
         assert answer.status_code == 200
@@ -125,7 +125,7 @@ class TestPages:
         assert "Page not found" in audited(answer)
 
     @pytest.mark.parametrize("path", LISTS)
-    def test_lead_only_to_pages_that_exist(self, visitor, path):
+    def test_link_only_to_existing_pages(self, visitor, path):
         page = visitor.get(path).content.decode()
 
         for link in set(re.findall(r'<a [^>]*href="([/#][^"]*)"', page)):
@@ -167,7 +167,7 @@ class TestScriptName:
 
 
 class TestFrontPage:
-    def test_leads_to_everything(self, visitor):
+    def test_links_to_every_section(self, visitor):
         page = visitor.get("/").content.decode()
 
         for target in ("/api/docs", "/admin/", "/docs/errors/", "/docs/test-data"):
@@ -180,7 +180,7 @@ class TestFrontPage:
         assert orders.CHALLENGED_CARD not in visitor.get("/").content.decode()
 
     @pytest.mark.django_db
-    def test_quickstart_works_as_it_stands(self, visitor, api):
+    def test_quickstart_works_unchanged(self, visitor, api):
         page = unescape(visitor.get("/").content.decode())
         commands = re.findall(r"<code>\.venv/bin/python manage\.py (.+?)</code>", page, re.DOTALL)
 
@@ -231,7 +231,7 @@ class TestGuides:
             assert answer.content == path.read_bytes()
             assert answer["Content-Type"] == "text/plain; charset=utf-8"
 
-    def test_lead_to_the_page_of_each_error_they_name(self, visitor):
+    def test_link_to_the_page_of_each_error_they_name(self, visitor):
         text = visitor.get("/docs/signing").content.decode()
 
         assert '<a href="/docs/errors/nonce_reused"><code>nonce_reused</code></a>' in text
@@ -245,12 +245,12 @@ class TestGuides:
         assert shown.html.count("</code>") == 2
         assert 'href="javascript' not in shown.html
 
-    def test_turn_links_to_files_without_a_page_into_words(self):
+    def test_render_links_to_files_without_a_page_as_text(self):
         shown = page("[why](decisions/README.md) and [how](../CHANGELOG.md)", file="limits.md")
 
         assert shown.html == '<p>why and <a href="/docs/changelog">how</a></p>\n'
 
-    def test_go_from_each_page_to_the_next(self, visitor):
+    def test_link_each_page_to_the_next(self, visitor):
         address, seen = "/docs/quickstart", []
         while address and address not in seen and address != "/api/docs":
             seen.append(address)
@@ -276,7 +276,7 @@ class TestDataPage:
         assert ONE_TIME_CODE in page
 
     @pytest.mark.django_db
-    def test_tells_the_truth_about_card_amounts(self, visitor, api):
+    def test_describes_card_amounts_correctly(self, visitor, api):
         page = visitor.get("/docs/test-data").content.decode()
         cards = page.split('id="amounts"')[1].split("</table>")[0]
         rows = re.findall(
@@ -297,7 +297,7 @@ class TestErrorPages:
             assert f'href="/docs/errors/{code}"' in page
 
     @pytest.mark.parametrize("code", PROBLEMS)
-    def test_tell_title_status_and_remedy(self, visitor, code):
+    def test_show_title_status_and_advice(self, visitor, code):
         kind = PROBLEMS[code]
 
         page = unescape(visitor.get(f"/docs/errors/{code}").content.decode())
@@ -309,7 +309,7 @@ class TestErrorPages:
 
 
 class TestFailures:
-    def test_of_ours_tell_the_request_id_and_nothing_else(self, visitor, broken):
+    def test_of_the_server_show_only_the_request_id(self, visitor, broken):
         answer = visitor.get("/", headers={"X-Request-Id": "what-i-sent"})
 
         assert answer.status_code == 500
@@ -318,7 +318,7 @@ class TestFailures:
         assert "what-i-sent" in page
         assert "secret" not in page
 
-    def test_can_be_told_without_any_middleware(self):
+    def test_render_without_any_middleware(self):
         answer = views.server_error(RequestFactory().get("/"))
 
         assert answer.status_code == 500
@@ -347,7 +347,7 @@ class TestFailures:
         assert "secret" not in text
 
     @pytest.mark.django_db
-    def test_of_a_forged_form_says_so(self):
+    def test_of_a_forged_form_is_explained(self):
         answer = Client(enforce_csrf_checks=True).post(
             "/dashboard/login/", {"email": "a"}, headers={"X-Request-Id": "what-i-sent"}
         )
@@ -357,7 +357,7 @@ class TestFailures:
         assert b"what-i-sent" in answer.content
 
     @pytest.mark.urls("tests.config.impatient_urls")
-    def test_of_haste_is_what_the_sign_in_library_shows(self, visitor):
+    def test_of_rate_limits_is_used_by_the_sign_in_library(self, visitor):
         answer = visitor.get("/hasty", headers={"X-Request-Id": "what-i-sent"})
 
         assert answer.status_code == 429

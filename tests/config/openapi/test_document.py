@@ -46,7 +46,7 @@ def document(client):
 
 @pytest.fixture
 def check(document):
-    """Return a function that holds an answer against what the document says of it."""
+    """Return a function that validates a response against the document."""
 
     def check(response, path, method):
         described = document["paths"][path][method]["responses"][str(response.status_code)]
@@ -169,18 +169,18 @@ class TestDocument:
             assert schema["additionalProperties"] is False, name
             assert all("description" in field for field in schema.get("properties", {}).values()), name
 
-    def test_explains_no_field_that_is_not_there(self, document):
+    def test_describes_only_existing_fields(self, document):
         for name, words in REQUEST_WORDS.items():
             if not name.endswith("Filter"):
                 assert words.keys() == _schemas(document)[f"{name}Request"]["properties"].keys()
 
-    def test_tells_kinds_of_requests_apart_by_request_type(self, document):
+    def test_distinguishes_kinds_of_requests_by_request_type(self, document):
         union = _schemas(document)["CreatePaymentRequest"]
 
         assert union["discriminator"]["propertyName"] == "request_type"
         assert union["discriminator"]["mapping"].keys() == {"payment", "payout", "card_check"}
 
-    def test_gives_examples_that_fit(self, document):
+    def test_has_valid_examples(self, document):
         received = [each["post"] for each in document["webhooks"].values()]
         for operation in [*received, *(operation for *_, operation in _operations(document))]:
             bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
@@ -193,7 +193,7 @@ class TestDocument:
 
 
 class TestRequestSchemas:
-    """The schema and the serializer agree on what is right and what is wrong."""
+    """The schema and the serializer accept and refuse the same requests."""
 
     @pytest.mark.parametrize(
         "order",
@@ -207,7 +207,7 @@ class TestRequestSchemas:
             orders.card_check(source=orders.card_source(type="CaRd")),
         ],
     )
-    def test_take_what_the_service_takes(self, api, document, order):
+    def test_accept_what_the_service_accepts(self, api, document, order):
         assert _fits(order, document)
         assert api.post("/api/payments", order).status_code == 201
 

@@ -1,4 +1,4 @@
-"""The doctor: fine where all is well, and for each illness a finding that says what to do."""
+"""The doctor reports problems of an installation, each with advice."""
 
 import json
 from datetime import timedelta
@@ -42,7 +42,7 @@ def examine():
 
 
 class TestDoctor:
-    def test_finds_nothing_where_all_is_well(self, ada):
+    def test_finds_nothing_in_a_healthy_installation(self, ada):
         code, findings, _ = examine()
 
         assert {
@@ -54,7 +54,7 @@ class TestDoctor:
             "pending", "ledger", "broker",
         }  # fmt: skip
 
-    def test_speaks_to_people_too(self):
+    def test_prints_readable_lines(self):
         out = StringIO()
 
         call_command("doctor", stdout=out)
@@ -71,7 +71,7 @@ class TestDoctor:
         assert code == severity
         return finding, printed
 
-    def test_finds_a_database_that_is_away(self, monkeypatch):
+    def test_finds_an_unavailable_database(self, monkeypatch):
         def fail(*_args, **_kwargs):
             raise OperationalError("password authentication failed for user secret")
 
@@ -86,13 +86,13 @@ class TestDoctor:
         finding, _ = self.finds("migrations", Severity.BROKEN)
         assert "payments.0009_more" in finding["said"]
 
-    def test_finds_a_guard_that_is_down(self, monkeypatch):
+    def test_finds_a_missing_trigger(self, monkeypatch):
         monkeypatch.setattr(doctor.triggers, "_registered", [AppendOnly("payments_nothing")])
 
         finding, _ = self.finds("guards", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]
 
-    def test_finds_secrets_that_no_key_opens(self, ada):
+    def test_finds_secrets_that_no_key_can_decrypt(self, ada):
         ApiKey.objects.filter(pk=ada.pk).update(public_id="pk_sandbox_other")
         with connection.cursor() as cursor:
             cursor.execute("UPDATE merchants_apikey SET secret = 'gAAAAAnonsense'")
@@ -101,7 +101,7 @@ class TestDoctor:
         assert "gAAAAA" not in printed
 
     @pytest.mark.parametrize("age", [None, timedelta(minutes=5)])
-    def test_finds_workers_that_stand_still(self, age):
+    def test_finds_stopped_workers(self, age):
         if age is None:
             connection.cursor().execute("DELETE FROM config_heartbeat")
         else:
@@ -113,12 +113,12 @@ class TestDoctor:
         ("late", "severity"),
         [(timedelta(minutes=2), Severity.WARNING), (timedelta(minutes=20), Severity.BROKEN)],
     )
-    def test_finds_webhooks_that_are_late(self, ada, late, severity):
+    def test_finds_late_webhooks(self, ada, late, severity):
         make_delivery(make_endpoint(business=ada.business), next_attempt_at=timezone.now() - late)
 
         self.finds("deliveries", severity)
 
-    def test_leaves_test_events_out(self, ada):
+    def test_ignores_test_events(self, ada):
         late = timezone.now() - timedelta(minutes=20)
         make_delivery(make_endpoint(business=ada.business), next_attempt_at=late, subject=None)
 
@@ -150,14 +150,14 @@ class TestDoctor:
         finding, _ = self.finds("pending", Severity.WARNING)
         assert finding["said"] == "1 messages to the account provider have no response."
 
-    def test_finds_a_clock_that_is_off(self, monkeypatch):
+    def test_finds_a_wrong_clock(self, monkeypatch):
         monkeypatch.setattr(
             doctor, "_clocks", lambda: [("the database", timezone.now() - timedelta(seconds=90))]
         )
 
         self.finds("clock", Severity.BROKEN)
 
-    def test_finds_a_broker_that_is_away(self, settings):
+    def test_finds_an_unavailable_broker(self, settings):
         settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
 
         _, printed = self.finds("broker", Severity.BROKEN)
@@ -227,12 +227,12 @@ class TestDoctor:
         assert code == Severity.FINE
 
     @pytest.mark.parametrize(("free", "severity"), [(5, Severity.WARNING), (1, Severity.BROKEN)])
-    def test_finds_a_disk_that_is_full(self, monkeypatch, free, severity):
+    def test_finds_a_full_disk(self, monkeypatch, free, severity):
         monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(total=100, free=free))
 
         self.finds("disk", severity)
 
-    def test_finds_a_ledger_that_does_not_balance(self, monkeypatch):
+    def test_finds_an_unbalanced_ledger(self, monkeypatch):
         monkeypatch.setattr(doctor, "drift", lambda: 1)
 
         self.finds("ledger", Severity.BROKEN)

@@ -1,4 +1,4 @@
-"""`/readyz` may be asked by anyone: it costs no more than a check a second."""
+"""`/readyz` is public, so it runs at most one check per second."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Replacing the key of secrets at rest: new in front, rewrite, take the old one out."""
+"""Rotation of encryption keys: add the new key in front, rewrite, remove the old one."""
 
 from io import StringIO
 
@@ -22,7 +22,7 @@ def run(*options):
 
 
 class TestRewriting:
-    def test_lets_the_old_key_be_taken_out(self, ada, settings, monkeypatch):
+    def test_makes_the_old_key_removable(self, ada, settings, monkeypatch):
         monkeypatch.setattr(key_rotation, "BATCH", 1)
         make_endpoint(business=ada.business)
         secret, new = ada.secret, Fernet.generate_key().decode()
@@ -35,7 +35,7 @@ class TestRewriting:
         assert Endpoint.objects.get().hash_key == KEY
         assert "Rewrote 0 of 1 in merchants_apikey.secret.\n" in run()
 
-    def test_can_be_rehearsed(self, ada, settings):
+    def test_supports_a_dry_run(self, ada, settings):
         before = list(ApiKey.objects.extra(select={"raw": "secret"}).values_list("raw", flat=True))
         settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
 
@@ -43,7 +43,7 @@ class TestRewriting:
 
         assert list(ApiKey.objects.extra(select={"raw": "secret"}).values_list("raw", flat=True)) == before
 
-    def test_leaves_what_somebody_changes_meanwhile(self, ada, settings, monkeypatch):
+    def test_keeps_concurrent_changes(self, ada, settings, monkeypatch):
         settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
         rotated = key_rotation._rotated
 

@@ -1,4 +1,4 @@
-"""Metrics: what is counted, who may see it, and that several processes count together."""
+"""Metrics: values, access, and counters of several processes."""
 
 import re
 from datetime import timedelta
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def now(monkeypatch):
-    """Let the clock stand still, and return what it shows."""
+    """Freeze the clock, and return its time."""
     moment = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: moment)
     return moment
@@ -129,7 +129,7 @@ class TestRails:
 
 
 class TestDatabase:
-    def test_tells_what_is_due_and_unanswered(self, api, prometheus, now):
+    def test_shows_due_and_unanswered_work(self, api, prometheus, now):
         assert count(samples(prometheus), "sluice_unanswered_transactions") == 0
 
         api.post("/api/payments", orders.card_payment(amount=10_098))
@@ -153,7 +153,7 @@ class TestDatabase:
         assert count(found, "sluice_unanswered_operations") == 1
         assert count(found, "sluice_oldest_unanswered_seconds") == 2 * 60 * 60
 
-    def test_tells_how_long_the_oldest_delivery_has_been_due(self, ada, prometheus, now):
+    def test_shows_how_long_the_oldest_delivery_has_been_due(self, ada, prometheus, now):
         make_delivery(make_endpoint(business=ada.business), next_attempt_at=now - timedelta(seconds=90))
 
         found = samples(prometheus)
@@ -170,7 +170,7 @@ class TestDatabase:
         assert count(found, "sluice_deliveries_due") == 0
         assert count(found, "sluice_oldest_due_delivery_seconds") == 0
 
-    def test_is_all_that_is_said_where_it_is_away(self, prometheus, monkeypatch):
+    def test_shows_only_its_state_while_unavailable(self, prometheus, monkeypatch):
         def fail(*_):
             raise OperationalError("away")
 
@@ -205,7 +205,7 @@ class TestAccess:
         assert answer.status_code == status
         assert (b"sluice_" in answer.content) == (status == 200)
 
-    def test_sees_through_the_proxy_in_front(self, settings, prometheus):
+    def test_uses_the_client_address_behind_a_proxy(self, settings, prometheus):
         settings.PROXIES_IN_FRONT = 1
 
         assert prometheus.get("/metrics", headers={"X-Forwarded-For": "203.0.113.7"}).status_code == 403
@@ -224,7 +224,7 @@ class TestReadiness:
         answer = Client(raise_request_exception=False).get("/readyz")
         return answer.status_code, answer.json()
 
-    def test_is_whole_with_a_worker_that_lives(self):
+    def test_is_ok_with_a_running_worker(self):
         beat(now=timezone.now())
 
         assert self.ask() == (
@@ -249,7 +249,7 @@ class TestReadiness:
 
         assert (status, body["status"], body["broker"]) == (200, "degraded", "away")
 
-    def test_is_told_under_any_host_name(self, settings):
+    def test_is_available_under_any_host_name(self, settings):
         settings.ALLOWED_HOSTS = ["pay.shop.com"]
 
         assert (
@@ -274,7 +274,7 @@ class TestReadiness:
 
 
 class TestExposition:
-    def test_has_help_and_type_for_all_that_is_ours(self, api, prometheus):
+    def test_has_help_and_type_for_all_our_metrics(self, api, prometheus):
         api.post("/api/payments", orders.card_payment(amount=10_000))
 
         text = prometheus.get("/metrics").content.decode()

@@ -1,4 +1,4 @@
-"""What has its days goes when they are over; what is not finished, and what is about money, stays."""
+"""Purging after the retention period. Unfinished rows and money are kept."""
 
 import json
 from datetime import timedelta
@@ -30,7 +30,7 @@ WAITING, HELD = Delivery.State.WAITING, Delivery.State.HELD
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
-    """Every walk takes several pieces."""
+    """Use small batches, so that every purge takes several."""
     for module in (
         "kit.db.batched_purge",
         "merchants.authentication",
@@ -56,7 +56,7 @@ def endpoint(db):
 
 
 def delivery(endpoint, state, *, days, count=1):
-    """Make deliveries of so many days ago, each with an attempt of the same moment."""
+    """Create deliveries of the given age in days, each with an attempt of the same time."""
     at = ago(days=days)
     changes = {"state": state, "delivered_at": at if state == DELIVERED else None}
     rows = make_deliveries(endpoint, count, at=at, **changes)
@@ -69,7 +69,7 @@ def delivery(endpoint, state, *, days, count=1):
 
 class TestPayloads:
     @pytest.mark.parametrize("state", [DELIVERED, DEAD, SKIPPED])
-    def test_are_emptied_with_the_answers_when_they_are_old_and_finished(self, endpoint, state):
+    def test_are_purged_with_the_responses_when_old_and_finished(self, endpoint, state):
         rows = delivery(endpoint, state, days=91, count=5)
 
         purge()
@@ -81,7 +81,7 @@ class TestPayloads:
             assert (bytes(attempt.excerpt), attempt.status) == (b"", 200)
 
     @pytest.mark.parametrize(("state", "days"), [(WAITING, 400), (HELD, 400), (DELIVERED, 89)])
-    def test_stay_while_they_are_young_or_unfinished(self, endpoint, state, days):
+    def test_are_kept_while_recent_or_unfinished(self, endpoint, state, days):
         (row,) = delivery(endpoint, state, days=days)
 
         purge()
@@ -90,7 +90,7 @@ class TestPayloads:
         assert json.loads(row.body)["event_id"] == str(row.pk)
         assert bytes(row.attempts.get().excerpt) == b"Ada paid"
 
-    def test_that_are_gone_are_not_sent_again(self, endpoint):
+    def test_cannot_be_resent_after_the_purge(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
         purge()
 
@@ -100,7 +100,7 @@ class TestPayloads:
         row.refresh_from_db()
         assert row.state == DEAD
 
-    def test_of_a_delivery_that_is_being_replayed_stay(self, endpoint):
+    def test_of_a_delivery_being_resent_are_kept(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
         assert replay(row, at=timezone.now()) == [True]
 
@@ -117,7 +117,7 @@ class TestPayloads:
 
 
 class TestAttempts:
-    def test_go_much_later_and_the_delivery_stays(self, endpoint):
+    def test_are_purged_much_later_and_the_delivery_is_kept(self, endpoint):
         old = delivery(endpoint, DELIVERED, days=366, count=5)
         delivery(endpoint, DELIVERED, days=364)
 
@@ -126,7 +126,7 @@ class TestAttempts:
         assert Delivery.objects.filter(pk__in=[row.pk for row in old]).count() == 5
         assert Attempt.objects.count() == 1
 
-    def test_of_unfinished_deliveries_stay_and_hide_no_later_ones(self, endpoint):
+    def test_of_unfinished_deliveries_are_kept_and_do_not_stop_the_purge(self, endpoint):
         delivery(endpoint, HELD, days=500, count=5)
         delivery(endpoint, DEAD, days=400, count=3)
 
@@ -134,7 +134,7 @@ class TestAttempts:
 
         assert {attempt.delivery.state for attempt in Attempt.objects.select_related("delivery")} == {HELD}
 
-    def test_are_not_walked_further_than_the_old_ones(self, endpoint, django_assert_max_num_queries):
+    def test_are_read_only_up_to_the_last_old_one(self, endpoint, django_assert_max_num_queries):
         delivery(endpoint, DELIVERED, days=1, count=50)
 
         with django_assert_max_num_queries(2):
@@ -142,7 +142,7 @@ class TestAttempts:
 
 
 class TestOtherRows:
-    def test_nonces_go_after_an_hour(self):
+    def test_nonces_are_purged_after_an_hour(self):
         key = ApiKeyFactory()
         for number, minutes in enumerate((61, 62, 63, 59)):
             Nonce.objects.create(api_key=key, nonce=f"n{number}", used_at=ago(minutes=minutes))
@@ -151,7 +151,7 @@ class TestOtherRows:
 
         assert [nonce.nonce for nonce in Nonce.objects.all()] == ["n3"]
 
-    def test_sessions_go_when_they_expire_and_their_entries_with_them(self, client):
+    def test_sessions_and_their_entries_are_purged_when_they_expire(self, client):
         person = UserFactory()
         for key, hours in (("ended", 1), ("alive", -1)):
             Session.objects.create(session_key=key, session_data="", expire_date=ago(hours=hours))
@@ -162,7 +162,7 @@ class TestOtherRows:
         assert [one.session_key for one in Session.objects.all()] == ["alive"]
         assert [one.session_key for one in UserSession.objects.all()] == ["alive"]
 
-    def test_invitations_go_long_after_their_end(self):
+    def test_invitations_are_purged_long_after_their_end(self):
         business = BusinessFactory()
         ends = {"taken": (91, 90), "ran-out": (None, 91), "young": (89, 85), "open": (None, -1)}
         for name, (ended, expires) in ends.items():
@@ -180,7 +180,7 @@ class TestOtherRows:
 
         assert {one.token_hash for one in Invitation.objects.all()} == {"young", "open"}
 
-    def test_slots_of_limits_go_when_they_expire(self):
+    def test_slots_of_limits_are_purged_when_they_expire(self):
         for number, hours in enumerate([3, 2, 1, -1]):
             LimitSlot.objects.create(subject="address", number=number, expires_at=ago(hours=hours))
 
@@ -188,7 +188,7 @@ class TestOtherRows:
 
         assert [slot.number for slot in LimitSlot.objects.all()] == [3]
 
-    def test_the_audit_trail_stays(self, endpoint):
+    def test_the_audit_trail_is_kept(self, endpoint):
         services.rotate_hash_key(business=endpoint.business, actor=ADA_LONG_AGO, now=ago(days=4000))
 
         purge()
@@ -206,7 +206,7 @@ class TestCommand:
         assert rehearsed == done
         assert rehearsed["payloads"] == 3
 
-    def test_changes_nothing_in_a_rehearsal(self, endpoint):
+    def test_changes_nothing_in_a_dry_run(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
 
         assert "Would delete 1 bodies of finished deliveries." in purge(dry_run=True)

@@ -1,4 +1,4 @@
-"""The support bundle: enough to help, and never a secret."""
+"""The support bundle contains the data that support needs, and never a secret."""
 
 import json
 import os
@@ -77,7 +77,7 @@ class TestBundle:
         ):  # fmt: skip
             assert canary not in everything, canary
 
-    def test_holds_what_helps(self, bundle):
+    def test_contains_useful_data(self, bundle):
         target, files = bundle()
 
         assert set(files) == {
@@ -93,11 +93,11 @@ class TestBundle:
         assert "an old line" not in files["logs/1-web.log"]
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
-    def test_names_people_where_it_is_not_redacted(self, bundle):
+    def test_contains_names_without_redaction(self, bundle):
         _, plain = bundle()
         assert "ada@example.com" in plain["logs/1-web.log"]
 
-    def test_leaves_people_out_where_it_is_redacted(self, bundle):
+    def test_contains_no_names_with_redaction(self, bundle):
         _, files = bundle("--redact")
 
         for name in ("ada@example.com", "203.0.113.9", "order-7"):
@@ -111,7 +111,7 @@ class TestBundle:
 
         assert (tmp_path / "x.zip").read_text() == "mine"
 
-    def test_says_which_log_is_not_there(self, tmp_path):
+    def test_names_a_missing_log(self, tmp_path):
         with pytest.raises(CommandError, match="no log file"):
             call_command(
                 "support_bundle", "--output", str(tmp_path / "x.zip"), "--log", str(tmp_path / "none")
@@ -213,7 +213,7 @@ class TestRedaction:
         assert not leaked
 
     def test_settings_hold_no_canary(self, settings):
-        """Every setting in turn, Django's own included, holds a canary of its own type."""
+        """Set every setting in turn, including Django's, to a canary of its type."""
         for name in sorted(name for name in dir(settings) if name.isupper()):
             value = getattr(project, name)
             canary = {
@@ -237,7 +237,7 @@ class TestRedaction:
 
     @pytest.mark.long
     def test_environment_leaves_no_canary(self, tmp_path):
-        """A process whose every variable holds a canary writes a bundle without any."""
+        """Write a bundle in a process with a canary in every variable."""
         environment = environment_of_canaries(tmp_path)
         log = tmp_path / "web.log"
         log.write_text("\n".join(f"{name}={value}" for name, value in environment.items()))
@@ -262,7 +262,7 @@ class TestRedaction:
 
         assert [json.loads(line)["ms"] for line in files["logs/1.log"].splitlines()] == [40.8, 1.5]
 
-    def test_keeps_what_helps(self, tmp_path, api, ada):
+    def test_keeps_useful_data(self, tmp_path, api, ada):
         api.post("/api/payments", orders.card_payment())
         log = tmp_path / "web.log"
         log.write_text("\n".join(HELPFUL))

@@ -1,4 +1,4 @@
-"""Redis can be written by others: nothing that is read from it is executed."""
+"""Data read from Redis is never executed, because others may write to it."""
 
 import json
 import os
@@ -111,7 +111,7 @@ class TestCache:
 
 class TestSerializer:
     @pytest.mark.parametrize("value", [object(), {1: "a"}, (1,), b"a", timezone.now(), [{"a": {1}}], 1j])
-    def test_refuses_types_that_json_does_not_keep(self, value):
+    def test_refuses_types_that_json_does_not_preserve(self, value):
         with pytest.raises(NotJSONable):
             JSONSerializer().dumps(value)
 

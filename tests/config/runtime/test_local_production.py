@@ -1,4 +1,4 @@
-"""`make run-production`: every process of production on this machine, and none of them left behind."""
+"""`make run-production` runs all processes of production on this machine, and stops them all."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ from tests.journeys.service import PROJECT, free_port
 
 
 def is_running(pid):
-    """Tell whether a process runs; one that has ended and awaits its parent does not."""
+    """Return whether a process is running. A zombie is not."""
     state = Path(f"/proc/{pid}/stat")
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
 

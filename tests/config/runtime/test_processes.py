@@ -1,4 +1,4 @@
-"""Several processes of gunicorn, as in production: they count together, and each start counts anew."""
+"""Several gunicorn processes share their counters, and each start resets them."""
 
 import os
 import subprocess

@@ -23,11 +23,11 @@ class TestCredentials:
         settings.SANDBOX_FOLDER = SandboxFolder(tmp_path)
         return settings.SANDBOX_FOLDER
 
-    def test_stay_while_their_key_is_there(self):
+    def test_are_kept_while_their_key_exists(self):
         first = Command()._credentials()
         assert Command()._credentials() == first
 
-    def test_are_made_anew_where_the_database_does_not_know_their_key(self, folder):
+    def test_are_recreated_if_their_key_does_not_exist(self, folder):
         lost = Command()._credentials()
         folder.write_credentials(lost | {"api_key": "pk_sandbox_of_a_killed_start"})
         User.objects.all().delete()

@@ -1,4 +1,4 @@
-"""Requests that the HTTP server refuses are answered as problems, without a word of what was sent."""
+"""Requests refused by the HTTP server get problem documents that repeat nothing of the request."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Moments that decide about money come from the database's clock, whatever a host's own clock shows."""
+"""Times that decide about money come from the database's clock, independent of the host's clock."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -63,5 +63,5 @@ class TestEncryptedTextField:
         with pytest.raises(FieldError, match="encrypted"):
             ApiKey.objects.filter(**{lookup: ada.secret}).exists()
 
-    def test_can_be_asked_whether_it_is_there(self, ada):
+    def test_supports_isnull(self, ada):
         assert ApiKey.objects.filter(secret__isnull=False).exists()
