@@ -1,4 +1,4 @@
-"""Addresses of the front page and the guides."""
+"""URLs of the front page and the guides."""
 
 from django.urls import path
 from django.views.generic import RedirectView

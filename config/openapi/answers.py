@@ -1,4 +1,4 @@
-"""What the API answers, in JSON Schema: the shapes that `payments.representation` writes, and problems."""
+"""JSON Schemas of API responses: the representations of `payments.representation`, and problems."""
 
 from typing import Any, TypeAlias
 

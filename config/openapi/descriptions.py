@@ -1,4 +1,4 @@
-"""What an integrator reads in the API's description: the words, apart from the shapes."""
+"""Texts of the API description, separate from the schemas."""
 
 from typing import Any, NamedTuple
 

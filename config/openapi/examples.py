@@ -1,4 +1,4 @@
-"""Requests that the sandbox takes as they stand here, and answers as it gives them."""
+"""Examples of requests that the sandbox accepts unchanged, and of its responses."""
 
 from typing import Any, TypeAlias
 

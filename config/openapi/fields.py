@@ -103,7 +103,7 @@ def _text(field: Text) -> Schema:
 
 
 def anchored(pattern: str) -> str:
-    """Return the pattern so that it must match in whole, as our fields mean it.
+    """Return the pattern anchored at both ends, because our fields match the whole string.
 
     >>> anchored("[0-9]{3,4}"), anchored("0[1-9]|1[0-2]")
     ('^[0-9]{3,4}$', '^(0[1-9]|1[0-2])$')

@@ -95,7 +95,7 @@ REPLAYED = "The reference was used before: the resource's current state. Nothing
 
 
 def create_payment_body() -> PolymorphicProxySerializer:
-    """Return the union of all kinds of requests, told apart as `payments.flows` does."""
+    """Return the union of all kinds of requests, distinguished as in `payments.flows`."""
     kinds: dict[str, dict[str, Any]] = {}
     for (request_type, method), flow in FLOWS.items():
         kinds.setdefault(request_type, {})[str(method)] = type(flow.serializer)
@@ -105,7 +105,7 @@ def create_payment_body() -> PolymorphicProxySerializer:
 
 
 def create_account_body() -> PolymorphicProxySerializer:
-    """Return the union of all kinds of accounts, told apart as `virtual_accounts.serializers` does."""
+    """Return the union of all kinds of accounts, distinguished as in `virtual_accounts.serializers`."""
     static = {"individual": StaticAccountSerializer, "business": BusinessAccountSerializer}
     kinds = {
         "static": _union("StaticVirtualAccount", "account_type", static),

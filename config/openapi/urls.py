@@ -1,4 +1,4 @@
-"""Addresses of the API's description, and the answer to every other path below /api/."""
+"""URLs of the API description, and the response for every other path below /api/."""
 
 from django.urls import path, re_path
 

@@ -1,4 +1,4 @@
-"""The API's description and its page: the only addresses under /api/ that need no signature."""
+"""The API description and its page, the only URLs under /api/ without a signature."""
 
 from functools import lru_cache
 from typing import Any

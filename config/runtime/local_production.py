@@ -32,7 +32,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 Command = Sequence[str | Path]
 Processes = dict[str, "subprocess.Popen[bytes]"]
 
-PATIENCE = 60  # seconds for a server to come up
+START_TIMEOUT = 60  # seconds for a server to come up
 GRACE = 30  # seconds for a process to end
 
 
@@ -237,7 +237,7 @@ def _manage(environment: dict[str, str], *arguments: str) -> str:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while time.monotonic() < end and process.poll() is None:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return

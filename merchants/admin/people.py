@@ -48,8 +48,8 @@ class UserAdmin(ReasonedAdmin):
             team.end_invitations_by(inviter=form.instance, actor=actor, now=timezone.now())
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        told = ("email", "name", "last_login", "date_joined")
-        return told if request.user.is_superuser else (*told, *RIGHTS)
+        shown = ("email", "name", "last_login", "date_joined")
+        return shown if request.user.is_superuser else (*shown, *RIGHTS)
 
 
 @admin.register(Group)

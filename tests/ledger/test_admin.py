@@ -52,9 +52,13 @@ class TestTopUp:
         assert Account.objects.get(business=business, kind="wallet").balance == 500
         entry = Entry.objects.get()
         assert (entry.kind, entry.note) == ("top_up", "Float")
-        told = AuditEntry.objects.get(action="wallet.topped_up")
-        assert (told.actor, told.business, told.target) == ("staff@example.com", business, str(entry.cause))
-        assert told.after == {"currency": "NGN", "amount": 500, "reason": "Float"}
+        audited = AuditEntry.objects.get(action="wallet.topped_up")
+        assert (audited.actor, audited.business, audited.target) == (
+            "staff@example.com",
+            business,
+            str(entry.cause),
+        )
+        assert audited.after == {"currency": "NGN", "amount": 500, "reason": "Float"}
 
     def test_submitted_twice_credits_the_wallet_once(self, staff, business):
         form = filled_in(business)

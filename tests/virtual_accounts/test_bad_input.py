@@ -245,7 +245,7 @@ class TestAccount:
     @pytest.mark.parametrize(
         "name", ["Ọlábísí", "N'Golo", "O\u2019Neil-Obi", "李", "عائشة", "<b>Ada</b>", "'; DROP TABLE --", "क्\u200dष", "x" * 100]
     )  # fmt: skip
-    def test_of_anybody_with_a_name_is_made(self, api, name):
+    def test_with_any_valid_name_is_created(self, api, name):
         made = api.post(ACCOUNTS, orders.dynamic_account(first_name=name))
 
         assert (made.status_code, made.json()["customer"]["name"]) == (201, f"{name} Obi")
@@ -416,7 +416,7 @@ class TestSimulation:
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown_account")
         assert number not in answer.content.decode()
 
-    def test_to_a_number_that_nobody_has_held_is_unknown(self, api, static):
+    def test_to_a_number_that_was_never_assigned_is_unknown(self, api, static):
         unheld = AccountNumber.objects.filter(last_holder__isnull=True).first()
 
         answer = api.post(SIMULATE, {"account_number": unheld.number, "amount": 1})
@@ -445,7 +445,7 @@ class TestSimulation:
         assert (answer.status_code, answer.json()["code"]) == (403, "sandbox_only")
         assert not Transfer.objects.exists()
 
-    def test_that_nobody_signed_is_refused(self, client):
+    def test_without_a_signature_is_refused(self, client):
         answer = client.post(SIMULATE, {"amount": 1}, content_type="application/json")
 
         assert_says_failure(answer)

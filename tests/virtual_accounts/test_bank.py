@@ -21,7 +21,7 @@ def _keys(settings):
 
 
 @pytest.fixture
-def tell(client):
+def notify(client):
     """Return a function that sends a notification and returns the response."""
 
     def send(body, *, key=KEYS[0], timestamp=None, **headers):
@@ -33,15 +33,15 @@ def tell(client):
 
 
 def notification(number, **changes):
-    told = {"bank_reference": "nip-1", "account_number": number, "amount": 50_000, "currency": "NGN"}
-    return told | {"sender_name": "Bisi Ojo"} | changes
+    sent = {"bank_reference": "nip-1", "account_number": number, "amount": 50_000, "currency": "NGN"}
+    return sent | {"sender_name": "Bisi Ojo"} | changes
 
 
 class TestNotification:
-    def test_pays_the_payment(self, api, dynamic, pay_into, tell):
+    def test_pays_the_payment(self, api, dynamic, pay_into, notify):
         payment = pay_into(dynamic)
 
-        answer = tell(notification(payment["virtual_account_details"]["account_number"]))
+        answer = notify(notification(payment["virtual_account_details"]["account_number"]))
 
         paid = api.get(f"/api/payments/{payment['reference']}").json()
         assert (answer.status_code, answer.json()) == (
@@ -50,34 +50,34 @@ class TestNotification:
         )
         assert paid["response_summary"] == "Payment of 50000 NGN received from Bisi Ojo"
 
-    def test_repeated_is_booked_once(self, static, tell):
-        told = notification(static["customer"]["account_number"])
+    def test_repeated_is_booked_once(self, static, notify):
+        sent = notification(static["customer"]["account_number"])
 
-        answers = [tell(told, key=key).json() for key in KEYS]
+        answers = [notify(sent, key=key).json() for key in KEYS]
 
         assert [answer["replayed"] for answer in answers] == [False, True]
         assert Transaction.objects.count() == Transfer.objects.count() == 1
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}])
-    def test_with_the_reference_of_another_is_refused(self, static, tell, change):
-        told = notification(static["customer"]["account_number"])
-        tell(told)
+    def test_with_the_reference_of_another_is_refused(self, static, notify, change):
+        sent = notification(static["customer"]["account_number"])
+        notify(sent)
 
-        answer = tell(told | change)
+        answer = notify(sent | change)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
         assert Transfer.objects.count() == 1
 
-    def test_of_another_currency_is_kept_as_unapplied(self, static, tell):
-        answer = tell(notification(static["customer"]["account_number"], currency="USD"))
+    def test_of_another_currency_is_kept_as_unapplied(self, static, notify):
+        answer = notify(notification(static["customer"]["account_number"], currency="USD"))
 
         assert (answer.json()["applied"], answer.json()["reason"]) == ("unapplied", "other_currency")
 
-    def test_without_a_sender_is_of_an_unknown_one(self, static, tell):
-        told = notification(static["customer"]["account_number"])
-        del told["sender_name"]
+    def test_without_a_sender_is_of_an_unknown_one(self, static, notify):
+        sent = notification(static["customer"]["account_number"])
+        del sent["sender_name"]
 
-        tell(told)
+        notify(sent)
 
         summary = Transaction.objects.get().response_summary
         assert summary == "Payment of 50000 NGN received from Unknown sender"
@@ -90,33 +90,33 @@ class TestNotification:
             ("currency", "naira"),
         ],
     )  # fmt: skip
-    def test_with_a_wrong_field_is_refused(self, static, tell, field, value):
-        answer = tell(notification(static["customer"]["account_number"], **{field: value}))
+    def test_with_a_wrong_field_is_refused(self, static, notify, field, value):
+        answer = notify(notification(static["customer"]["account_number"], **{field: value}))
 
         assert answer.status_code == 400
         assert {error["field"] for error in answer.json()["errors"]} == {field}
         assert not Transfer.objects.exists()
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}])
-    def test_with_the_reference_of_another_is_kept_for_operators(self, static, tell, change):
-        told = notification(static["customer"]["account_number"])
-        tell(told)
+    def test_with_the_reference_of_another_is_kept_for_operators(self, static, notify, change):
+        sent = notification(static["customer"]["account_number"])
+        notify(sent)
 
         for _ in range(2):
-            answer = tell(told | change)
+            answer = notify(sent | change)
 
         assert not {"existing", "id"} & answer.json().keys()
         assert UnclaimedTransfer.objects.get().why == "conflict"
         assert UnappliedMoney.objects.count() == 0
 
     @pytest.mark.parametrize("body", [b"{", b"[]", b'{"amount": 1, "amount": 2}', b"\xff"])
-    def test_that_is_no_json_object_is_refused(self, tell, body):
-        assert tell(body).json()["code"] == "malformed_json"
+    def test_that_is_no_json_object_is_refused(self, notify, body):
+        assert notify(body).json()["code"] == "malformed_json"
 
-    def test_is_taken_where_no_merchant_has_simulations(self, static, tell, settings):
+    def test_is_taken_where_no_merchant_has_simulations(self, static, notify, settings):
         settings.SANDBOX = False
 
-        assert tell(notification(static["customer"]["account_number"])).status_code == 200
+        assert notify(notification(static["customer"]["account_number"])).status_code == 200
 
 
 class TestSignature:
@@ -131,26 +131,26 @@ class TestSignature:
             ({"X-Bank-Timestamp": "0"}, "timestamp_out_of_range"),
         ],
     )
-    def test_must_match(self, static, tell, change, code):
-        answer = tell(notification(static["customer"]["account_number"]), **change)
+    def test_must_match(self, static, notify, change, code):
+        answer = notify(notification(static["customer"]["account_number"]), **change)
 
         assert (answer.status_code, answer.json()["code"]) == (401, code)
         assert "string_to_sign" not in answer.json()
         assert not Transfer.objects.exists()
 
-    def test_of_an_unknown_key_is_refused(self, tell):
-        assert tell(notification("1000000014"), key="x" * 40).json()["code"] == "invalid_signature"
+    def test_of_an_unknown_key_is_refused(self, notify):
+        assert notify(notification("1000000014"), key="x" * 40).json()["code"] == "invalid_signature"
 
     @pytest.mark.parametrize("off", [-302, 302])
-    def test_is_good_for_five_minutes(self, tell, off):
-        answer = tell(notification("1000000014"), timestamp=str(int(time.time()) + off))
+    def test_is_good_for_five_minutes(self, notify, off):
+        answer = notify(notification("1000000014"), timestamp=str(int(time.time()) + off))
 
         assert answer.json()["code"] == "timestamp_out_of_range"
 
-    def test_is_refused_if_no_bank_is_configured(self, tell, settings):
+    def test_is_refused_if_no_bank_is_configured(self, notify, settings):
         settings.BANK_NOTIFICATION_KEYS = []
 
-        answer = tell(notification("1000000014"))
+        answer = notify(notification("1000000014"))
 
         assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
         assert answer["Retry-After"]

@@ -122,7 +122,7 @@ def opened(
 ) -> Iterator[Listener]:
     """Accept connections until the block ends; with `before_tls`, delay the handshake by so many seconds."""
     listener = socket.create_server(at, backlog=256)
-    door = Listener(listener.getsockname()[1], "https" if tls else "http")
+    opened_at = Listener(listener.getsockname()[1], "https" if tls else "http")
     closing = threading.Event()
     threads: list[threading.Thread] = []
 
@@ -132,20 +132,20 @@ def opened(
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             closing.wait(before_tls)
             with tls.wrap_socket(connection, server_side=True) if tls else connection as wrapped:
-                receiver(Visit(wrapped, door.requests, closing))
+                receiver(Visit(wrapped, opened_at.requests, closing))
 
     def accept() -> None:
         with suppress(OSError):
             while True:
                 connection, _ = listener.accept()
-                door.connections += 1
+                opened_at.connections += 1
                 threads.append(threading.Thread(target=serve, args=(connection,), daemon=True))
                 threads[-1].start()
 
     acceptor = threading.Thread(target=accept, daemon=True)
     acceptor.start()
     try:
-        yield door
+        yield opened_at
     finally:
         closing.set()
         with suppress(OSError):

@@ -188,13 +188,13 @@ def _same_signals():
 @pytest.mark.usefixtures("_same_signals")
 class TestDeliverWebhooks:
     def test_with_once_sends_what_is_due_and_ends(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            make_deliveries(make_endpoint(url=door.url), 3, at=timezone.now() - timedelta(seconds=1))
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            make_deliveries(make_endpoint(url=listener.url), 3, at=timezone.now() - timedelta(seconds=1))
 
             printed = run("deliver_webhooks", "--once")
 
         assert printed == "Made 3 attempts.\n"
-        assert len(door.requests) == 3
+        assert len(listener.requests) == 3
 
     def test_ends_at_a_signal_after_the_request_in_flight(self):
         def receive(visit):
@@ -203,8 +203,8 @@ class TestDeliverWebhooks:
             visit.closing.wait(0.2)
             visit.send(servers.NO_CONTENT)
 
-        with servers.opened(receive) as door:
-            make_deliveries(make_endpoint(url=door.url), 1, at=timezone.now() - timedelta(seconds=1))
+        with servers.opened(receive) as listener:
+            make_deliveries(make_endpoint(url=listener.url), 1, at=timezone.now() - timedelta(seconds=1))
 
             printed = run("deliver_webhooks")
 

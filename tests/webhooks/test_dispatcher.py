@@ -87,11 +87,11 @@ def through_proxy(monkeypatch, transactional_db):
 
 class TestRequest:
     def test_is_signed_and_named_as_the_contract_says(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             made = dispatch_due()
 
-        (request,) = door.requests
+        (request,) = listener.requests
         assert made == 1
         assert request.line == "POST /hook HTTP/1.1"
         assert request.body == delivery.body.encode()
@@ -106,37 +106,37 @@ class TestRequest:
     def test_of_a_test_event_is_marked_and_not_counted(self):
         counted = dispatcher.ATTEMPTS.labels("delivered")
         before = counted._value.get()
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            endpoint = make_endpoint(url=listener.url)
             services.send_test_event(business=endpoint.business, data={}, now=now())
             make_delivery(endpoint, at=now())
             dispatch_due()
 
-        headers = [request.header("X-Service-Test") for request in door.requests]
+        headers = [request.header("X-Service-Test") for request in listener.requests]
         assert sorted(headers, key=str) == [None, "true"]
         assert counted._value.get() == before + 1
 
     @pytest.mark.long
     def test_has_the_same_id_and_body_in_every_attempt_and_the_current_key(self, settings):
         settings.WEBHOOK_RETRY_DELAYS = [0, 0]
-        with servers.opened(servers.answering(servers.status(503))) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.answering(servers.status(503))) as listener:
+            endpoint = make_endpoint(url=listener.url)
             make_delivery(endpoint, at=now())
             dispatch_due()
             rotated = services.rotate_hash_key(business=endpoint.business, actor=ADA, now=now())
             list(services.replay(Delivery.objects.values_list("pk", flat=True), actor=ADA, now=now()))
             dispatch_due()
 
-        first, *_, last = door.requests
-        assert [request.header("X-Service-Attempt") for request in door.requests] == ["1", "2", "3"]
-        assert len({request.body for request in door.requests}) == 1
-        assert len({request.header("X-Service-Idempotency-Key") for request in door.requests}) == 1
+        first, *_, last = listener.requests
+        assert [request.header("X-Service-Attempt") for request in listener.requests] == ["1", "2", "3"]
+        assert len({request.body for request in listener.requests}) == 1
+        assert len({request.header("X-Service-Idempotency-Key") for request in listener.requests}) == 1
         new = hmac.new(rotated.new_hash_key.encode(), last.body, hashlib.sha256).hexdigest()
         assert first.header("X-Service-Signature") != last.header("X-Service-Signature") == new
 
     def test_is_recorded_with_the_answer(self):
-        with servers.opened(servers.answering(servers.status(422, body=b"not like this"))) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.status(422, body=b"not like this"))) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             dispatch_due()
 
         attempt = Attempt.objects.get()
@@ -147,8 +147,8 @@ class TestRequest:
 
     def test_is_recorded_without_card_numbers(self):
         answer = b"no order 4084.0840.8408.4081 or 4084084084084081"
-        with servers.opened(servers.answering(servers.status(422, body=answer))) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.status(422, body=answer))) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             dispatch_due()
 
         assert bytes(Attempt.objects.get().excerpt) == b"no order 408408******4081 or 408408******4081"
@@ -162,12 +162,12 @@ class TestRequest:
 
     def test_is_not_made_to_loopback_unless_its_network_is_allowed(self, settings):
         settings.WEBHOOK_ALLOW_CIDRS = []
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             dispatch_due()
 
         assert Attempt.objects.get().error == "blocked_address"
-        assert door.connections == 0
+        assert listener.connections == 0
 
 
 class TestDispatcher:
@@ -175,35 +175,37 @@ class TestDispatcher:
         assert dispatch_due() == 0
 
     def test_sends_deliveries_held_while_the_endpoint_was_being_enabled(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now(), state=STATES.HELD)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now(), state=STATES.HELD)
             dispatch_due()
 
-        assert len(door.requests) == 1
+        assert len(listener.requests) == 1
 
     def test_releases_held_deliveries_of_an_enabled_endpoint_during_a_long_run(self, monkeypatch):
         """A worker's dispatcher that always has something to send does not end."""
         monkeypatch.setattr(dispatcher, "RELEASE_PAUSE", 0.1)
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            endpoint = make_endpoint(url=listener.url)
             make_delivery(endpoint, at=now())
             running = in_background(lambda: dispatch_due(linger=60))
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
 
             make_delivery(endpoint, at=now(), state=STATES.HELD)
-            wait_until(lambda: len(door.requests) == 2)
+            wait_until(lambda: len(listener.requests) == 2)
             dispatcher.stop_gracefully()
             running.join()
 
     def test_drops_what_is_held_at_an_enabled_endpoint_for_over_seven_days(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            endpoint = make_endpoint(url=listener.url)
             old = make_delivery(endpoint, at=now() - timedelta(days=7, seconds=1), state=STATES.HELD)
             young = make_delivery(endpoint, at=now() - timedelta(days=6), state=STATES.HELD)
             dispatch_due()
 
         old.refresh_from_db()
-        assert [request.header("X-Service-Idempotency-Key") for request in door.requests] == [str(young.pk)]
+        assert [request.header("X-Service-Idempotency-Key") for request in listener.requests] == [
+            str(young.pk)
+        ]
         assert old.state == STATES.SKIPPED
 
     @pytest.mark.long
@@ -221,12 +223,12 @@ class TestDispatcher:
             return works(*arguments, **named)
 
         monkeypatch.setattr(module, step, away_at_first)
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             made = dispatch_due()
 
         delivery.refresh_from_db()
-        assert (made, len(door.requests), Attempt.objects.count()) == (1, 1, 1)
+        assert (made, len(listener.requests), Attempt.objects.count()) == (1, 1, 1)
         assert delivery.state == STATES.DELIVERED
 
     @pytest.mark.long
@@ -243,8 +245,8 @@ class TestDispatcher:
         ],
     )
     def test_schedules_a_retry_for_every_kind_of_bad_peer(self, receiver):
-        with servers.opened(receiver) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(receiver) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             dispatch_due()
 
         delivery.refresh_from_db()
@@ -254,13 +256,13 @@ class TestDispatcher:
 
     def test_sends_each_delivery_once_when_two_run_at_once(self, settings):
         settings.WEBHOOK_TIMEOUT = 60  # both dispatchers and all receivers are threads of this process
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             for _ in range(10):
-                make_deliveries(make_endpoint(url=door.url), 20, at=now())
+                make_deliveries(make_endpoint(url=listener.url), 20, at=now())
             with racers(2) as two:
                 made = two.race(Dispatcher().run, Dispatcher().run)
 
-        sent = Counter(request.header("X-Service-Idempotency-Key") for request in door.requests)
+        sent = Counter(request.header("X-Service-Idempotency-Key") for request in listener.requests)
         assert sum(made) == 200
         assert set(sent.values()) == {1}
         assert len(sent) == Attempt.objects.count() == 200
@@ -268,11 +270,11 @@ class TestDispatcher:
 
     def test_gives_no_business_more_than_its_share(self):
         most = Gauge()
-        with servers.opened(most.slowly(0.05)) as door:
-            make_deliveries(make_endpoint(url=door.url), 30, at=now())
+        with servers.opened(most.slowly(0.05)) as listener:
+            make_deliveries(make_endpoint(url=listener.url), 30, at=now())
             dispatch_due()
 
-        assert len(door.requests) == 30
+        assert len(listener.requests) == 30
         assert most.highest <= concurrency.PER_BUSINESS
 
     @pytest.mark.long
@@ -281,16 +283,16 @@ class TestDispatcher:
     ):
         settings.WEBHOOK_TIMEOUT = 2
         monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
-        with servers.opened(servers.silent) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.silent) as listener:
+            endpoint = make_endpoint(url=listener.url)
             make_delivery(endpoint, at=now())
             running = in_background(Dispatcher().run)
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
             wait_until_silent()
             later = make_deliveries(endpoint, 2, at=now())
             running.join()
 
-        first, second, third = door.requests
+        first, second, third = listener.requests
         assert second.at - first.at < settings.WEBHOOK_TIMEOUT * 0.9
         assert second.header("X-Service-Idempotency-Key") == str(later[0].pk)
         assert third.at - first.at > settings.WEBHOOK_TIMEOUT * 0.9
@@ -301,24 +303,24 @@ class TestDispatcher:
     ):
         settings.WEBHOOK_TIMEOUT = 2
         monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
-        with servers.opened(servers.silent) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.silent) as listener:
+            endpoint = make_endpoint(url=listener.url)
             make_delivery(endpoint, at=now())
             running = in_background(Dispatcher().run)
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
             wait_until_silent()
             make_deliveries(endpoint, 3, at=now() - timedelta(minutes=1), attempts_made=1)
             running.join()
 
-        first, *retries = door.requests
+        first, *retries = listener.requests
         assert [request.header("X-Service-Attempt") for request in retries] == ["2", "2", "2"]
         assert min(request.at for request in retries) - first.at > settings.WEBHOOK_TIMEOUT * 0.9
 
     @pytest.mark.long
     def test_leaves_two_places_of_a_silent_endpoint(self):
         most = Gauge()
-        with servers.opened(most.silently) as door:
-            make_deliveries(make_endpoint(url=door.url), 12, at=now())
+        with servers.opened(most.silently) as listener:
+            make_deliveries(make_endpoint(url=listener.url), 12, at=now())
             dispatch_due()
 
         assert most.after(8) == 8
@@ -329,17 +331,17 @@ class TestDispatcher:
     def test_counts_requests_of_the_previous_dispatcher_of_its_process(self, settings):
         settings.WEBHOOK_TIMEOUT = 2
         most = Gauge()
-        with servers.opened(most.silently) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(most.silently) as listener:
+            endpoint = make_endpoint(url=listener.url)
             make_deliveries(endpoint, 8, at=now())
             leaving = in_background(lambda: dispatch_due(linger=60, life=0.2))
-            wait_until(lambda: len(door.requests) == 8)
+            wait_until(lambda: len(listener.requests) == 8)
             make_deliveries(endpoint, 4, at=now())
             time.sleep(0.4)
             dispatch_due(linger=3)
             leaving.join()
 
-        assert len(door.requests) == 12
+        assert len(listener.requests) == 12
         assert most.highest == 8
 
     @pytest.mark.long
@@ -347,24 +349,24 @@ class TestDispatcher:
         """Two dispatchers with separate state simulate two processes; each has all places of a business."""
         settings.WEBHOOK_TIMEOUT = 2
         monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
-        with servers.opened(servers.silent) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.silent) as listener:
+            endpoint = make_endpoint(url=listener.url)
             make_deliveries(endpoint, 2, at=now())
             first = in_background(Dispatcher().run)
-            wait_until(lambda: len(door.requests) == 2)
+            wait_until(lambda: len(listener.requests) == 2)
             wait_until_silent()
             make_deliveries(endpoint, 20, at=now() - timedelta(minutes=1), attempts_made=1)
             third = make_delivery(endpoint, at=now())
             other = Dispatcher()
             second = in_background(other.run)
-            wait_until(lambda: len(door.requests) >= 9)
+            wait_until(lambda: len(listener.requests) >= 9)
             first.join(timeout=0)
             was_running = first.is_alive()
             other.stop()
             first.join()
             second.join()
 
-        of_the_other = door.requests[2:9]
+        of_the_other = listener.requests[2:9]
         assert was_running
         assert Counter(request.header("X-Service-Attempt") for request in of_the_other) == {"1": 1, "2": 6}
         assert str(third.pk) in {request.header("X-Service-Idempotency-Key") for request in of_the_other}
@@ -380,92 +382,92 @@ class TestDispatcher:
             return claimed
 
         monkeypatch.setattr(leases, "acquire", unacknowledged_at_first)
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             dispatch_due()
 
         delivery.refresh_from_db()
-        assert (calls[:2], len(door.requests)) == ([1, 1], 1)
+        assert (calls[:2], len(listener.requests)) == ([1, 1], 1)
         assert delivery.state == STATES.DELIVERED
 
     @needs_postgresql
     def test_sends_at_once_after_the_response_to_a_lease_commit_was_lost(self, through_proxy):
         """PostgreSQL may be killed right after the commit. The deliveries must not wait for the lease to end."""
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             with through_proxy.swallowing():
                 made = dispatch_due()
 
         delivery.refresh_from_db()
         assert len(through_proxy.swallowed) == 1
-        assert (made, len(door.requests)) == (1, 1)
+        assert (made, len(listener.requests)) == (1, 1)
         assert (delivery.state, delivery.attempts_made) == (STATES.DELIVERED, 1)
 
     @needs_postgresql
     def test_sends_nothing_twice_although_the_clock_of_its_host_is_an_hour_fast(self, monkeypatch):
-        with servers.opened(servers.slow(0.4)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.slow(0.4)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             running = in_background(Dispatcher().run)
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
             set_host_clock(monkeypatch, timedelta(hours=1))
             made = Dispatcher().run()
             running.join()
 
-        assert (made, len(door.requests)) == (0, 1)
+        assert (made, len(listener.requests)) == (0, 1)
         assert Delivery.objects.get().state == STATES.DELIVERED
 
     @needs_postgresql
     def test_retries_at_the_time_of_the_database_although_its_host_is_an_hour_slow(self, monkeypatch):
-        with servers.opened(servers.answering(servers.status(503))) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.status(503))) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             set_host_clock(monkeypatch, timedelta(hours=-1))
             made = Dispatcher().run()
 
         delivery.refresh_from_db()
         wait = delivery.next_attempt_at - delivery.created_at
-        assert (made, len(door.requests)) == (1, 1)
+        assert (made, len(listener.requests)) == (1, 1)
         assert timedelta(seconds=15) < wait < timedelta(seconds=60)
 
     @pytest.mark.long
     def test_does_not_delay_others_for_a_silent_endpoint(self):
         with (
             servers.opened(servers.silent) as deaf,
-            servers.opened(servers.answering(servers.NO_CONTENT)) as door,
+            servers.opened(servers.answering(servers.NO_CONTENT)) as listener,
         ):
             make_deliveries(make_endpoint(url=deaf.url), 8, at=now() - timedelta(minutes=1))
-            make_deliveries(make_endpoint(url=door.url), 20, at=now())
+            make_deliveries(make_endpoint(url=listener.url), 20, at=now())
             dispatch_due()
 
-        assert len(door.requests) == 20
-        assert max(request.at for request in door.requests) < min(r.at for r in deaf.requests) + 0.4
+        assert len(listener.requests) == 20
+        assert max(request.at for request in listener.requests) < min(r.at for r in deaf.requests) + 0.4
 
     def test_finishes_requests_in_flight_and_leases_nothing_more_when_stopped(self):
-        with servers.opened(servers.slow(0.3)) as door:
-            make_deliveries(make_endpoint(url=door.url), 12, at=now())
+        with servers.opened(servers.slow(0.3)) as listener:
+            make_deliveries(make_endpoint(url=listener.url), 12, at=now())
             running = in_background(dispatch_due)
-            wait_until(lambda: len(door.requests) == 8)
+            wait_until(lambda: len(listener.requests) == 8)
             dispatcher.stop_gracefully()
             running.join()
 
-        assert len(door.requests) == 8
+        assert len(listener.requests) == 8
         assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 8
         waiting = Delivery.objects.filter(state=STATES.WAITING)
         assert {row.lease_token for row in waiting} == {None}
 
     def test_runs_once_in_a_process(self):
-        with servers.opened(servers.slow(0.3)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.slow(0.3)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             running = in_background(dispatch_due)
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
             second = dispatch_due()
             running.join()
 
         assert second == 0
-        assert len(door.requests) == 1
+        assert len(listener.requests) == 1
 
     def test_is_woken_by_the_next_signal_while_it_lingers(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            endpoint = make_endpoint(url=listener.url)
             lingering = in_background(lambda: dispatch_due(linger=3))
             time.sleep(0.3)  # it has polled, found nothing, and waits
 
@@ -476,7 +478,7 @@ class TestDispatcher:
             lingering.join()
 
         assert made_here == 0
-        assert len(door.requests) == 1
+        assert len(listener.requests) == 1
 
     def test_ends_after_its_life_under_any_load(self):
         started = time.monotonic()
@@ -489,19 +491,19 @@ class TestDispatcher:
         settings.WEBHOOK_TIMEOUT = 3
         with (
             servers.opened(servers.silent) as deaf,
-            servers.opened(servers.answering(servers.NO_CONTENT)) as door,
+            servers.opened(servers.answering(servers.NO_CONTENT)) as listener,
         ):
             make_delivery(make_endpoint(url=deaf.url), at=now())
             leaving = in_background(lambda: dispatch_due(linger=60, life=0.2))
             wait_until(lambda: deaf.requests)
             time.sleep(0.4)
 
-            make_delivery(make_endpoint(url=door.url), at=now())
+            make_delivery(make_endpoint(url=listener.url), at=now())
             made = dispatch_due()
             was_still_waiting = leaving.is_alive()
             leaving.join()
 
-        assert (made, len(door.requests), was_still_waiting) == (1, 1, True)
+        assert (made, len(listener.requests), was_still_waiting) == (1, 1, True)
         assert Attempt.objects.filter(error="timeout").count() == 1
 
     @pytest.mark.long
@@ -520,10 +522,10 @@ class TestDispatcher:
         assert len(deaf.requests) == 3
 
     def test_counts_results_that_come_after_the_lease_as_lost(self):
-        with servers.opened(servers.slow(0.3)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.slow(0.3)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             running = in_background(dispatch_due)
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
             taken_over = leases.acquire(
                 at=timezone.now() + timedelta(minutes=5),
                 until=timezone.now() + timedelta(minutes=6),
@@ -545,20 +547,20 @@ class TestDispatcher:
             return [replace(each, leased_until=now()) for each in acquire(**named)]
 
         monkeypatch.setattr(leases, "acquire", claim_and_stand_still)
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            delivery = make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             made = dispatch_due()
 
         delivery.refresh_from_db()
-        assert (made, door.connections) == (0, 0)
+        assert (made, listener.connections) == (0, 0)
         assert (delivery.state, delivery.attempts_made) == (STATES.WAITING, 0)
 
     def test_leases_longer_than_any_exchange_can_last(self, settings):
         settings.WEBHOOK_TIMEOUT = 60
-        with servers.opened(servers.slow(0.2)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.slow(0.2)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             running = in_background(dispatch_due)
-            wait_until(lambda: door.requests)
+            wait_until(lambda: listener.requests)
             lease_ends_at = Delivery.objects.get().next_attempt_at
             running.join()
 
@@ -573,10 +575,10 @@ class TestIsolation:
         sent_at = {}
         with (
             servers.opened(servers.silent) as deaf,
-            servers.opened(servers.answering(servers.NO_CONTENT)) as door,
+            servers.opened(servers.answering(servers.NO_CONTENT)) as listener,
         ):
             make_deliveries(make_endpoint(url=deaf.url), 1000, at=now() - timedelta(hours=1))
-            others = [make_endpoint(url=door.url) for _ in range(9)]
+            others = [make_endpoint(url=listener.url) for _ in range(9)]
             running = in_background(lambda: dispatch_due(linger=10))
             wait_until(lambda: deaf.requests)
             for number in range(45):
@@ -584,11 +586,13 @@ class TestIsolation:
                 sent_at[str(delivery.pk)] = time.monotonic()
                 dispatch_due()  # as a wake-up signal does
                 time.sleep(0.02)
-            wait_until(lambda: len(door.requests) == 45)
+            wait_until(lambda: len(listener.requests) == 45)
             dispatcher.stop_gracefully()
             running.join()
 
-        delays = sorted(one.at - sent_at[one.header("X-Service-Idempotency-Key")] for one in door.requests)
+        delays = sorted(
+            one.at - sent_at[one.header("X-Service-Idempotency-Key")] for one in listener.requests
+        )
         assert delays[int(45 * 0.95)] < 1
         assert len(deaf.requests) <= concurrency.PER_BUSINESS * 2
 

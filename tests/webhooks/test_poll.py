@@ -61,18 +61,18 @@ class TestPolling:
 
     @pytest.mark.long
     def test_sends_deliveries_without_a_wake_up_signal(self, swept):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            endpoint = make_endpoint(url=door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            endpoint = make_endpoint(url=listener.url)
             for number in (1, 2):
                 make_delivery(endpoint, at=now())
                 wait_until_delivered(number)
                 time.sleep(dispatcher.LINGER * 2)  # no dispatcher runs when the next one comes
 
-        assert len(door.requests) == 2
+        assert len(listener.requests) == 2
 
     def test_sends_deliveries_held_while_the_endpoint_was_being_enabled(self, swept):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now(), state=STATES.HELD)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now(), state=STATES.HELD)
             wait_until_delivered(1)
 
     @pytest.mark.long
@@ -87,17 +87,17 @@ class TestPolling:
             raise error
 
         monkeypatch.setattr(leases, "has_work", fails_at_first)
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            make_delivery(make_endpoint(url=door.url), at=now())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
             assert failed.wait(5)
             wait_until_delivered(1)
 
     @pytest.mark.long
     @pytest.mark.parametrize("told", ["by the worker's step", "by the signal"])
     def test_finishes_requests_in_flight_and_leases_nothing_more_when_stopped(self, told, swept):
-        with servers.opened(servers.slow(0.3)) as door:
-            make_deliveries(make_endpoint(url=door.url), 12, at=now())
-            while len(door.requests) < 8:
+        with servers.opened(servers.slow(0.3)) as listener:
+            make_deliveries(make_endpoint(url=listener.url), 12, at=now())
+            while len(listener.requests) < 8:
                 time.sleep(0.01)
             if told == "by the signal":
                 worker_shutting_down.send(sender="a worker")
@@ -106,7 +106,7 @@ class TestPolling:
                 swept.stop(None)
 
         assert not swept._thread.is_alive()
-        assert len(door.requests) == 8
+        assert len(listener.requests) == 8
         assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 8
 
 

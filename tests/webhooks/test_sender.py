@@ -65,8 +65,8 @@ def authority(tmp_path_factory):
 class TestAnswers:
     @pytest.mark.parametrize("code", [200, 201, 202, 204, 299])
     def test_of_2xx_are_success(self, code):
-        with servers.opened(servers.answering(servers.status(code))) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.status(code))) as listener:
+            exchange = post(listener.url)
 
         assert exchange.succeeded
         assert (exchange.status, exchange.error, exchange.explanation) == (code, "", "")
@@ -84,16 +84,16 @@ class TestAnswers:
         ],
     )
     def test_of_any_other_status_are_failures_with_a_reason(self, code, error, explanation):
-        with servers.opened(servers.answering(servers.status(code))) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.status(code))) as listener:
+            exchange = post(listener.url)
 
         assert not exchange.succeeded
         assert (exchange.status, exchange.error, exchange.explanation) == (code, error, explanation)
 
     @pytest.mark.parametrize("receiver", [servers.body_drip, servers.endless_body, servers.endless_chunks])
     def test_are_judged_before_the_body_arrives(self, receiver):
-        with servers.opened(receiver) as door:
-            exchange = post(door.url)
+        with servers.opened(receiver) as listener:
+            exchange = post(listener.url)
 
         assert exchange.succeeded
         assert len(exchange.excerpt) <= EXCERPT
@@ -101,22 +101,22 @@ class TestAnswers:
 
     @pytest.mark.parametrize("receiver", [servers.garbage_in_the_body, servers.closing_within_the_body])
     def test_stay_a_success_when_the_body_is_broken(self, receiver):
-        with servers.opened(receiver) as door:
-            exchange = post(door.url)
+        with servers.opened(receiver) as listener:
+            exchange = post(listener.url)
 
         assert exchange.succeeded
         assert exchange.error == ""
 
     def test_store_an_excerpt_of_the_body_received_with_the_headers(self):
-        with servers.opened(servers.answering(servers.status(500, body=b"no such hook"))) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.status(500, body=b"no such hook"))) as listener:
+            exchange = post(listener.url)
 
         assert exchange.excerpt == b"no such hook"
 
     @pytest.mark.parametrize("size", [2047, 2048, 2049, 60_000])
     def test_leave_no_more_than_2_kib(self, size):
-        with servers.opened(servers.answering(servers.status(200, body=b"x" * size))) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.status(200, body=b"x" * size))) as listener:
+            exchange = post(listener.url)
 
         assert EXCERPT == 2048
         assert len(exchange.excerpt) == min(size, 2048)
@@ -125,14 +125,14 @@ class TestAnswers:
     def test_store_no_partial_card_number_at_the_end_of_the_excerpt(self, shown):
         before = b"x" * (EXCERPT - shown - 1) + b"="
         body = before + b"4084 0840 8408 4081" + b"y" * 1000
-        with servers.opened(servers.answering(servers.status(400, body=body))) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.status(400, body=body))) as listener:
+            exchange = post(listener.url)
 
         assert exchange.excerpt in {before, before + b"408408******4081"[: EXCERPT - len(before)]}
 
     def test_are_not_unpacked(self):
-        with servers.opened(servers.gzip_bomb) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.gzip_bomb) as listener:
+            exchange = post(listener.url)
 
         assert exchange.succeeded
         assert exchange.excerpt == servers.BOMB[:2048]
@@ -143,8 +143,8 @@ class TestRedirects:
     def test_are_not_followed(self, code):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as inside:
             answer = servers.status(code, f"Location: {inside.url}")
-            with servers.opened(servers.answering(answer)) as door:
-                exchange = post(door.url)
+            with servers.opened(servers.answering(answer)) as listener:
+                exchange = post(listener.url)
 
         assert exchange.status == code
         assert exchange.error == "redirect"
@@ -167,12 +167,12 @@ class TestBadPeers:
         ],
     )
     def test_end_in_time_with_a_reason(self, receiver, error, explanation):
-        with servers.opened(receiver) as door:
-            exchange = post(door.url)
+        with servers.opened(receiver) as listener:
+            exchange = post(listener.url)
 
         assert (exchange.status, exchange.error, exchange.explanation) == (None, error, explanation)
         assert exchange.address == "127.0.0.1"
-        assert len(door.requests) == 1
+        assert len(listener.requests) == 1
 
     @pytest.mark.long
     def test_end_in_time_all_at_once_under_the_limit_of_production(self, authority):
@@ -222,16 +222,16 @@ class TestBadPeers:
         ],
     )
     def test_do_not_fill_our_memory(self, receiver):
-        with servers.opened(receiver) as door:
+        with servers.opened(receiver) as listener:
             before = peak_memory()
-            exchanges = post_all([door.url] * 3, at_once=True)
+            exchanges = post_all([listener.url] * 3, at_once=True)
 
         assert peak_memory() - before < 50 * 1024 * 1024
         assert all(len(exchange.excerpt) <= EXCERPT for exchange in exchanges)
 
     def test_on_a_shared_host_do_not_delay_others(self):
-        with servers.opened(servers.slow(0.3)) as door:
-            exchanges = post_all([door.url] * 40, at_once=True)
+        with servers.opened(servers.slow(0.3)) as listener:
+            exchanges = post_all([listener.url] * 40, at_once=True)
 
         assert all(exchange.succeeded for exchange in exchanges)
 
@@ -241,12 +241,12 @@ def peak_memory():
 
 
 class TestTls:
-    def post(self, authority, door, name=servers.NAME):
-        return post(door.named(name), look_up=leading_to("127.0.0.1"), tls=authority.trusting())
+    def post(self, authority, listener, name=servers.NAME):
+        return post(listener.named(name), look_up=leading_to("127.0.0.1"), tls=authority.trusting())
 
     def test_verifies_the_name_that_was_looked_up(self, authority):
-        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door:
-            exchange = self.post(authority, door)
+        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as listener:
+            exchange = self.post(authority, listener)
 
         assert exchange.succeeded
         assert exchange.address == "127.0.0.1"
@@ -259,24 +259,24 @@ class TestTls:
     def test_refuses_a_certificate_that_is_not_valid(self, authority, certificate):
         with servers.opened(
             servers.answering(servers.NO_CONTENT), tls=authority.serving(**certificate)
-        ) as door:
-            exchange = self.post(authority, door)
+        ) as listener:
+            exchange = self.post(authority, listener)
 
         assert (exchange.error, exchange.explanation) == (
             "tls_certificate",
             "The certificate is not valid for this address.",
         )
-        assert door.requests == []
+        assert listener.requests == []
 
     def test_trusts_only_the_configured_authorities(self, authority):
-        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as listener:
+            exchange = post(listener.url)
 
         assert exchange.error == "tls_certificate"
 
     def test_ends_when_the_handshake_stalls(self):
-        with servers.opened(lambda visit: visit.stay()) as door:
-            exchange = post(f"https://127.0.0.1:{door.port}/hook")
+        with servers.opened(lambda visit: visit.stay()) as listener:
+            exchange = post(f"https://127.0.0.1:{listener.port}/hook")
 
         assert exchange.error == "timeout"
         assert exchange.address == "127.0.0.1"
@@ -284,8 +284,8 @@ class TestTls:
         assert (exchange.tls_ms, exchange.wait_ms) == (None, None)
 
     def test_reports_a_peer_that_does_not_speak_tls(self):
-        with servers.opened(lambda visit: visit.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as door:
-            exchange = post(f"https://127.0.0.1:{door.port}/hook")
+        with servers.opened(lambda visit: visit.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as listener:
+            exchange = post(f"https://127.0.0.1:{listener.port}/hook")
 
         assert (exchange.error, exchange.explanation) == ("tls_error", "The TLS handshake failed.")
 
@@ -316,10 +316,10 @@ class TestLookUps:
                 woken.wait(5)
             return leading_to("127.0.0.1")(host, port, family)
 
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             urls = [f"http://hanging{number}.example/" for number in range(senders.LOOKUPS_AT_ONCE)]
             exchanges = post_all(
-                [*urls, door.named("hooks.shop.example")], look_up=look_up, timeout=2, at_once=True
+                [*urls, listener.named("hooks.shop.example")], look_up=look_up, timeout=2, at_once=True
             )
         woken.set()
 
@@ -373,8 +373,8 @@ class TestLookUps:
             asked.append(host)
             return next(answers)(host, port, family)
 
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            exchange = post(door.named("rebind.example"), look_up=rebinding)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.named("rebind.example"), look_up=rebinding)
 
         assert exchange.succeeded
         assert exchange.address == "127.0.0.1"
@@ -395,15 +395,15 @@ class TestLookUps:
 
         monkeypatch.setattr(senders.VettingResolver, "resolve", unvetted)
 
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            exchange = post(door.named("rebind.example"), allowed=())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.named("rebind.example"), allowed=())
 
         assert exchange.error == "blocked_address"
-        assert door.connections == 0
+        assert listener.connections == 0
 
     def test_note_the_address_that_was_dialled_and_not_the_first_one(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            exchange = post(door.named("two.example"), look_up=leading_to("127.0.0.9", "127.0.0.1"))
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.named("two.example"), look_up=leading_to("127.0.0.9", "127.0.0.1"))
 
         assert exchange.succeeded
         assert exchange.address == "127.0.0.1"
@@ -424,11 +424,11 @@ class TestLookUps:
         ],
     )
     def test_block_every_spelling_of_a_private_address(self, host):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            exchange = post(door.named(host), allowed=())
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.named(host), allowed=())
 
         assert exchange.error in {"blocked_address", "invalid_url", "dns_error"}
-        assert door.connections == 0
+        assert listener.connections == 0
 
     @pytest.mark.parametrize(
         "url", ["http://", "http:///hook", "nonsense", "http://[::1/", "ftp://a.example/"]
@@ -445,8 +445,8 @@ class TestPhases:
             time.sleep(0.1)
             return leading_to("127.0.0.1")(host, port, family)
 
-        with servers.opened(servers.slow(0.2)) as door:
-            exchange = post(door.named("hooks.shop.example"), look_up=look_up)
+        with servers.opened(servers.slow(0.2)) as listener:
+            exchange = post(listener.named("hooks.shop.example"), look_up=look_up)
 
         assert 90 < exchange.dns_ms < 300
         assert 0 < exchange.connect_ms < 100
@@ -457,10 +457,10 @@ class TestPhases:
         with (
             servers.opened(
                 servers.answering(servers.NO_CONTENT), tls=authority.serving(), before_tls=0.2
-            ) as door,
+            ) as listener,
         ):
             exchange = post(
-                door.named(servers.NAME), look_up=leading_to("127.0.0.1"), tls=authority.trusting()
+                listener.named(servers.NAME), look_up=leading_to("127.0.0.1"), tls=authority.trusting()
             )
 
         assert 0 < exchange.connect_ms < 150
@@ -469,11 +469,11 @@ class TestPhases:
 
     def test_are_those_of_the_address_that_answered(self, authority):
         with (
-            servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door,
-            servers.opened(servers.closing_at_once, at=("127.0.0.9", door.port)),
+            servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as listener,
+            servers.opened(servers.closing_at_once, at=("127.0.0.9", listener.port)),
         ):
             exchange = post(
-                door.named(servers.NAME),
+                listener.named(servers.NAME),
                 look_up=leading_to("127.0.0.9", "127.0.0.1"),
                 tls=authority.trusting(),
             )
@@ -483,24 +483,24 @@ class TestPhases:
         assert exchange.tls_ms < 200
 
     def test_hold_no_tls_where_there_was_none(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.url)
 
         assert exchange.connect_ms is not None
         assert exchange.tls_ms is None
 
     def test_of_a_kept_connection_are_empty(self, authority):
-        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as door:
+        with servers.opened(servers.answering(servers.NO_CONTENT), tls=authority.serving()) as listener:
             first, second = post_all(
-                [door.named(servers.NAME)] * 2, look_up=leading_to("127.0.0.1"), tls=authority.trusting()
+                [listener.named(servers.NAME)] * 2, look_up=leading_to("127.0.0.1"), tls=authority.trusting()
             )
 
         assert first.tls_ms > 0
         assert (second.dns_ms, second.connect_ms, second.tls_ms) == (None, None, None)
 
     def test_that_did_not_happen_are_empty(self):
-        with servers.opened(servers.silent) as door:
-            exchange = post(door.url)
+        with servers.opened(servers.silent) as listener:
+            exchange = post(listener.url)
 
         assert exchange.dns_ms is None
         assert exchange.connect_ms is not None
@@ -510,36 +510,39 @@ class TestPhases:
 
 class TestKeptConnections:
     def test_are_used_again(self):
-        with servers.opened(servers.answering(servers.status(200, body=b"ok"))) as door:
-            exchanges = post_all([door.url] * 5)
+        with servers.opened(servers.answering(servers.status(200, body=b"ok"))) as listener:
+            exchanges = post_all([listener.url] * 5)
 
         assert all(exchange.succeeded for exchange in exchanges)
         assert [exchange.address for exchange in exchanges] == ["127.0.0.1"] * 5
         assert exchanges[-1].connect_ms is None
-        assert door.connections == 1
+        assert listener.connections == 1
 
     def test_that_the_peer_closes_are_no_failure_of_the_endpoint(self):
-        with servers.opened(servers.closing_kept_connections) as door:
-            exchanges = post_all([door.url] * 3)
+        with servers.opened(servers.closing_kept_connections) as listener:
+            exchanges = post_all([listener.url] * 3)
 
         assert [exchange.error for exchange in exchanges] == [""] * 3
-        assert door.connections == 3
-        assert len(door.requests) == 3
+        assert listener.connections == 3
+        assert len(listener.requests) == 3
 
     def test_are_closed_while_a_body_is_still_arriving(self):
-        with servers.opened(servers.body_drip) as door:
-            exchanges = post_all([door.url] * 2)
+        with servers.opened(servers.body_drip) as listener:
+            exchanges = post_all([listener.url] * 2)
 
         assert all(exchange.succeeded for exchange in exchanges)
-        assert door.connections == 2
+        assert listener.connections == 2
 
 
 class TestRequest:
     def test_is_a_post_of_the_bytes_with_our_headers_and_no_others(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-            post(door.url, headers={"Content-Type": "application/json", "X-Service-Event": "payment.success"})
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            post(
+                listener.url,
+                headers={"Content-Type": "application/json", "X-Service-Event": "payment.success"},
+            )
 
-        (request,) = door.requests
+        (request,) = listener.requests
         assert request.line == "POST /hook HTTP/1.1"
         assert request.body == BODY
         assert sorted((name.lower(), value) for name, value in request.headers) == [
@@ -547,17 +550,17 @@ class TestRequest:
             ("accept-encoding", "identity"),
             ("content-length", str(len(BODY))),
             ("content-type", "application/json"),
-            ("host", f"127.0.0.1:{door.port}"),
+            ("host", f"127.0.0.1:{listener.port}"),
             ("user-agent", "Sluice-Webhooks/1.0"),
             ("x-service-event", "payment.success"),
         ]
 
     def test_carries_no_cookie_that_was_set_before(self):
         answer = servers.status(200, "Set-Cookie: session=1; Path=/")
-        with servers.opened(servers.answering(answer)) as door:
-            post_all([door.url] * 2)
+        with servers.opened(servers.answering(answer)) as listener:
+            post_all([listener.url] * 2)
 
-        assert [request.header("Cookie") for request in door.requests] == [None, None]
+        assert [request.header("Cookie") for request in listener.requests] == [None, None]
 
     def test_ignores_proxies_and_netrc_of_the_environment(self, monkeypatch, tmp_path):
         netrc = tmp_path / "netrc"
@@ -568,10 +571,10 @@ class TestRequest:
             for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
                 monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
             monkeypatch.delenv("no_proxy", raising=False)
-            with servers.opened(servers.answering(servers.NO_CONTENT)) as door:
-                exchange = post(door.url)
+            with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+                exchange = post(listener.url)
 
         assert exchange.succeeded
         assert proxy.connections == 0
-        assert door.requests[0].header("Authorization") is None
+        assert listener.requests[0].header("Authorization") is None
         assert os.environ["http_proxy"]

@@ -17,7 +17,7 @@ from tests.config.runtime.buffered_server import LARGE, PIECE, PIECES
 from tests.journeys.service import PROJECT, free_port
 
 SLOW_CLIENTS = 20
-PATIENCE = 10  # seconds; a client that waits for a thread waits longer
+CLIENT_TIMEOUT = 10  # seconds; a client that waits for a thread waits longer
 
 pytestmark = [pytest.mark.journey, pytest.mark.long]
 
@@ -61,7 +61,7 @@ def request(body=b"", *headers, length=None):
 
 def connect(port):
     sock = socket.socket()
-    sock.settimeout(PATIENCE)
+    sock.settimeout(CLIENT_TIMEOUT)
     # On the loopback interface a segment is so large that the kernel would buffer 4 MB of unread responses.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1460)
     sock.connect(("127.0.0.1", port))
