@@ -18,13 +18,13 @@ def main(point: str, day: str) -> None:
     from payments.services.settlement import batch_transitions, batches  # noqa: PLC0415
 
     batches.CHUNK = 2
-    if point == "inside a chunk":  # its items are written, nothing is committed
-        batch_transitions.follow = killing(batch_transitions.follow, calls=2)
+    if point == "inside a chunk":  # its items are inserted, but not committed
+        batch_transitions.set_settle_status = killing(batch_transitions.set_settle_status, calls=2)
     elif point == "between chunks":
         batches._take_step = killing(batches._take_step, calls=2)
-    elif point == "before the end":  # the batch has moved, its payments have followed: not committed
-        batch_transitions.move = killing(batch_transitions.move, calls=1)
-    elif point == "at the end":  # committed; nothing was printed
+    elif point == "before the end":  # the batch and its payments are pending, but not committed
+        batch_transitions.transition = killing(batch_transitions.transition, calls=1)
+    elif point == "at the end":  # committed, before the output
         batches._take_step = killing(batches._take_step, calls=4)
     call_command("settle", "--date", day)
 
