@@ -19,9 +19,9 @@ LOST = 50_098
 
 
 def run(command, *arguments):
-    said = StringIO()
-    call_command(command, *arguments, stdout=said, stderr=StringIO())
-    return said.getvalue().strip()
+    output = StringIO()
+    call_command(command, *arguments, stdout=output, stderr=StringIO())
+    return output.getvalue().strip()
 
 
 class TestIntervals:
@@ -93,10 +93,10 @@ class TestRequery:
     def test_ignores_a_challenge_that_awaits_its_payer(self, ada, clock):
         payment = challenged_payment(business=ada.business, now=clock.now)
 
-        said = run("requery_pending")
+        output = run("requery_pending")
 
         payment.refresh_from_db()
-        assert said == "Queried 0 unknown outcomes; 0 answered."
+        assert output == "Queried 0 unknown outcomes; 0 answered."
         assert payment.awaiting == "payer"
 
     def test_that_began_before_the_challenge_passed_does_not_reopen_it(self, ada, clock, settings):
@@ -148,10 +148,10 @@ class TestRequery:
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
 
         settings.CARD_ACQUIRER = ""
-        said = run("requery_pending")
+        output = run("requery_pending")
 
         payment.refresh_from_db()
-        assert said == "Queried 1 unknown outcome; 0 answered."
+        assert output == "Queried 1 unknown outcome; 0 answered."
         assert (payment.status, payment.queries_made) == ("pending", 1)
 
 
@@ -267,10 +267,10 @@ class TestCommands:
     def test_requery_pending_counts_without_querying_on_a_dry_run(self, ada, clock):
         payment = captured_payment(business=ada.business, now=clock.now, amount=LOST)
 
-        said = run("requery_pending", "--dry-run")
+        output = run("requery_pending", "--dry-run")
 
         payment.refresh_from_db()
-        assert said == "Would query 1 unknown outcome."
+        assert output == "Would query 1 unknown outcome."
         assert (payment.status, payment.queries_made) == ("pending", 0)
 
     def test_requery_pending_queries_all_or_due_ones(self, ada, clock):
@@ -286,10 +286,10 @@ class TestCommands:
         challenged_payment(business=ada.business, now=clock.now)
         clock.advance(days=8)
 
-        said = run("expire_due", "--dry-run")
+        output = run("expire_due", "--dry-run")
 
         payment.refresh_from_db()
-        assert said == "Would expire 2 transactions."
+        assert output == "Would expire 2 transactions."
         assert payment.status == "pending"
 
     def test_expire_due_expires_overdue_payments_once(self, ada, clock):
@@ -302,7 +302,7 @@ class TestCommands:
 
         over.refresh_from_db()
         not_over.refresh_from_db()
-        assert (first, second) == ("Expired 1 transactions.", "Expired 0 transactions.")
+        assert (first, second) == ("Expired 1 transaction.", "Expired 0 transactions.")
         assert (over.response_code, not_over.status) == ("20068", "pending")
 
     def test_expire_due_continues_after_a_failure(self, ada, clock, monkeypatch, caplog):
@@ -317,10 +317,10 @@ class TestCommands:
             return expire_one(transaction_id, now=now)
 
         monkeypatch.setattr(expiry, "expire_one", stumble)
-        said = run("expire_due")
+        output = run("expire_due")
 
         right.refresh_from_db()
-        assert said == "Expired 1 transactions."
+        assert output == "Expired 1 transaction."
         assert right.response_code == "20068"
         assert "expiry failed" in caplog.text
 

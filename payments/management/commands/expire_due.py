@@ -25,16 +25,20 @@ class Command(BaseCommand):
         sessions = expiry.overdue_sessions(now=now)
         unreleased = expiry.unreleased()
         if dry_run:
-            self.stdout.write(f"Would expire {len(due) + sessions} transactions.")
+            self.stdout.write(f"Would expire {_transactions(len(due) + sessions)}.")
             if unreleased:
                 self.stdout.write(f"Would release {_authorisations(len(unreleased))} at the acquirer.")
             return
         each = chain(expiry.expire(due), _one_by_one(expiry.expire_sessions()))
         ended = show_progress(each, total=len(due) + sessions, stream=self.stderr)
-        self.stdout.write(f"Expired {sum(ended)} transactions.")
+        self.stdout.write(f"Expired {_transactions(sum(ended))}.")
         if unreleased:  # expired by an earlier version, which opened no void
             released = show_progress(expiry.release(unreleased), total=len(unreleased), stream=self.stderr)
             self.stdout.write(f"Opened the voids of {_authorisations(sum(released))}.")
+
+
+def _transactions(count: int) -> str:
+    return f"{count} transaction{'' if count == 1 else 's'}"
 
 
 def _authorisations(count: int) -> str:

@@ -14,4 +14,4 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         counted = list(daily_totals.roll_up(now=clock.now()))
-        self.stdout.write(f"Counted {len(counted)} days.")
+        self.stdout.write(f"Counted {len(counted)} day{'' if len(counted) == 1 else 's'}.")

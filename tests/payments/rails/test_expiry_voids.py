@@ -71,7 +71,7 @@ def test_void_without_an_answer_is_repeated_with_the_same_numbers(acquirer, auth
 
     void = CardOperation.objects.get()
     assert (void.status, void.queries_made) == ("pending", 1)
-    heard = acquirer.order(books=True)["heard"]
+    received = acquirer.order(books=True)["heard"]
     make_due()
     run("requery_pending")
 
@@ -80,15 +80,15 @@ def test_void_without_an_answer_is_repeated_with_the_same_numbers(acquirer, auth
         "success",
         void.retrieval_reference_number,
     )
-    assert acquirer.order(books=True)["heard"] > heard
+    assert acquirer.order(books=True)["heard"] > received
     assert acquirer.position(authorised.retrieval_reference_number)["reserved"] == 0
 
 
 def test_two_concurrent_expiry_processes_create_one_void(authorised):
     with ThreadPoolExecutor(2) as threads:
-        told = list(threads.map(run, ["expire_due"] * 2))
+        outputs = list(threads.map(run, ["expire_due"] * 2))
 
-    assert sorted(told) == ["Expired 0 transactions.\n", "Expired 1 transactions.\n"]
+    assert sorted(outputs) == ["Expired 0 transactions.\n", "Expired 1 transaction.\n"]
     assert CardOperation.objects.count() == 1
 
 
