@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kit import connectors
 from payments.simulators.acquirer import AcquirerSimulator
 from payments.simulators.bank import BankSimulator
-from payments.simulators.mischief import Mischief
+from payments.simulators.mischief import Fault
 
 ISO8583 = "payments.rails.iso8583.Iso8583Acquirer"
 HTTP_BANK = "payments.rails.http_bank.HttpBank"
@@ -50,7 +50,7 @@ class RunningAcquirer:
         return self.simulator.port
 
     def plan(self, *words: str) -> None:
-        self.simulator.plan.extend(Mischief.read(word) for word in words)
+        self.simulator.plan.extend(Fault.read(word) for word in words)
 
     def do(self, **order: object) -> None:
         """Have an order carried out on the simulator's loop."""
@@ -145,4 +145,4 @@ def impatient_bank(seconds: float = 0.3) -> Iterator[None]:
 
 def plan(bank: BankSimulator, *words: str) -> None:
     """Tell a bank what to do to its next calls."""
-    bank.plan.extend(Mischief.read(word) for word in words)
+    bank.plan.extend(Fault.read(word) for word in words)

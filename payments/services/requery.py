@@ -24,11 +24,11 @@ from payments.services.cards import authorisation_reversals
 from payments.services.rail_choices import acquirer_finder, bank_finder
 from payments.services.rail_orders import card_order, operation_order, payout_order, refund_order
 from payments.services.rail_queries import parallel_calls, query_leases, rail_outages
-from payments.services.rail_queries.parallel_calls import Question, Reply, Round
+from payments.services.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
 from payments.services.transitions import Cause
 
-__all__ = ["INTERVALS", "Asked", "ask", "requery", "requery_due", "unanswered"]
+__all__ = ["INTERVALS", "QueryResult", "ask", "requery", "requery_due", "unanswered"]
 
 log = structlog.get_logger("sluice.requery")
 
@@ -46,19 +46,19 @@ INTERVALS = (
 )
 # If this many answers can't be stored, the database is unavailable, and the rest waits for the next run.
 MAX_STORAGE_FAILURES = 3
-PLACE_INTERVAL = 0.05  # seconds between two checks for a free place
+SLOT_INTERVAL = 0.05  # seconds between two checks for a free slot
 RUN_TIME = 1.0  # seconds that a scheduled run collects answers, so that it doesn't delay other tasks
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryResult:
     """A queried subject, and whether its outcome is known now."""
 
     subject: Unanswered
     is_answered: bool
 
 
-def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
+def requery_due(*, clock: Clock = database_now) -> Iterator[QueryResult]:
     """Query what is due, until nothing is left or the run's time is over."""
     now = clock()
     silences = rail_outages.silences()
@@ -73,7 +73,7 @@ def requery_due(*, clock: Clock = database_now) -> Iterator[Asked]:
     yield from _Run(source.take, lanes, clock=clock, silent=silent).run(until=time.monotonic() + RUN_TIME)
 
 
-def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
+def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
     """Query these subjects, due or not, unless another process has leased them. Waits for all answers."""
     waiting = _by_lane(subjects)
 
@@ -87,7 +87,7 @@ def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> I
     yield from _Run(take, list(waiting), clock=clock, silent=_silent_lanes()).run()
 
 
-def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[Asked]:
+def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
     """Query these subjects, which the caller has leased. Waits for all answers."""
     waiting = _by_lane(subjects)
 
@@ -129,33 +129,33 @@ class _Run:
         self._open = dict.fromkeys(lanes)
         self._clock = clock
         self._silent = silent
-        self._round = Round(late=self._handle_late)
+        self._calls = CallGroup(late=self._handle_late)
         self._storage_failures = 0
 
-    def run(self, *, until: float = float("inf")) -> Iterator[Asked]:
+    def run(self, *, until: float = float("inf")) -> Iterator[QueryResult]:
         """Query and yield each result. `until` is a deadline on the monotonic clock."""
         try:
             while self._storage_failures < MAX_STORAGE_FAILURES:
                 if time.monotonic() < until:
                     self._fill_lanes()
-                if self._round.waiting_for == 0:
+                if self._calls.waiting_for == 0:
                     if not self._open or until < float("inf"):
                         break
-                    time.sleep(PLACE_INTERVAL)  # another run in this process holds all places of the lane
+                    time.sleep(SLOT_INTERVAL)  # another run in this process holds all slots of the lane
                     continue
-                reply = self._round.next(timeout=_seconds_to(until))
+                reply = self._calls.next(timeout=_seconds_to(until))
                 if reply is None:
                     break
                 yield from self._handle(reply)
         finally:
-            for reply in self._round.close():
+            for reply in self._calls.close():
                 self._release_lease(
                     reply
                 ) if self._storage_failures == MAX_STORAGE_FAILURES else self._handle_late(reply)
 
     def _fill_lanes(self) -> None:
         for lane in list(self._open):
-            free = parallel_calls.places.take(lane)
+            free = parallel_calls.slots.take(lane)
             if not free:
                 continue
             started = 0
@@ -164,7 +164,7 @@ class _Run:
                 for subject in subjects:
                     started += self._start(subject, lane)
             finally:
-                parallel_calls.places.give_back(lane, free - started)
+                parallel_calls.slots.release(lane, free - started)
             if len(subjects) < free:
                 del self._open[lane]
 
@@ -175,17 +175,17 @@ class _Run:
             log.exception("query not prepared", id=str(subject.pk))
             _ask_later(subject, now=self._clock())
             return False
-        self._round.start(Question(subject, lane, call))
+        self._calls.start(RailCall(subject, lane, call))
         return True
 
-    def _handle(self, reply: Reply) -> Iterator[Asked]:
+    def _handle(self, reply: Reply) -> Iterator[QueryResult]:
         """Apply an answer, or start the second call about a subject."""
-        subject, lane = reply.question.subject, reply.question.lane
+        subject, lane = reply.call.subject, reply.call.lane
         try:
             if isinstance(reply.error, CannotTell):
-                call = _begin_reversal(subject, now=self._clock())
-                parallel_calls.places.take_one_more(lane)
-                self._round.start(Question(subject, lane, call))
+                reverse = _begin_reversal(subject, now=self._clock())
+                parallel_calls.slots.take_extra(lane)
+                self._calls.start(RailCall(subject, lane, reverse))
                 return
             is_answered = self._apply_reply(reply)
         except AlreadyMoved:
@@ -195,25 +195,25 @@ class _Run:
             self._storage_failures += 1
             is_answered = False
             self._release_lease(reply)
-        yield Asked(subject, is_answered=is_answered)
+        yield QueryResult(subject, is_answered=is_answered)
 
     def _handle_late(self, reply: Reply) -> None:
         """Apply an answer that arrived after the run, including a second call if needed."""
-        question = reply.question
+        call = reply.call
         try:
             if isinstance(reply.error, CannotTell):
-                call = _begin_reversal(question.subject, now=self._clock())
-                reply = _call(Question(question.subject, question.lane, call))
+                reverse = _begin_reversal(call.subject, now=self._clock())
+                reply = _run_call(RailCall(call.subject, call.lane, reverse))
             self._apply_reply(reply)
         except AlreadyMoved:
             pass  # answered by another process
         except (OperationalError, InterfaceError) as error:
-            log.warning("database unavailable", id=str(question.subject.pk), error=type(error).__name__)
+            log.warning("database unavailable", id=str(call.subject.pk), error=type(error).__name__)
             self._release_lease(reply)
 
     def _apply_reply(self, reply: Reply) -> bool:
         """Store a reply, and return whether the outcome is known now."""
-        subject, now = reply.question.subject, self._clock()
+        subject, now = reply.call.subject, self._clock()
         self._note_silence(reply, now=now)
         is_answered = False
         try:
@@ -231,7 +231,7 @@ class _Run:
         return is_answered
 
     def _note_silence(self, reply: Reply, *, now: datetime) -> None:
-        lane = reply.question.lane
+        lane = reply.call.lane
         if isinstance(reply.error, AnswerLost | RailUnavailable):
             if str(lane) in self._silent:
                 return
@@ -247,7 +247,7 @@ class _Run:
     def _release_lease(self, reply: Reply) -> None:
         """Leave a subject due, because the database could not store its answer."""
         with suppress(DatabaseError):  # the lease expires anyway
-            query_leases.release(reply.question.subject)
+            query_leases.release(reply.call.subject)
 
 
 def _query_call(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
@@ -293,11 +293,11 @@ def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     return lambda: acquirer().reverse(order, is_repeat=False)
 
 
-def _call(question: Question) -> Reply:
+def _run_call(call: RailCall) -> Reply:
     try:
-        return Reply(question, answer=question.call())
+        return Reply(call, answer=call.run())
     except Exception as error:  # noqa: BLE001  (handled like any reply)
-        return Reply(question, error=error)
+        return Reply(call, error=error)
 
 
 def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from payments.rails.iso8583.messages import ECHO, SIGN_ON, Message, answer_to, network_request
 from payments.rails.iso8583.wire import LENGTH_BYTES, InvalidFrame, frame, unpack
 from payments.simulators.acquirer_books import AcquirerBooks, loses_answer
-from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
+from payments.simulators.mischief import ANSWER, Fault, FaultKind, UnknownFault
 
 APPROVED, REFUSED = "00", "05"
 NOISE = b"\x00\x20" + b"\xff" * 32
@@ -22,7 +22,7 @@ class AcquirerSimulator:
 
     def __init__(self, *, port: int = 0, control_port: int = 0) -> None:
         self.books = AcquirerBooks()
-        self.plan: deque[Mischief] = deque()  # faults of the next messages, one each
+        self.plan: deque[Fault] = deque()  # faults of the next messages, one each
         self.refuses_sign_on = False
         self.is_deaf = False  # doesn't answer echoes
         self.is_down = False  # closes every connection at once, but keeps the books
@@ -63,7 +63,7 @@ class AcquirerSimulator:
         """Execute a command from the control port, and return its result."""
         for name, value in order.items():
             if name == "plan":
-                self.plan.extend(Mischief.read(word) for word in value)
+                self.plan.extend(Fault.read(word) for word in value)
             elif name in {"refuses_sign_on", "is_deaf", "is_down", "jitter"}:
                 setattr(self, name, value)
                 if self.is_down:
@@ -73,7 +73,7 @@ class AcquirerSimulator:
             elif name == "send_echo":
                 self.send_echo()
             elif name not in {"books", "statement"}:
-                raise NoSuchAct(f"unknown command {name!r}")
+                raise UnknownFault(f"unknown command {name!r}")
         statement = {"statement": "\n".join(self.books.statement())} if order.get("statement") else {}
         return statement | {"books": self.books.positions(), "plan": len(self.plan), "heard": len(self.heard)}
 
@@ -96,8 +96,8 @@ class AcquirerSimulator:
         elif message.type == "0800":
             self._answer_network(message, writer)
         else:
-            mischief = self.plan.popleft() if self.plan else ANSWER
-            task = asyncio.get_running_loop().create_task(self._handle(message, mischief, writer))
+            fault = self.plan.popleft() if self.plan else ANSWER
+            task = asyncio.get_running_loop().create_task(self._handle(message, fault, writer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -108,20 +108,20 @@ class AcquirerSimulator:
         code = REFUSED if purpose == SIGN_ON and self.refuses_sign_on else APPROVED
         writer.write(frame(answer_to(message, code)))
 
-    async def _handle(self, message: Message, mischief: Mischief, writer: asyncio.StreamWriter) -> None:
-        act = mischief.act
-        if act is Act.ARRIVE_LATE:
-            await asyncio.sleep(mischief.seconds)
-        is_lost = act in {Act.LOSE, Act.LOSE_AND_CUT}
+    async def _handle(self, message: Message, fault: Fault, writer: asyncio.StreamWriter) -> None:
+        kind = fault.kind
+        if kind is FaultKind.ARRIVE_LATE:
+            await asyncio.sleep(fault.seconds)
+        is_lost = kind in {FaultKind.LOSE, FaultKind.LOSE_AND_CUT}
         answer = b"" if is_lost else frame(self.books.answer(message))
-        if act is Act.DELAY:
-            await asyncio.sleep(mischief.seconds)
+        if kind is FaultKind.DELAY:
+            await asyncio.sleep(fault.seconds)
         elif self.jitter:
             await asyncio.sleep(random.uniform(0, self.jitter))  # noqa: S311  (not a secret)
-        if act is Act.SWALLOW or (act is Act.ANSWER and loses_answer(message)):
+        if kind is FaultKind.SWALLOW or (kind is FaultKind.ANSWER and loses_answer(message)):
             return
-        writer.write(_as_sent(answer, act))
-        if act in {Act.CUT, Act.LOSE_AND_CUT, Act.HALF}:
+        writer.write(_as_sent(answer, kind))
+        if kind in {FaultKind.CUT, FaultKind.LOSE_AND_CUT, FaultKind.HALF}:
             writer.close()
 
     async def _ordered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -135,15 +135,15 @@ class AcquirerSimulator:
         writer.close()
 
 
-def _as_sent(answer: bytes, act: Act) -> bytes:
-    match act:
-        case Act.TWICE:
+def _as_sent(answer: bytes, kind: FaultKind) -> bytes:
+    match kind:
+        case FaultKind.TWICE:
             return answer * 2
-        case Act.HALF:
+        case FaultKind.HALF:
             return answer[: len(answer) // 2]
-        case Act.GARBAGE:
+        case FaultKind.GARBAGE:
             return NOISE
-        case Act.CUT:
+        case FaultKind.CUT:
             return b""
         case _:
             return answer

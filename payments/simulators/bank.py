@@ -27,7 +27,7 @@ from payments.rails.bank_signing import (
     is_signed,
     request_signature,
 )
-from payments.simulators.mischief import ANSWER, Act, Mischief, NoSuchAct
+from payments.simulators.mischief import ANSWER, Fault, FaultKind, UnknownFault
 
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
 TOLERANCE = 300  # seconds between the two clocks
@@ -171,7 +171,7 @@ class BankSimulator(ThreadingHTTPServer):
     ) -> None:
         super().__init__(("127.0.0.1", port), _Exchange)
         self.books = BankBooks()
-        self.plan: deque[Mischief] = deque()  # faults of the next calls, one each
+        self.plan: deque[Fault] = deque()  # faults of the next calls, one each
         self.client_id, self.key = client_id, key
         self.notify_url, self.notify_key = notify_url, notify_key  # of the service to notify
         self.is_over = threading.Event()  # ends hanging calls
@@ -228,23 +228,23 @@ class _Exchange(BaseHTTPRequestHandler):
             return self._control(body)
         if not self._is_ours(body):
             return self._send(HTTPStatus.UNAUTHORIZED, {"response_code": "63"})
-        mischief = self.server.plan.popleft() if self.server.plan else ANSWER
-        return self._misbehave(mischief, path, body)
+        fault = self.server.plan.popleft() if self.server.plan else ANSWER
+        return self._misbehave(fault, path, body)
 
-    def _misbehave(self, mischief: Mischief, path: str, body: bytes) -> None:
-        act = mischief.act
-        if act is Act.ARRIVE_LATE:
-            self.server.is_over.wait(mischief.seconds)
-        is_lost = act in {Act.LOSE, Act.LOSE_AND_CUT}
+    def _misbehave(self, fault: Fault, path: str, body: bytes) -> None:
+        kind = fault.kind
+        if kind is FaultKind.ARRIVE_LATE:
+            self.server.is_over.wait(fault.seconds)
+        is_lost = kind in {FaultKind.LOSE, FaultKind.LOSE_AND_CUT}
         document = {} if is_lost else self._act(path, json.loads(body or b"{}"))
-        if act is Act.DELAY:
-            self.server.is_over.wait(mischief.seconds)
-        if act in {Act.SWALLOW, Act.LOSE}:
+        if kind is FaultKind.DELAY:
+            self.server.is_over.wait(fault.seconds)
+        if kind in {FaultKind.SWALLOW, FaultKind.LOSE}:
             self.server.is_over.wait(HANGING)
-        if act in {Act.SWALLOW, Act.LOSE, Act.CUT, Act.LOSE_AND_CUT}:
+        if kind in {FaultKind.SWALLOW, FaultKind.LOSE, FaultKind.CUT, FaultKind.LOSE_AND_CUT}:
             self.close_connection = True
             return
-        self._send(HTTPStatus.OK, document, act=act, pause=mischief.seconds)
+        self._send(HTTPStatus.OK, document, kind=kind, pause=fault.seconds)
 
     def _act(self, path: str, order: dict[str, Any]) -> dict[str, Any]:
         match path.strip("/").split("/"):
@@ -261,13 +261,13 @@ class _Exchange(BaseHTTPRequestHandler):
     def _control(self, body: bytes) -> None:
         try:
             order = json.loads(body or b"{}")
-            self.server.plan.extend(Mischief.read(word) for word in order.get("plan", []))
+            self.server.plan.extend(Fault.read(word) for word in order.get("plan", []))
             notification = self.server.give_back(**order["return"]) if "return" in order else {}
             if "receive" in order:
                 notification = self.server.receive(**order["receive"])
             if order.get("statement"):
                 notification["statement"] = self.server.books.statement()
-        except (ValueError, TypeError, OSError, NoSuchAct) as problem:
+        except (ValueError, TypeError, OSError, UnknownFault) as problem:
             return self._send(HTTPStatus.BAD_REQUEST, {"error": str(problem)})
         state = {"paid": self.server.books.all_paid(), "plan": len(self.server.plan)}
         return self._send(HTTPStatus.OK, state | notification)
@@ -285,7 +285,7 @@ class _Exchange(BaseHTTPRequestHandler):
         )
 
     def _send(
-        self, status: int, document: dict[str, Any], *, act: Act = Act.ANSWER, pause: float = 0.0
+        self, status: int, document: dict[str, Any], *, kind: FaultKind = FaultKind.ANSWER, pause: float = 0.0
     ) -> None:
         body = json.dumps(document).encode()
         asked = self.headers.get(SIGNATURE_HEADER, "")
@@ -295,15 +295,15 @@ class _Exchange(BaseHTTPRequestHandler):
             f"Content-Length: {len(body)}\r\n{SIGNATURE_HEADER}: {signature}\r\n\r\n"
         )
         whole = head.encode() + body
-        match act:
-            case Act.HALF:
+        match kind:
+            case FaultKind.HALF:
                 self.wfile.write(whole[: len(head) + len(body) // 2])
                 self.close_connection = True
-            case Act.GARBAGE:
+            case FaultKind.GARBAGE:
                 self.wfile.write(whole.replace(b"00", b"ZZ"))
-            case Act.DRIP:
+            case FaultKind.DRIP:
                 self._drip(whole, pause)
-            case Act.REDIRECT:
+            case FaultKind.REDIRECT:
                 self.wfile.write(_redirect(self.path))
             case _:
                 self.wfile.write(whole)

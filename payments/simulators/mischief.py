@@ -1,7 +1,7 @@
 """Faults that a simulator injects into its next messages.
 
->>> Mischief.read("delay 0.5")
-Mischief(act=<Act.DELAY: 'delay'>, seconds=0.5)
+>>> Fault.read("delay 0.5")
+Fault(kind=<FaultKind.DELAY: 'delay'>, seconds=0.5)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Act(Enum):
+class FaultKind(Enum):
     ANSWER = "answer"  # execute and answer, without a fault
     SWALLOW = "swallow"  # execute, but never answer
     LOSE = "lose"  # neither execute nor answer
@@ -25,26 +25,28 @@ class Act(Enum):
     REDIRECT = "redirect"  # bank only: redirect the caller
 
 
-class NoSuchAct(ValueError):
+class UnknownFault(ValueError):
     """The word is not a fault, or the seconds are not a number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mischief:
-    act: Act
+class Fault:
+    kind: FaultKind
     seconds: float = 0.0
 
     @classmethod
-    def read(cls, text: str) -> Mischief:
+    def read(cls, text: str) -> Fault:
         """Parse a fault: a word, optionally followed by seconds.
 
-        :raises NoSuchAct: the text is invalid
+        :raises UnknownFault: the text is invalid
         """
         word, _, seconds = text.strip().partition(" ")
         try:
-            return cls(Act(word), float(seconds or 0))
+            return cls(FaultKind(word), float(seconds or 0))
         except ValueError:
-            raise NoSuchAct(f"{text!r} is not one of {', '.join(act.value for act in Act)}") from None
+            raise UnknownFault(
+                f"{text!r} is not one of {', '.join(kind.value for kind in FaultKind)}"
+            ) from None
 
 
-ANSWER = Mischief(Act.ANSWER)
+ANSWER = Fault(FaultKind.ANSWER)

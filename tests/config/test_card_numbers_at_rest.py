@@ -64,7 +64,7 @@ def spelt(number, separator):
 
 
 class TestOwnNumber:
-    PLACES = [
+    SLOTS = [
         ("reference", {"reference": OWN}),
         ("reference", {"reference": f"order-{spelt(OWN, '.')}"}),
         ("narration", {"narration": f"card {spelt(OWN, ' ')} 12/35"}),
@@ -88,7 +88,7 @@ class TestOwnNumber:
         ),
     ]
 
-    @pytest.mark.parametrize(("field", "changes"), PLACES)
+    @pytest.mark.parametrize(("field", "changes"), SLOTS)
     def test_in_another_field_is_refused(self, api, field, changes):
         answer = api.post("/api/payments", orders.card_payment(**changes))
 

@@ -24,7 +24,7 @@ import psycopg
 import requests
 
 from payments.simulators.bank import BankSimulator
-from payments.simulators.mischief import ANSWER, Act, Mischief
+from payments.simulators.mischief import ANSWER, Fault, FaultKind
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.faults.processes import Process, Redis, wait_until
@@ -144,17 +144,21 @@ class _Plan:
     def __bool__(self) -> bool:
         return self._is_hanging.is_set()
 
-    def popleft(self) -> Mischief:
-        return Mischief(self._random.choice([Act.DELAY, Act.ARRIVE_LATE]), self.LATE) if self else ANSWER
+    def popleft(self) -> Fault:
+        return (
+            Fault(self._random.choice([FaultKind.DELAY, FaultKind.ARRIVE_LATE]), self.LATE)
+            if self
+            else ANSWER
+        )
 
 
 def _recording(handler: Any) -> Any:
     class Recording(handler):
-        def _misbehave(self, mischief: Mischief, path: str, body: bytes) -> None:
+        def _misbehave(self, fault: Fault, path: str, body: bytes) -> None:
             reference = json.loads(body)["reference"] if body else path.rsplit("/", 1)[-1]
             began_at = time.time()
             try:
-                super()._misbehave(mischief, path, body)
+                super()._misbehave(fault, path, body)
             finally:
                 ended_at = min(time.time(), began_at + BANK_TIMEOUT)
                 self.server.questions.append(Question(reference, began_at, ended_at))

@@ -160,8 +160,8 @@ class TestPayoutThatTheWalletDoesNotCover:
 
         api.post("/api/payments", orders.payout())
 
-        told = Delivery.objects.get()
-        assert (told.event, told.subject) == ("payout.failed", Transaction.objects.get().pk)
+        delivery = Delivery.objects.get()
+        assert (delivery.event, delivery.subject) == ("payout.failed", Transaction.objects.get().pk)
 
     def test_stays_failed_when_it_is_requested_again(self, api):
         order = orders.payout()

@@ -48,9 +48,9 @@ def day(ada, api):
         request = {"reference": orders.new_reference("rf"), "amount": refunded}
         api.post(f"/api/payments/{order['reference']}/refunds", request)
         account = api.post("/api/virtual-accounts", orders.dynamic_account(currency=currency)).json()
-        asked = orders.transfer_payment(account["id"], currency=currency, amount=gross - CARD[currency])
-        number = api.post("/api/payments", asked).json()["virtual_account_details"]["account_number"]
-        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": asked["amount"]})
+        request = orders.transfer_payment(account["id"], currency=currency, amount=gross - CARD[currency])
+        number = api.post("/api/payments", request).json()["virtual_account_details"]["account_number"]
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": request["amount"]})
 
 
 @pytest.fixture

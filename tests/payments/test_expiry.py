@@ -16,9 +16,9 @@ pytestmark = pytest.mark.django_db
 
 
 def run(command, *arguments):
-    said = StringIO()
-    call_command(command, *arguments, stdout=said, stderr=StringIO())
-    return said.getvalue().strip()
+    output = StringIO()
+    call_command(command, *arguments, stdout=output, stderr=StringIO())
+    return output.getvalue().strip()
 
 
 @pytest.fixture
@@ -115,11 +115,11 @@ class TestEarlierExpiries:
 
     def test_are_released_by_the_command(self, unreleased):
         would = run("expire_due", "--dry-run")
-        told = run("expire_due")
+        output = run("expire_due")
         run("requery_pending")
 
         assert would.endswith("Would release 1 expired authorisation at the acquirer.")
-        assert told.endswith("Opened the voids of 1 expired authorisation.")
+        assert output.endswith("Opened the voids of 1 expired authorisation.")
         assert CardOperation.objects.get().status == "success"
         assert "release" not in run("expire_due", "--dry-run")
 

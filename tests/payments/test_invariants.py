@@ -121,8 +121,8 @@ def transfers_of_all_kinds(api):
     dynamic = api.post(accounts, orders.dynamic_account()).json()["id"]
     paid, _ = (api.post("/api/payments", orders.transfer_payment(dynamic)).json() for _ in range(2))
     details = paid["virtual_account_details"]
-    for told in ({"account_number": number}, *[{"account_number": details["account_number"]}] * 4):
-        api.post(f"{accounts}/simulate", told | {"amount": 50_000})
+    for request in ({"account_number": number}, *[{"account_number": details["account_number"]}] * 4):
+        api.post(f"{accounts}/simulate", request | {"amount": 50_000})
     cancelled = api.post("/api/payments", orders.transfer_payment(dynamic)).json()["reference"]
     api.post(f"/api/payments/{cancelled}/cancel")
     late = {"account_number": details["account_number"], "amount": 40_000, **SENDER}
@@ -383,10 +383,10 @@ class TestCheckLedger:
             call_command("check_ledger")
 
         assert ended.value.code == 1
-        told = capsys.readouterr().out
-        assert "BROKEN balances_are_sums: An account's balance is the sum" in told
-        assert f"  account {wallet.pk}: " in told
-        assert told.endswith(f"2 of {len(INVARIANTS)} invariants are broken.\n")
+        output = capsys.readouterr().out
+        assert "BROKEN balances_are_sums: An account's balance is the sum" in output
+        assert f"  account {wallet.pk}: " in output
+        assert output.endswith(f"2 of {len(INVARIANTS)} invariants are broken.\n")
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no such statistics")
     def test_warns_if_it_could_take_hours(self, monkeypatch, capsys):

@@ -269,7 +269,7 @@ class Traffic:
     errors: list[BaseException] = field(default_factory=list)
 
     def run(self, seed: int, until: float) -> None:
-        """Act until a deadline on the monotonic clock. Collects all errors except refusals."""
+        """FaultKind until a deadline on the monotonic clock. Collects all errors except refusals."""
         chance = random.Random(seed)
         names = sorted(name for name in dir(self) if name.startswith("do_"))
         while time.monotonic() < until:

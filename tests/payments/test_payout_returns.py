@@ -385,8 +385,8 @@ class TestAdministration:
 
         assert wallet() == -1_000
         assert PayoutReturn.objects.get().actor == "staff@example.com"
-        told = AuditEntry.objects.get(action="payout.reversed")
-        assert (told.actor, told.target) == ("staff@example.com", str(payout.pk))
+        entry = AuditEntry.objects.get(action="payout.reversed")
+        assert (entry.actor, entry.target) == ("staff@example.com", str(payout.pk))
 
     def test_reverses_nothing_twice_or_without_a_reason(self, staff, payout):
         assert staff.post(ADD, {"transaction": payout.pk, "reason": ""}).status_code == 200

@@ -63,11 +63,11 @@ def due_card_payment(business):
     return payment
 
 
-class PlacesOfProcesses(parallel_calls.Places):
-    """Places as seen by several processes: each finds all of them free."""
+class SlotsOfProcesses(parallel_calls.Slots):
+    """Slots as seen by several processes: each finds all of them free."""
 
     def take(self, lane):
-        return parallel_calls.PLACES
+        return parallel_calls.SLOTS
 
 
 def run():
@@ -96,7 +96,7 @@ class TestHangingBank:
         monkeypatch.setattr(requery, "RUN_TIME", 0.3)
 
     def test_is_queried_about_each_payout_by_one_of_four_runs(self, business, bank, monkeypatch):
-        monkeypatch.setattr(parallel_calls, "places", PlacesOfProcesses())
+        monkeypatch.setattr(parallel_calls, "slots", SlotsOfProcesses())
         due_payouts(business, 3)
 
         with racers(4) as threads:
@@ -107,15 +107,15 @@ class TestHangingBank:
         assert bank.asked_twice_at_once == []
 
     def test_has_a_limited_number_of_concurrent_queries(self, business, bank):
-        due_payouts(business, 3 * parallel_calls.PLACES)
+        due_payouts(business, 3 * parallel_calls.SLOTS)
 
         for _ in range(3):
             requery_due()
 
-        assert bank.most_at_once == parallel_calls.PLACES
+        assert bank.most_at_once == parallel_calls.SLOTS
 
     def test_does_not_delay_queries_to_the_acquirer(self, business, bank):
-        payouts = due_payouts(business, 2 * parallel_calls.PLACES)
+        payouts = due_payouts(business, 2 * parallel_calls.SLOTS)
         payment = due_card_payment(business)
 
         requery_due()
@@ -141,7 +141,7 @@ class TestHangingBank:
         first.join(10)
 
     def test_late_answers_are_applied(self, business, bank):
-        payouts = due_payouts(business, parallel_calls.PLACES)
+        payouts = due_payouts(business, parallel_calls.SLOTS)
         requery_due()
 
         bank.may_answer.set()
@@ -150,7 +150,7 @@ class TestHangingBank:
         assert len(bank.questions) == len(payouts)
 
     def test_other_payouts_are_queried_when_it_answers_again(self, business, bank):
-        payouts = due_payouts(business, 3 * parallel_calls.PLACES)
+        payouts = due_payouts(business, 3 * parallel_calls.SLOTS)
         requery_due()
         bank.may_answer.set()
         eventually(lambda: not bank.asking)

@@ -184,16 +184,16 @@ class TestReconcile:
         assert counts(reconcile(line("000013-1", 70_000))) == {"matched": 1}
 
     @pytest.mark.parametrize(
-        ("told", "difference"),
+        ("changes", "difference"),
         [
             ({"amount": 49_999}, {"amount": [49_999, 50_000]}),
             ({"currency": "USD"}, {"currency": ["USD", "NGN"]}),
         ],
     )
-    def test_reports_differences(self, api, reconcile, told, difference):
+    def test_reports_differences(self, api, reconcile, changes, difference):
         payment = pay(api)
 
-        found = reconcile(line(payment.reference, **{"amount": 50_000} | told))
+        found = reconcile(line(payment.reference, **{"amount": 50_000} | changes))
 
         assert counts(found) == {"different": 1}
         assert found["different"][0]["differences"] == difference

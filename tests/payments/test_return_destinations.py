@@ -160,12 +160,12 @@ class TestRefundOfTransferPayment:
     def paid(self, api):
         account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
         opened = api.post("/api/payments", orders.transfer_payment(account, reference="paid-1")).json()
-        told = {
+        request = {
             "account_number": opened["virtual_account_details"]["account_number"],
             "amount": opened["amount"],
             "sender_name": "Bisi Ojo",
         }
-        api.post("/api/virtual-accounts/simulate", told | SENDER)
+        api.post("/api/virtual-accounts/simulate", request | SENDER)
         return Transaction.objects.get(reference="paid-1")
 
     def test_in_the_dashboard_rejects_another_account(self, finance, paid):

@@ -34,8 +34,8 @@ def paid_by_transfer(api, amount=50_000, **sender):
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
     order = orders.transfer_payment(account, amount=amount)
     number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
-    told = {"account_number": number, "amount": amount} | sender
-    assert api.post("/api/virtual-accounts/simulate", told).status_code == 200
+    request = {"account_number": number, "amount": amount} | sender
+    assert api.post("/api/virtual-accounts/simulate", request).status_code == 200
     return f"/api/payments/{order['reference']}"
 
 
@@ -250,9 +250,9 @@ def receive(number, **sender):
 class TestSimulatedSender:
     @pytest.mark.parametrize("name", ["sender_account_number", "sender_bank_code"])
     def test_needs_both_fields_or_neither(self, api, name):
-        told = {"account_number": "0123456789", "amount": 100, name: SENDER[name]}
+        request = {"account_number": "0123456789", "amount": 100, name: SENDER[name]}
 
-        answer = api.post("/api/virtual-accounts/simulate", told)
+        answer = api.post("/api/virtual-accounts/simulate", request)
 
         (other,) = {"sender_account_number", "sender_bank_code"} - {name}
         assert answer.status_code == 400
@@ -261,9 +261,9 @@ class TestSimulatedSender:
 
     @pytest.mark.parametrize("number", ["123", "12345678901", 123])
     def test_has_ten_digits(self, api, number):
-        told = {"account_number": "0123456789", "amount": 100} | SENDER | {"sender_account_number": number}
+        request = {"account_number": "0123456789", "amount": 100} | SENDER | {"sender_account_number": number}
 
-        answer = api.post("/api/virtual-accounts/simulate", told)
+        answer = api.post("/api/virtual-accounts/simulate", request)
 
         assert errors(answer) == {
             "sender_account_number": "invalid_type" if isinstance(number, int) else "invalid"
@@ -308,8 +308,8 @@ class TestWhatCannotBeRefunded:
         order = orders.transfer_payment(account)
         number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
         if arrives:
-            told = {"account_number": number, "amount": arrives}
-            api.post("/api/virtual-accounts/simulate", told | SENDER)
+            request = {"account_number": number, "amount": arrives}
+            api.post("/api/virtual-accounts/simulate", request | SENDER)
 
         answer = refund(api, f"/api/payments/{order['reference']}", amount=100)
 

@@ -1,7 +1,7 @@
 """Concurrent calls to rails: a bounded number per lane, each in its own thread.
 
 The caller collects the replies until its deadline. Later replies are handled by their threads. The threads are
-daemons, so a connector that never returns only blocks its place in its lane.
+daemons, so a connector that never returns only blocks its slot in its lane.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from payments.services.rail_queries.query_leases import Lane
 
 log = structlog.get_logger("sluice.requery")
 
-PLACES = 4  # concurrent calls per lane and process
+SLOTS = 4  # concurrent calls per lane and process
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RailCall:
     """A call about one row (a transaction, operation or message) that needs no database."""
 
     subject: Any
     lane: Lane
-    call: Callable[[], Any]
+    run: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The result or the error of a call."""
 
-    question: Question
+    call: RailCall
     answer: Any = None
     error: BaseException | None = None
 
@@ -47,34 +47,34 @@ class Reply:
         return self.answer
 
 
-class Places:
-    """The places of each lane in this process."""
+class Slots:
+    """The slots of each lane in this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._taken: dict[Lane, int] = defaultdict(int)
 
     def take(self, lane: Lane) -> int:
-        """Take all free places of a lane, and return their number."""
+        """Take all free slots of a lane, and return their number."""
         with self._lock:
-            free = max(PLACES - self._taken[lane], 0)
+            free = max(SLOTS - self._taken[lane], 0)
             self._taken[lane] += free
             return free
 
-    def take_one_more(self, lane: Lane) -> None:
-        """Take a place for a second call about the same subject, even if none is free."""
+    def take_extra(self, lane: Lane) -> None:
+        """Take a slot for a second call about the same subject, even if none is free."""
         with self._lock:
             self._taken[lane] += 1
 
-    def give_back(self, lane: Lane, count: int = 1) -> None:
+    def release(self, lane: Lane, count: int = 1) -> None:
         with self._lock:
             self._taken[lane] -= count
 
 
-places = Places()
+slots = Slots()
 
 
-class Round:
+class CallGroup:
     """Concurrent calls and their replies."""
 
     def __init__(self, *, late: Callable[[Reply], None]) -> None:
@@ -84,10 +84,10 @@ class Round:
         self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self.waiting_for = 0
 
-    def start(self, question: Question) -> None:
-        """Make a call in a new thread. The caller has taken a place for it."""
+    def start(self, call: RailCall) -> None:
+        """Make a call in a new thread. The caller has taken a slot for it."""
         self.waiting_for += 1
-        threading.Thread(target=self._ask, args=(question,), name="rail-call", daemon=True).start()
+        threading.Thread(target=self._ask, args=(call,), name="rail-call", daemon=True).start()
 
     def next(self, *, timeout: float | None) -> Reply | None:
         """Return the next reply, or None on time-out."""
@@ -107,12 +107,12 @@ class Round:
             here.append(reply)
         return here
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self, call: RailCall) -> None:
         try:
-            reply = Reply(question, answer=question.call())
+            reply = Reply(call, answer=call.run())
         except BaseException as error:  # noqa: BLE001  (the collector decides what it means)
-            reply = Reply(question, error=error)
-        places.give_back(question.lane)
+            reply = Reply(call, error=error)
+        slots.release(call.lane)
         with self._lock:
             if not self._is_closed:
                 self._replies.put(reply)
@@ -120,6 +120,6 @@ class Round:
         try:
             self._late(reply)
         except Exception:
-            log.exception("late answer not applied", id=str(question.subject.pk))
+            log.exception("late answer not applied", id=str(call.subject.pk))
         finally:
             connections.close_all()

@@ -1,6 +1,6 @@
 """Send messages to the account provider in separate threads, and repeat each until it is answered. Decision 0046.
 
-A hanging provider only blocks its own places. Other tasks and queries to other rails are not delayed.
+A hanging provider only blocks its own slots. Other tasks and queries to other rails are not delayed.
 """
 
 import time
@@ -10,7 +10,7 @@ import structlog
 
 from kit.db.clock import database_now
 from payments.services.rail_queries import parallel_calls, query_leases
-from payments.services.rail_queries.parallel_calls import Question, Reply, Round
+from payments.services.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rail_queries.query_leases import Lane
 from virtual_accounts.models import ProviderMessage
 from virtual_accounts.providers import account_provider
@@ -25,7 +25,7 @@ RUN_TIME = 1.0  # seconds that a run collects answers; later ones are recorded b
 def send_due() -> int:
     """Send due messages until none is left or the run's time is over, and return the number of answers."""
     ends_at = time.monotonic() + RUN_TIME
-    calls, answered = Round(late=_record_late), 0
+    calls, answered = CallGroup(late=_record_late), 0
     try:
         _fill(calls)
         while calls.waiting_for:
@@ -41,19 +41,19 @@ def send_due() -> int:
     return answered
 
 
-def _fill(calls: Round) -> None:
-    free = parallel_calls.places.take(LANE)
+def _fill(calls: CallGroup) -> None:
+    free = parallel_calls.slots.take(LANE)
     started = 0
     try:
         if free:
             now = database_now()
             for message in provider_messages.lease(limit=free, at=now, length=query_leases.length()):
                 calls.start(
-                    Question(message, LANE, partial(_send, message.kind, message.account.account_number))
+                    RailCall(message, LANE, partial(_send, message.kind, message.account.account_number))
                 )
                 started += 1
     finally:
-        parallel_calls.places.give_back(LANE, free - started)
+        parallel_calls.slots.release(LANE, free - started)
 
 
 def _send(kind: str, number: str) -> None:
@@ -68,7 +68,7 @@ def _record_late(reply: Reply) -> None:
 
 
 def _record(reply: Reply) -> bool:
-    message: ProviderMessage = reply.question.subject
+    message: ProviderMessage = reply.call.subject
     now = database_now()
     if reply.error is None:
         return provider_messages.record_answer(message, now=now)

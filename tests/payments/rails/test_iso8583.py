@@ -125,8 +125,8 @@ class TestPayment:
     def test_is_declined_with_the_issuers_code(self, api, acquirer, changes, expected):
         payment = pay(api, **changes)
 
-        told = tuple(payment[name] for name in ("response_code", "gateway_code", "gateway_recommendation"))
-        assert (payment["status"], told) == ("failed", expected)
+        actual = tuple(payment[name] for name in ("response_code", "gateway_code", "gateway_recommendation"))
+        assert (payment["status"], actual) == ("failed", expected)
         assert "authorization_code" not in payment
         assert books(acquirer, payment)["charged"] == 0
 

@@ -112,10 +112,10 @@ def test_life_of_cards(api, acquirer, reconcile):
     assert_clean(reconcile(acquirer.order(statement=True)["statement"], "acquirer"), lines=5)
 
 
-def receive(bank, number, amount, **told):
-    said = bank.order(receive={"account_number": number, "amount": amount, **told})
-    assert said["answer"]["status"] == 200, said
-    return json.loads(said["answer"]["body"])["applied"]
+def receive(bank, number, amount, **fields):
+    result = bank.order(receive={"account_number": number, "amount": amount, **fields})
+    assert result["answer"]["status"] == 200, result
+    return json.loads(result["answer"]["body"])["applied"]
 
 
 def test_life_of_transfers(api, bank, reconcile):
@@ -144,8 +144,8 @@ def test_life_of_transfers(api, bank, reconcile):
 
 
 def give_back(bank, payout, **part):
-    said = bank.order(**{"return": {"reference": payout["id"].replace("-", ""), **part}})
-    return json.loads(said["answer"]["body"])["applied"]
+    result = bank.order(**{"return": {"reference": payout["id"].replace("-", ""), **part}})
+    return json.loads(result["answer"]["body"])["applied"]
 
 
 def test_life_of_payouts(api, bank, reconcile):

@@ -40,10 +40,10 @@ def test_returned_payout_is_reversed(api, notifying):
     payout = pay_out(api, amount=250_000)
     reference = payout["id"].replace("-", "")
 
-    told = control(notifying, {"return": {"reference": reference, "reason": "Account closed"}})
+    result = control(notifying, {"return": {"reference": reference, "reason": "Account closed"}})
 
-    assert told["answer"]["status"] == 200
-    assert json.loads(told["answer"]["body"])["applied"] == "reversed"
+    assert result["answer"]["status"] == 200
+    assert json.loads(result["answer"]["body"])["applied"] == "reversed"
     shown = api.get(f"/api/payments/{payout['reference']}").json()
     assert (shown["status"], shown["reversal"]["amount"], shown["reversal"]["reason"]) == (
         "success", 250_000, "Account closed",
