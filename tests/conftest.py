@@ -125,14 +125,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 _sql_flush = DatabaseOperations.sql_flush
 
 
-def _sql_flush_without_guards(self: Any, *args: Any, **kwargs: Any) -> list[str]:
+def _sql_flush_without_triggers(self: Any, *args: Any, **kwargs: Any) -> list[str]:
     with self.connection.cursor() as cursor:
         cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
         drops = [f"DROP TRIGGER {name}" for (name,) in cursor.fetchall()]
     return [*drops, *_sql_flush(self, *args, **kwargs)]
 
 
-DatabaseOperations.sql_flush = _sql_flush_without_guards
+DatabaseOperations.sql_flush = _sql_flush_without_triggers
 
 
 # Calls of in-process clients are written down by tests that ask for it, not by a thread in between.

@@ -187,17 +187,17 @@ def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
         yield Finding("migrations", Severity.FINE, "All migrations are applied.")
 
 
-def _guards(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+def _triggers(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
     missing = triggers.missing(connection)
     if missing:
         yield Finding(
-            "guards",
+            "triggers",
             Severity.BROKEN,
             f"Database triggers that protect rows from changes are missing: {', '.join(missing)}.",
             "Run manage.py migrate to create them, and find out why they were removed.",
         )
     else:
-        yield Finding("guards", Severity.FINE, "All database triggers exist.")
+        yield Finding("triggers", Severity.FINE, "All database triggers exist.")
 
 
 def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
@@ -408,7 +408,7 @@ def _duration(length: timedelta) -> str:
 
 _NEED_THE_DATABASE = (
     _migrations,
-    _guards,
+    _triggers,
     _field_keys,
     _clock,
     _worker,

@@ -67,12 +67,12 @@ def acquire(*, at=NOON, limit=100, **named):
     return leases.acquire(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
 
 
-def record(claimed, exchange=FAILED, *, at=NOON, jitter=0.0):
+def record(leased, exchange=FAILED, *, at=NOON, jitter=0.0):
     """Record the same result for leased deliveries; return how many came too late."""
     return results.record_results(
         [
             results.AttemptResult(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)
-            for each in claimed
+            for each in leased
         ]
     )
 

@@ -375,11 +375,11 @@ class TestDispatcher:
         acquire, calls = leases.acquire, []
 
         def unacknowledged_at_first(**named):
-            claimed = acquire(**named)
-            calls.append(len(claimed))
+            leased = acquire(**named)
+            calls.append(len(leased))
             if len(calls) == 1:
                 raise OperationalError("server closed the connection unexpectedly")
-            return claimed
+            return leased
 
         monkeypatch.setattr(leases, "acquire", unacknowledged_at_first)
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:

@@ -36,12 +36,12 @@ class TestAcquire:
         endpoint = make_endpoint()
         delivery = make_delivery(endpoint)
 
-        (claimed,) = acquire()
+        (leased,) = acquire()
 
-        assert (claimed.id, claimed.business_id) == (delivery.pk, endpoint.business_id)
-        assert (claimed.event, claimed.body) == (Event.PAYMENT_SUCCESS, delivery.body)
-        assert (claimed.url, claimed.hash_key) == (endpoint.url, KEY)
-        assert claimed.number == 1
+        assert (leased.id, leased.business_id) == (delivery.pk, endpoint.business_id)
+        assert (leased.event, leased.body) == (Event.PAYMENT_SUCCESS, delivery.body)
+        assert (leased.url, leased.hash_key) == (endpoint.url, KEY)
+        assert leased.number == 1
 
     def test_is_a_lease(self):
         make_delivery(make_endpoint())
@@ -62,9 +62,9 @@ class TestAcquire:
     def test_takes_the_oldest_first_and_no_more_than_the_limit(self):
         rows = make_deliveries(make_endpoint(), 5, at=NOON - timedelta(seconds=1))
 
-        claimed = acquire(limit=3)
+        leased = acquire(limit=3)
 
-        assert [each.id for each in claimed] == [row.pk for row in rows[:3]]
+        assert [each.id for each in leased] == [row.pk for row in rows[:3]]
 
     def test_takes_nothing_before_its_time(self):
         make_delivery(make_endpoint(), at=NOON + timedelta(microseconds=1))
@@ -79,19 +79,19 @@ class TestAcquire:
         for endpoint in quiet:
             make_delivery(endpoint, at=NOON - timedelta(seconds=1))
 
-        claimed = acquire(limit=limit, usual=Places(1, 1, 1))
+        leased = acquire(limit=limit, usual=Places(1, 1, 1))
 
-        assert {each.business_id for each in claimed} == {endpoint.business_id for endpoint in [loud, *quiet]}
-        assert len(claimed) == 6
+        assert {each.business_id for each in leased} == {endpoint.business_id for endpoint in [loud, *quiet]}
+        assert len(leased) == 6
 
     def test_counts_places_a_business_already_uses(self):
         busy, other, full = make_endpoint(), make_endpoint(), make_endpoint()
         for endpoint in (busy, other, full):
             make_deliveries(endpoint, 10, at=NOON - timedelta(minutes=1))
 
-        claimed = acquire(free={busy.business_id: Places(3, 3, 3), full.business_id: Places(0, 0, 0)})
+        leased = acquire(free={busy.business_id: Places(3, 3, 3), full.business_id: Places(0, 0, 0)})
 
-        by_business = [each.business_id for each in claimed]
+        by_business = [each.business_id for each in leased]
         assert by_business.count(busy.business_id) == 3
         assert by_business.count(other.business_id) == 8
         assert by_business.count(full.business_id) == 0
@@ -101,10 +101,10 @@ class TestAcquire:
         make_deliveries(endpoint, 20, at=NOON - timedelta(minutes=2), attempts_made=1)
         first_attempts = make_deliveries(endpoint, 5, at=NOON - timedelta(minutes=1))
 
-        claimed = acquire()
+        leased = acquire()
 
-        assert [each.is_first for each in claimed] == [False] * 6 + [True] * 2
-        assert [each.id for each in claimed[6:]] == [row.pk for row in first_attempts[:2]]
+        assert [each.is_first for each in leased] == [False] * 6 + [True] * 2
+        assert [each.id for each in leased[6:]] == [row.pk for row in first_attempts[:2]]
 
     @pytest.mark.parametrize("limit", [10, 100])
     def test_finds_a_first_attempt_behind_any_number_of_retries(self, limit):
@@ -112,9 +112,9 @@ class TestAcquire:
         make_deliveries(endpoint, 300, at=NOON - timedelta(hours=1), attempts_made=2)
         delivery = make_delivery(endpoint, at=NOON - timedelta(seconds=1))
 
-        claimed = acquire(limit=limit, free={endpoint.business_id: Places(2, 0, 2)})
+        leased = acquire(limit=limit, free={endpoint.business_id: Places(2, 0, 2)})
 
-        assert [each.id for each in claimed] == [delivery.pk]
+        assert [each.id for each in leased] == [delivery.pk]
 
     def test_counts_manual_attempts_as_tried(self):
         endpoint = make_endpoint()
@@ -136,9 +136,9 @@ class TestAcquire:
     def test_acquires_new_leases_when_repeated_after_nothing_was_committed(self):
         delivery = make_delivery(make_endpoint())
 
-        (claimed,) = acquire(earlier=[NOON + LEASE - timedelta(seconds=1)])
+        (leased,) = acquire(earlier=[NOON + LEASE - timedelta(seconds=1)])
 
-        assert (claimed.id, claimed.leased_until) == (delivery.pk, NOON + LEASE)
+        assert (leased.id, leased.leased_until) == (delivery.pk, NOON + LEASE)
 
     def test_uses_the_current_url_and_key(self):
         endpoint = make_endpoint()
@@ -154,11 +154,11 @@ class TestAcquire:
         )
         rotated = services.rotate_hash_key(business=endpoint.business, actor=ADA, now=NOON)
 
-        (claimed,) = acquire(at=LATER)
+        (leased,) = acquire(at=LATER)
 
-        assert claimed.url == "http://127.0.0.1:9/new"
-        assert claimed.hash_key == rotated.new_hash_key != KEY
-        assert claimed.number == 2
+        assert leased.url == "http://127.0.0.1:9/new"
+        assert leased.hash_key == rotated.new_hash_key != KEY
+        assert leased.number == 2
 
     def test_holds_deliveries_to_a_disabled_endpoint_without_using_an_attempt(self):
         endpoint = make_endpoint()
@@ -176,9 +176,9 @@ class TestAcquire:
         payout = make_delivery(endpoint, event=Event.PAYOUT_FAILED)
         Endpoint.objects.update(subscribed_events=["payout"])
 
-        claimed = acquire(at=LATER)
+        leased = acquire(at=LATER)
 
-        assert [each.id for each in claimed] == [payout.pk]
+        assert [each.id for each in leased] == [payout.pk]
         assert states() == [STATES.SKIPPED, STATES.SKIPPED, STATES.WAITING]
 
     def test_skips_deliveries_without_an_endpoint(self):
@@ -326,10 +326,10 @@ class TestRecordResults:
     def test_takes_many_results_at_once(self):
         for _ in range(20):
             make_deliveries(make_endpoint(), 5)
-        claimed = acquire(at=LATER)
+        leased = acquire(at=LATER)
 
-        assert record(claimed[:50], DELIVERED, at=LATER) == 0
-        assert record(claimed[50:], FAILED, at=LATER) == 0
+        assert record(leased[:50], DELIVERED, at=LATER) == 0
+        assert record(leased[50:], FAILED, at=LATER) == 0
 
         assert states() == [STATES.DELIVERED] * 50 + [STATES.WAITING] * 50
         assert Attempt.objects.count() == 100
@@ -351,10 +351,10 @@ class TestRecordResults:
 
     def test_records_each_result_once(self):
         make_delivery(make_endpoint())
-        claimed = acquire()
-        record(claimed, DELIVERED)
+        leased = acquire()
+        record(leased, DELIVERED)
 
-        assert record(claimed, FAILED) == 1
+        assert record(leased, FAILED) == 1
         assert states() == [STATES.DELIVERED]
         assert Attempt.objects.count() == 1
 
@@ -376,10 +376,10 @@ class TestReplay:
         delivery = self.make(state, attempts_made=3)
 
         assert replay(delivery) == [True]
-        (claimed,) = acquire()
-        record([claimed], DELIVERED)
+        (leased,) = acquire()
+        record([leased], DELIVERED)
 
-        assert (claimed.id, claimed.body, claimed.number) == (delivery.pk, delivery.body, 4)
+        assert (leased.id, leased.body, leased.number) == (delivery.pk, delivery.body, 4)
         delivery.refresh_from_db()
         assert (delivery.state, delivery.attempts_made, delivery.manual_attempts) == (STATES.DELIVERED, 3, 1)
         assert Attempt.objects.get().is_manual
@@ -417,9 +417,9 @@ class TestReplay:
 
         for number in (9, 10, 11):
             replay(delivery)
-            (claimed,) = acquire()
-            assert claimed.number == number
-            record([claimed])
+            (leased,) = acquire()
+            assert leased.number == number
+            record([leased])
 
         assert sorted(Attempt.objects.values_list("number", flat=True)) == [9, 10, 11]
 
@@ -427,16 +427,16 @@ class TestReplay:
         replay(self.make(STATES.DEAD))
         acquire()
 
-        (claimed,) = acquire(at=NOON + LEASE)
+        (leased,) = acquire(at=NOON + LEASE)
 
-        assert (claimed.number, claimed.is_manual) == (9, True)
+        assert (leased.number, leased.is_manual) == (9, True)
 
     def test_of_a_test_event_ignores_subscription_and_disabled_endpoint(self):
         endpoint = make_endpoint(enabled=False, events=["payout"])
         services.send_test_event(business=endpoint.business, data=DATA, now=NOON)
 
-        (claimed,) = acquire()
-        record([claimed])
+        (leased,) = acquire()
+        record([leased])
 
-        assert claimed.number == 1
+        assert leased.number == 1
         assert states() == [STATES.TEST_FAILED]

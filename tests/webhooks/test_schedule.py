@@ -54,9 +54,9 @@ class TestADeliveryThatAlwaysFails:
         at = NOON
 
         while True:
-            claimed = acquire(at=at)
-            assert [each.number for each in claimed] == [len(waits) + 1]
-            record(claimed, at=at, jitter=jitters.uniform(-0.5, 0.5))
+            leased = acquire(at=at)
+            assert [each.number for each in leased] == [len(waits) + 1]
+            record(leased, at=at, jitter=jitters.uniform(-0.5, 0.5))
             delivery.refresh_from_db()
             if delivery.state != STATES.WAITING:
                 break
@@ -72,9 +72,9 @@ class TestADeliveryThatAlwaysFails:
 
     def test_counts_delays_from_the_end_of_the_previous_attempt(self):
         delivery = make_delivery(make_endpoint())
-        claimed = acquire(at=NOON)
+        leased = acquire(at=NOON)
 
-        record(claimed, at=NOON + timedelta(seconds=10))
+        record(leased, at=NOON + timedelta(seconds=10))
 
         delivery.refresh_from_db()
         assert delivery.next_attempt_at == NOON + timedelta(seconds=40)

@@ -50,7 +50,7 @@ class TestDoctor:
         } == {}
         assert code == Severity.FINE
         assert set(findings) >= {
-            "settings", "disk", "database", "migrations", "guards", "field keys", "worker", "deliveries",
+            "settings", "disk", "database", "migrations", "triggers", "field keys", "worker", "deliveries",
             "pending", "ledger", "broker",
         }  # fmt: skip
 
@@ -89,7 +89,7 @@ class TestDoctor:
     def test_finds_a_missing_trigger(self, monkeypatch):
         monkeypatch.setattr(doctor.triggers, "_registered", [AppendOnly("payments_nothing")])
 
-        finding, _ = self.finds("guards", Severity.BROKEN)
+        finding, _ = self.finds("triggers", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]
 
     def test_finds_secrets_that_no_key_can_decrypt(self, ada):
