@@ -40,14 +40,16 @@ class Limit:
     slots: int
     window: timedelta
 
-    def of(self, *subject: object) -> "Claim":
+    def of(self, *subject: object) -> "SlotRequest":
         """Return a request for one slot of a subject."""
         text = "\n".join([self.name, *map(str, subject)])
-        return Claim(limit=self, subject=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
+        return SlotRequest(
+            limit=self, subject=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class SlotRequest:
     """A request for a slot of a limit, for one subject."""
 
     limit: Limit
@@ -56,7 +58,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A taken slot. `give_back` frees it."""
+    """A taken slot. `release` frees it."""
 
     subject: str
     number: int
@@ -64,17 +66,17 @@ class Slot:
 
 
 @transaction.atomic
-def take(*claims: Claim, now: datetime) -> list[Slot]:
-    """Take one slot for each claim, or none.
+def take(*requests: SlotRequest, now: datetime) -> list[Slot]:
+    """Take one slot for each request, or none.
 
-    Pass the claims in the same order everywhere, since their rows are locked in that order.
+    Pass the requests in the same order everywhere, since their rows are locked in that order.
 
     :raises LimitReached: a limit has no free slot
     """
-    return [_take(claim, now=now) for claim in claims]
+    return [_take(request, now=now) for request in requests]
 
 
-def give_back(slots: Sequence[Slot]) -> None:
+def release(slots: Sequence[Slot]) -> None:
     """Free the slots of attempts that don't count, such as successful ones."""
     taken = Q()
     for slot in slots:
@@ -83,18 +85,18 @@ def give_back(slots: Sequence[Slot]) -> None:
         LimitSlot.objects.filter(taken).delete()
 
 
-def _take(claim: Claim, *, now: datetime) -> Slot:
-    expires_at = now + claim.limit.window
-    live = _live_slots(claim, now=now)
-    for number in range(claim.limit.slots):
-        if number not in live and _acquire(claim.subject, number, expires_at=expires_at, now=now):
-            return Slot(subject=claim.subject, number=number, expires_at=expires_at)
-    retry_at = min(_live_slots(claim, now=now).values(), default=now)
-    raise LimitReached(claim.limit, retry_at=retry_at)
+def _take(request: SlotRequest, *, now: datetime) -> Slot:
+    expires_at = now + request.limit.window
+    live = _live_slots(request, now=now)
+    for number in range(request.limit.slots):
+        if number not in live and _acquire(request.subject, number, expires_at=expires_at, now=now):
+            return Slot(subject=request.subject, number=number, expires_at=expires_at)
+    retry_at = min(_live_slots(request, now=now).values(), default=now)
+    raise LimitReached(request.limit, retry_at=retry_at)
 
 
-def _live_slots(claim: Claim, *, now: datetime) -> dict[int, datetime]:
-    live = LimitSlot.objects.filter(subject=claim.subject, expires_at__gt=now)
+def _live_slots(request: SlotRequest, *, now: datetime) -> dict[int, datetime]:
+    live = LimitSlot.objects.filter(subject=request.subject, expires_at__gt=now)
     return dict(live.values_list("number", "expires_at"))
 
 

@@ -85,7 +85,7 @@ class AccountAdapter(DefaultAccountAdapter):
         except LimitReached:
             raise self.validation_error("rate_limited") from None
         if user.check_password(password):
-            attempt_limits.give_back(slots)
+            attempt_limits.release(slots)
             return True
         audit.record(request, "session.confirmation_failed", user=user, now=timezone.now())
         return False

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from dashboard.account.known_devices import device_of
 from kit.ip_networks import network_of
 from merchants import attempt_limits
-from merchants.attempt_limits import Claim, Limit, Slot
+from merchants.attempt_limits import Limit, Slot, SlotRequest
 from merchants.models import User
 from merchants.request_actors import client_address
 
@@ -76,7 +76,7 @@ def take_reset_mail(request: HttpRequest, *, email: str, now: datetime) -> None:
     )
 
 
-def _guess(request: HttpRequest, purpose: str, account: str, user: User | None) -> list[Claim]:
+def _guess(request: HttpRequest, purpose: str, account: str, user: User | None) -> list[SlotRequest]:
     device = _known_device(request, user)
     if device:
         return [each.of(purpose, *device) for each in (PER_DEVICE, PER_DEVICE_AND_DAY)]

@@ -39,7 +39,7 @@ class EntersCode:
             if factors:
                 self._emit_authentication_failed(factors[0])  # type: ignore[attr-defined]  # allauth's
             raise get_adapter().validation_error("incorrect_code")
-        attempt_limits.give_back(slots)
+        attempt_limits.release(slots)
         accepted.user = self.user
         self.authenticator = accepted
         return code
@@ -83,5 +83,5 @@ class PasswordChange(ChangePasswordForm):
         except LimitReached:
             raise get_account_adapter().validation_error("rate_limited") from None
         password: str = super().clean_oldpassword()
-        attempt_limits.give_back(slots)
+        attempt_limits.release(slots)
         return password

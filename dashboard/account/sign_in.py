@@ -32,7 +32,7 @@ def sign_in(
     if not isinstance(user, User):
         audit.record(request, "session.sign_in_failed", user=account, now=now)
         raise SignInRefused
-    attempt_limits.give_back(slots)
+    attempt_limits.release(slots)
     login = Login(user=user, email=user.email, redirect_url=next_path)
     response: HttpResponse = perform_password_login(request, {"email": user.email}, login)
     return response

@@ -54,7 +54,7 @@ class TestTake:
         assert reached.value.retry_after_seconds(NOW + timedelta(milliseconds=milliseconds)) == seconds
 
     def test_gives_back_what_did_not_count(self):
-        attempt_limits.give_back(attempt_limits.take(ONE.of("ada"), THREE.of("ada"), now=NOW))
+        attempt_limits.release(attempt_limits.take(ONE.of("ada"), THREE.of("ada"), now=NOW))
 
         assert not LimitSlot.objects.exists()
         attempt_limits.take(ONE.of("ada"), now=NOW)
