@@ -8,7 +8,6 @@ import json
 import re
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -21,6 +20,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from config import lock_timeout
+from config.error_codes import ERROR_CODES
 from config.request_metrics import PROBLEMS_SENT
 from kit.api.errors import Problem
 from kit.masking import mask_card_numbers
@@ -29,55 +29,6 @@ log = structlog.get_logger("sluice.errors")
 
 CONTENT_TYPE = "application/problem+json"
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """An error code with its HTTP status, title and advice."""
-
-    status: int
-    title: str
-    help: str
-
-
-PROBLEMS: dict[str, Kind] = {
-    "malformed_json": Kind(400, "The body is not one JSON object", "Send one JSON object in UTF-8, without duplicate keys, NaN or Infinity."),
-    "invalid_request": Kind(400, "The request has invalid fields", "See `errors`, which lists every invalid field by its dotted path."),
-    "unknown_field": Kind(400, "The request has an unknown field", "Remove the field or correct its spelling. Unknown fields are refused, because ignoring a typing error could move money wrongly."),
-    "not_allowed_here": Kind(400, "The request has a field of another kind of request", "Remove the field. It belongs to another request_type or payment_method."),
-    "unsupported_currency": Kind(400, "The currency is not enabled", "Use an ISO 4217 code that is enabled for the business. A payout's currency must be the bank's: see GET /api/banks."),
-    "no_price": Kind(400, "There is no price for this currency", "Use another currency, or ask your operator to agree a price for it."),
-    "invalid_payment_method": Kind(400, "The virtual account cannot receive payments", "Use the `id` of one of your active virtual accounts, in its currency."),
-    "reserved_reference": Kind(400, "The reference has a reserved prefix", "Choose a reference that does not begin with va_, chk_, pl_ or return_: Sluice generates those."),
-    "card_number_misplaced": Kind(400, "The card number is in another field", "Send the card number in `source.pan` only. Other fields may be stored, shown or forwarded."),
-    "destination_required": Kind(400, "The destination of the returned money is missing", "Add `destination` with name, account_number and bank_code: the bank did not name an account of the sender that payouts can reach."),
-    "amount_too_large": Kind(400, "The amount is too large", "Use an amount of at most what was authorised or is left to refund."),
-    "missing_header": Kind(401, "An authentication header is missing", "Merchants send X-Api-Key, X-Timestamp, X-Nonce and X-Signature; the hosting bank sends X-Bank-Timestamp and X-Bank-Signature."),
-    "malformed_header": Kind(401, "An authentication header is malformed", "Send each header once, in the documented format."),
-    "unknown_key": Kind(401, "The key is unknown, revoked or expired", "Use the public id of an active key pair."),
-    "timestamp_out_of_range": Kind(401, "The timestamp is out of range", "Correct your clock. `server_time` is the server's time. Timestamps are accepted within 300 seconds."),
-    "invalid_signature": Kind(401, "The signature is wrong", "Compare your string to sign with `string_to_sign`, which the sandbox returns."),
-    "nonce_reused": Kind(401, "The nonce was used before", "Sign again with a new nonce. The reference makes a repeated request safe."),
-    "key_may_not_write": Kind(403, "The key is read-only", "Use a key pair with full access."),
-    "key_may_not_decide": Kind(403, "API keys may not decide about unapplied transfers", "Decide in the dashboard, or ask your operator to allow decisions by your API keys."),
-    "sandbox_only": Kind(403, "Available only in the sandbox", "Call it in the sandbox."),
-    "not_found": Kind(404, "The resource was not found", "Check the address and the reference."),
-    "unknown_account": Kind(404, "The account number was not found", "Use the account number of one of your virtual accounts, or of an open payment into one."),
-    "unknown_beneficiary": Kind(404, "The bank did not find the account", "Check the account number and the bank with the beneficiary."),
-    "method_not_allowed": Kind(405, "The method is not allowed here", "See the `Allow` header."),
-    "not_acceptable": Kind(406, "The response format is not available", "Accept application/json."),
-    "duplicate_reference": Kind(409, "The reference belongs to another request", "Use a new reference, or repeat the first request exactly."),
-    "not_refundable": Kind(409, "This can't be refunded", "Only payments can be refunded. `detail` says why this one can't."),
-    "invalid_state": Kind(409, "The state does not allow this", "Look up the current state of the payment."),
-    "length_required": Kind(411, "The body's length is missing", "Send Content-Length instead of a chunked body."),
-    "body_too_large": Kind(413, "The body is too large", "Send at most 64 KiB."),
-    "uri_too_long": Kind(414, "The request target is too long", "Send a request line of at most 8190 bytes."),
-    "unsupported_media_type": Kind(415, "The body is not JSON", "Send Content-Type: application/json, and no Content-Encoding."),
-    "headers_too_large": Kind(431, "The headers are too large", "Send at most 100 headers of at most 8190 bytes each."),
-    "rate_limited": Kind(429, "Too many requests", "Retry after the number of seconds in `Retry-After`."),
-    "internal_error": Kind(500, "Something went wrong on our side", "Try again with the same reference; nothing is done twice. If the error persists, send us the request id."),
-    "rail_unavailable": Kind(503, "This kind of payment is not available", "Try again later. Nothing was stored."),
-    "temporarily_unavailable": Kind(503, "The service is not available at the moment", "Try again after `Retry-After`, with the same reference."),
-}  # fmt: skip
 
 # DRF's error codes that differ from ours.
 RENAMED = {
@@ -125,7 +76,7 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
 
 def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") -> dict[str, Any]:
     """Return the members of one problem document."""
-    kind = PROBLEMS[code]
+    kind = ERROR_CODES[code]
     return {
         "type": f"{settings.PUBLIC_URL}/docs/errors/{code}",
         "title": kind.title,
@@ -141,7 +92,7 @@ def problem_response(request: HttpRequest, code: str, *, detail: str = "") -> Ht
     PROBLEMS_SENT.labels(code).inc()
     body = problem(code, request_id=getattr(request, "id", ""), detail=detail)
     body |= _also(request.path, body["detail"])
-    return HttpResponse(json.dumps(body), status=PROBLEMS[code].status, content_type=CONTENT_TYPE)
+    return HttpResponse(json.dumps(body), status=ERROR_CODES[code].status, content_type=CONTENT_TYPE)
 
 
 def _also(path: str, detail: str) -> dict[str, Any]:
@@ -229,7 +180,7 @@ def _detail(exception: exceptions.APIException) -> str:
         return "See errors: every wrong field, by its dotted path."
     if isinstance(exception, Problem):
         return mask_card_numbers(str(exception.detail))
-    return PROBLEMS[_code(exception)].help  # DRF's own messages repeat values of the request
+    return ERROR_CODES[_code(exception)].help  # DRF's own messages repeat values of the request
 
 
 def _members(exception: exceptions.APIException) -> dict[str, Any]:

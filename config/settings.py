@@ -102,7 +102,7 @@ MIDDLEWARE = [
     "config.middleware.Messages",
     "config.middleware.HtmxRedirects",
     "allauth.account.middleware.AccountMiddleware",  # allauth requires this name
-    "config.reauthentication.RecentReauthentication",
+    "config.reauthentication_middleware.RecentReauthentication",
 ]
 
 TEMPLATES = [
@@ -143,7 +143,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # the invitation proves the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = (
-    False  # dashboard/account/attempts.py has limits that don't need the cache
+    False  # dashboard/account/sign_in_limits.py has limits that don't need the cache
 )
 ACCOUNT_FORMS = {
     "change_password": "dashboard.account.code_forms.PasswordChange",
@@ -378,7 +378,7 @@ DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default
 
 # Webhooks --------------------------------------------------------------------------------------------
 
-# Seconds before each attempt; as many attempts as there are numbers. Empty: webhooks.schedule.BASE_DELAYS.
+# Seconds before each attempt; as many attempts as there are numbers. Empty: webhooks.retry_schedule.BASE_DELAYS.
 WEBHOOK_RETRY_DELAYS = env.numbers("WEBHOOK_RETRY_DELAYS", default=())
 WEBHOOK_TIMEOUT = env.number(
     "WEBHOOK_TIMEOUT", default=10, minimum=1

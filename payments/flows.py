@@ -10,7 +10,7 @@ from kit.api.strict_fields import RequestSerializer, read_request
 from kit.db.card_number_fields import MISPLACED, misplaced
 from merchants.models import Business
 from payments.cards import Card
-from payments.idempotency import IdempotentResult, fingerprint
+from payments.fingerprints import IdempotentResult, fingerprint
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.serializers import (
@@ -21,7 +21,7 @@ from payments.serializers import (
     UnknownMethodSerializer,
     VirtualAccountPaymentSerializer,
 )
-from payments.services import request_comparison
+from payments.services import idempotency
 from payments.services.cards import card_checks, card_payments
 from payments.services.intents import find_of
 from payments.services.payouts import payouts
@@ -59,7 +59,7 @@ class Flow:
                 raise
             result = IdempotentResult(existing, is_replay=True)
         return (
-            request_comparison.replay_or_raise(result.resource, fingerprint=mark, now=now)
+            idempotency.replay_or_raise(result.resource, fingerprint=mark, now=now)
             if result.is_replay
             else result
         )

@@ -218,7 +218,7 @@ def represent_settlement(batch: SettlementBatch) -> dict[str, Any]:
 
 
 def represent_unapplied_transfer(money: UnappliedMoney) -> dict[str, Any]:
-    """Return an unapplied transfer loaded by `virtual_accounts.services.unapplied_money.find`."""
+    """Return an unapplied transfer loaded by `virtual_accounts.services.unapplied_queries.find`."""
     transfer = money.transfer
     shown: dict[str, Any] = {
         "id": str(money.pk),

@@ -5,7 +5,7 @@ import threading
 from celery import shared_task
 
 from kit.db import clock
-from payments.services import expiry, requery, request_comparison
+from payments.services import expiry, idempotency, requery
 from payments.services.reporting import daily_totals
 from payments.services.transfers import account_provider_messages
 
@@ -54,5 +54,5 @@ def roll_up_days() -> None:
 
 @shared_task(name="payments.erase_card_number_hashes")
 def erase_card_number_hashes() -> None:
-    for _ in request_comparison.erase_card_number_hashes(now=clock.now()):
+    for _ in idempotency.erase_card_number_hashes(now=clock.now()):
         pass

@@ -10,7 +10,7 @@ from tests import orders
 from tests.transactions import start
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.serializers import read_account
-from virtual_accounts.services import accounts, unapplied_money
+from virtual_accounts.services import accounts, unapplied_queries
 
 
 def mismatched_money(
@@ -23,4 +23,4 @@ def mismatched_money(
     payment.refresh_from_db()
     notice = {"bank_reference": orders.new_reference("bank"), "sender_name": "Bisi Ojo"} | told
     incoming.receive(Notice(account_number=payment.session.number_id, amount=amount, **notice))
-    return unapplied_money.of(business).first()
+    return unapplied_queries.of(business).first()

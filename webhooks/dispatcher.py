@@ -33,7 +33,7 @@ from webhooks.leases import LeasedDelivery
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
 from webhooks.request_headers import request_headers
 from webhooks.results import AttemptResult
-from webhooks.schedule import JITTER
+from webhooks.retry_schedule import JITTER
 from webhooks.sender import Exchange, Sender
 from webhooks.signing import sign
 

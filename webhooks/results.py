@@ -15,7 +15,7 @@ from kit.db.card_number_fields import masked_bytes
 from kit.masking import mask_card_numbers
 from webhooks.leases import LeasedDelivery
 from webhooks.models import Attempt, Delivery
-from webhooks.schedule import delay_before, delays_of
+from webhooks.retry_schedule import delay_before, delays_of
 from webhooks.sender import Exchange
 
 

@@ -8,7 +8,7 @@ from django.apps import apps
 
 from config import access_rules
 from config.access_rules import READ_ONLY, ROWS, Address, Asks, Limit, Who
-from dashboard.account import attempts, webauthn_ceremonies
+from dashboard.account import sign_in_limits, webauthn_ceremonies
 from dashboard.webhooks import endpoint_views
 from merchants import rate_limits, team
 from merchants.attempt_limits import Limit as Throttle
@@ -23,20 +23,20 @@ YES_OR_NO = {"Reauthentication", "Second person"}  # columns
 # The limits that are counted in the database: who or what each of them counts.
 COUNTED: dict[Limit, dict[Throttle, str]] = {
     Limit.SIGN_IN: {
-        attempts.PER_PAIR: "account and network",
-        attempts.PER_ADDRESS: "network",
-        attempts.PER_ACCOUNT: "account",
-        attempts.PER_ACCOUNT_AND_DAY: "account",
-        attempts.PER_DEVICE: "browser that signed in before",
-        attempts.PER_DEVICE_AND_DAY: "browser that signed in before",
+        sign_in_limits.PER_PAIR: "account and network",
+        sign_in_limits.PER_ADDRESS: "network",
+        sign_in_limits.PER_ACCOUNT: "account",
+        sign_in_limits.PER_ACCOUNT_AND_DAY: "account",
+        sign_in_limits.PER_DEVICE: "browser that signed in before",
+        sign_in_limits.PER_DEVICE_AND_DAY: "browser that signed in before",
     },
     Limit.PASSKEY: {webauthn_ceremonies.ONE_USE: "challenge"},
-    Limit.CONFIRMATION: {attempts.PER_SESSION: "session"},
+    Limit.CONFIRMATION: {sign_in_limits.PER_SESSION: "session"},
     Limit.RESET: {
-        attempts.MAILS_PER_PAIR: "account and network",
-        attempts.MAILS_PER_ADDRESS: "network",
-        attempts.MAILS_PER_ACCOUNT: "account",
-        attempts.MAILS_PER_DEVICE: "browser that signed in before",
+        sign_in_limits.MAILS_PER_PAIR: "account and network",
+        sign_in_limits.MAILS_PER_ADDRESS: "network",
+        sign_in_limits.MAILS_PER_ACCOUNT: "account",
+        sign_in_limits.MAILS_PER_DEVICE: "browser that signed in before",
     },
     Limit.TEST_EVENT: {endpoint_views.TEST_EVENTS: "business"},
     Limit.INVITATION: {

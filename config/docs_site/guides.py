@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from config.problems import PROBLEMS
+from config.error_codes import ERROR_CODES
 
 DOCS = settings.BASE_DIR / "docs"
 SAMPLES = DOCS / "samples"
@@ -241,7 +241,7 @@ class _Renderer(RendererHTML):
     def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         text = tokens[idx].content
         code = f"<code>{_breakable_code(text)}</code>"
-        address = f"/docs/errors/{text}" if text in PROBLEMS else text if text in PLACES else ""
+        address = f"/docs/errors/{text}" if text in ERROR_CODES else text if text in PLACES else ""
         return f'<a href="{escape(address)}">{code}</a>' if address else code
 
     def link_open(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:

@@ -15,14 +15,17 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from config.docs_site.guides import GUIDES, page_of, samples
-from config.problems import PROBLEMS, problem_response
+from config.error_codes import ERROR_CODES
+from config.problems import problem_response
 from dashboard.access import NotInThisRole
-from payments import sandbox_tables
+from payments import sandbox_outcome_tables
 
 
 def front_page(request: HttpRequest) -> HttpResponse:
     """Show the front page."""
-    tables = [sandbox_tables.cards(), sandbox_tables.card_amounts()] if settings.SANDBOX else []
+    tables = (
+        [sandbox_outcome_tables.cards(), sandbox_outcome_tables.card_amounts()] if settings.SANDBOX else []
+    )
     return render(request, "front.html", {"is_sandbox": settings.SANDBOX, "tables": tables})
 
 
@@ -98,13 +101,15 @@ def sample_file(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG00
 
 def data_page(request: HttpRequest) -> HttpResponse:
     """Show the sandbox's test data."""
-    return _render_docs(request, "docs/test_data.html", here="test-data", tables=sandbox_tables.tables())
+    return _render_docs(
+        request, "docs/test_data.html", here="test-data", tables=sandbox_outcome_tables.tables()
+    )
 
 
 def errors_page(request: HttpRequest) -> HttpResponse:
     """List every code of the API's errors by its HTTP status."""
     by_status = groupby(
-        sorted(PROBLEMS.items(), key=lambda item: item[1].status), lambda item: item[1].status
+        sorted(ERROR_CODES.items(), key=lambda item: item[1].status), lambda item: item[1].status
     )
     groups = [{"status": HTTPStatus(status), "problems": list(problems)} for status, problems in by_status]
     return _render_docs(request, "docs/errors.html", here="errors", groups=groups)
@@ -112,9 +117,9 @@ def errors_page(request: HttpRequest) -> HttpResponse:
 
 def error_page(request: HttpRequest, code: str) -> HttpResponse:
     """Explain one code. The `type` of every problem is the URL of this page."""
-    if code not in PROBLEMS:
+    if code not in ERROR_CODES:
         raise Http404
-    kind = PROBLEMS[code]
+    kind = ERROR_CODES[code]
     address = f"{settings.PUBLIC_URL}/docs/errors/{code}"
     status = HTTPStatus(kind.status)
     return _render_docs(

@@ -2,9 +2,10 @@
 
 from typing import Any, TypeAlias
 
+from config.error_codes import ERROR_CODES
 from config.openapi.descriptions import response_code_list
 from config.openapi.fields import metadata_schema
-from config.problems import PROBLEMS, problem
+from config.problems import problem
 from kit.api.field_errors import NOT_ALLOWED_HERE, UnknownField
 from kit.api.strict_fields import MAX_AMOUNT
 from payments.event_representation import EVENT_STATES
@@ -236,10 +237,12 @@ _EVENT: Schema = {
 
 _PROBLEM: Schema = {
     "type": _text("URL of the page about this code.", "https://pay.example/docs/errors/not_found"),
-    "title": _text("What the code means.", PROBLEMS["not_found"].title),
+    "title": _text("What the code means.", ERROR_CODES["not_found"].title),
     "status": {"type": "integer", "description": "The HTTP status.", "examples": [404]},
-    "detail": _text("What to do about it. Never repeats a value that was sent.", PROBLEMS["not_found"].help),
-    "code": _one_of("Decide by this.", list(PROBLEMS)),
+    "detail": _text(
+        "What to do about it. Never repeats a value that was sent.", ERROR_CODES["not_found"].help
+    ),
+    "code": _one_of("Decide by this.", list(ERROR_CODES)),
     "request_id": _text("The response's `X-Request-Id`. Quote it to support.", REQUEST_ID),
     "errors": {
         "type": "array",
@@ -265,7 +268,7 @@ _PROBLEM: Schema = {
         STRING_TO_SIGN,
     ),
     "success": {"const": False, "description": "Errors of the simulation."},
-    "message": _text("Errors of the simulation: the same as `detail`.", PROBLEMS["unknown_account"].help),
+    "message": _text("Errors of the simulation: the same as `detail`.", ERROR_CODES["unknown_account"].help),
 }
 _EXTRA_MEMBERS = ("errors", "existing", "server_time", "string_to_sign", "success", "message")
 
@@ -592,7 +595,9 @@ def components() -> dict[str, Schema]:
     return {
         "schemas": SCHEMAS,
         "headers": {name: {"description": words, "schema": form} for name, (words, form) in HEADERS.items()},
-        "examples": {code: {"summary": PROBLEMS[code].title, "value": _example(code)} for code in PROBLEMS},
+        "examples": {
+            code: {"summary": ERROR_CODES[code].title, "value": _example(code)} for code in ERROR_CODES
+        },
     }
 
 

@@ -12,12 +12,13 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
+from config.error_codes import ERROR_CODES
 from config.openapi.answers import components, headers
 from config.openapi.descriptions import INTRODUCTION
 from config.openapi.fields import described, field_schema
 from config.openapi.operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Answer, Body, Operation
 from config.openapi.webhooks import webhooks
-from config.problems import CONTENT_TYPE, PROBLEMS
+from config.problems import CONTENT_TYPE
 from kit.api.pagination import NewestFirst
 from kit.api.strict_fields import UUID, Reference, StrictField
 
@@ -90,8 +91,8 @@ class SluiceSchema(AutoSchema):
         for status, answer in operation.answers.items():
             yield str(status), _answer(answer)
         codes = {*EVERYWHERE, *operation.problems}
-        for status in sorted({PROBLEMS[code].status for code in codes}):
-            here = [code for code in PROBLEMS if code in codes and PROBLEMS[code].status == status]
+        for status in sorted({ERROR_CODES[code].status for code in codes}):
+            here = [code for code in ERROR_CODES if code in codes and ERROR_CODES[code].status == status]
             yield str(status), _problems(status, here)
 
 
@@ -151,7 +152,7 @@ PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-P
 
 
 def _problems(status: int, codes: list[str]) -> Schema:
-    lines = [f"- `{code}`: {PROBLEMS[code].title}" for code in codes]
+    lines = [f"- `{code}`: {ERROR_CODES[code].title}" for code in codes]
     examples = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
     content = {"schema": _problem_schema(codes), "examples": examples}
     return {

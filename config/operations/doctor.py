@@ -30,7 +30,7 @@ from config.operations.migration_state import unapplied_migrations
 from kit.db import triggers
 from kit.db.encrypted_field import UnreadableSecret
 from payments.models import CardOperation, Transaction
-from payments.services import request_comparison
+from payments.services import idempotency
 from virtual_accounts.models import ProviderMessage
 from webhooks import ip_address_rules
 from webhooks.models import Delivery
@@ -379,14 +379,14 @@ def _ledger(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
 
 
 def _card_numbers(now: datetime) -> Iterator[Finding]:
-    stopped = request_comparison.guesses_stopped(since=now - timedelta(days=1))
+    stopped = idempotency.guesses_stopped(since=now - timedelta(days=1))
     if stopped:
         references = "1 reference was" if stopped == 1 else f"{stopped:,} references were"
         yield Finding(
             "card numbers",
             Severity.WARNING,
             f"In the last 24 hours {references} used with 5 cards that differ from the stored card.",
-            f"Search the audit trail for {request_comparison.GUESSES_STOPPED}. Ask the business. If it didn't send these "
+            f"Search the audit trail for {idempotency.GUESSES_STOPPED}. Ask the business. If it didn't send these "
             "requests, revoke its API keys.",
         )
     else:

@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 from config.models import last_beat
 from ledger.models import Account
 from payments.models import CardOperation, Transaction
-from payments.services import request_comparison
+from payments.services import idempotency
 from webhooks.models import Delivery
 
 COUNTED = 100_000  # counting stops here, because an exact count of a long backlog is slow
@@ -143,7 +143,7 @@ def _card_numbers() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "sluice_card_number_guesses_stopped",
         "References that reached the limit of differing cards in the last 24 hours. They are no longer compared with any card.",
-        value=request_comparison.guesses_stopped(since=timezone.now() - timedelta(days=1)),
+        value=idempotency.guesses_stopped(since=timezone.now() - timedelta(days=1)),
     )
 
 

@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from merchants import authentication, request_log
 from merchants.models import Invitation, LimitSlot
-from payments.services import request_comparison
+from payments.services import idempotency
 from webhooks import purge as deliveries
 
 PIECE = 1_000  # rows
@@ -67,8 +67,8 @@ EVERYTHING = (
     Kept(
         "card_number_hashes",
         "hashes of card numbers",
-        lambda now: request_comparison.old_card_number_hashes(now=now),
-        lambda now: request_comparison.erase_card_number_hashes(now=now),
+        lambda now: idempotency.old_card_number_hashes(now=now),
+        lambda now: idempotency.erase_card_number_hashes(now=now),
     ),
     Kept(
         "nonces",

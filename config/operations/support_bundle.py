@@ -2,7 +2,7 @@
 
 Settings on a list of harmless ones are shown with their values, others as set or not set. Values of this
 installation's secrets, and text in the form of a secret, are removed from log lines. Some forms may be missed, so
-bundles that leave the company need `redact`, which keeps only values that `config.operations.redaction` allows.
+bundles that leave the company need `redact`, which keeps only values that `config.operations.support_bundle_redaction` allows.
 """
 
 import json
@@ -26,9 +26,9 @@ from django.db import DatabaseError, connection
 from django.db.models import Count
 
 from config.operations import doctor, metrics
-from config.operations.redaction import REMOVED, Redaction, check_id
-from config.operations.redaction import findings as findings_words
-from config.operations.redaction import metrics as redacted_metrics
+from config.operations.support_bundle_redaction import REMOVED, Redaction, check_id
+from config.operations.support_bundle_redaction import findings as findings_words
+from config.operations.support_bundle_redaction import metrics as redacted_metrics
 from kit.masking import mask_card_numbers
 from payments.models import Transaction
 from webhooks.models import Delivery

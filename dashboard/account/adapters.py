@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.account import attempts, audit, known_devices
+from dashboard.account import audit, known_devices, sign_in_limits
 from dashboard.account.reauthentication import is_recent
 from dashboard.account.safe_redirect import is_safe_path
 from kit.db import encrypted_field
@@ -81,7 +81,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def reauthenticate(self, user: User, password: str) -> bool:
         request = context.request
         try:
-            slots = attempts.take_confirmation(request, user=user, now=timezone.now())
+            slots = sign_in_limits.take_confirmation(request, user=user, now=timezone.now())
         except LimitReached:
             raise self.validation_error("rate_limited") from None
         if user.check_password(password):

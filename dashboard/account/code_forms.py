@@ -12,7 +12,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from django.utils import timezone
 
-from dashboard.account import attempts, totp_codes
+from dashboard.account import sign_in_limits, totp_codes
 from merchants import attempt_limits
 from merchants.attempt_limits import LimitReached
 
@@ -22,7 +22,7 @@ class EntersCode:
 
     user: Any
     cleaned_data: dict[str, Any]
-    _take = staticmethod(attempts.take_code)
+    _take = staticmethod(sign_in_limits.take_code)
 
     def clean_code(self) -> str:
         try:
@@ -58,7 +58,7 @@ class SecondStepCode(EntersCode, AuthenticateForm):
 class ConfirmationCode(EntersCode, ReauthenticateForm):
     """Reauthentication in an open session."""
 
-    _take = staticmethod(attempts.take_confirmation)
+    _take = staticmethod(sign_in_limits.take_confirmation)
 
 
 class SetUpCode(ActivateTOTPForm):
@@ -79,7 +79,7 @@ class PasswordChange(ChangePasswordForm):
 
     def clean_oldpassword(self) -> str:
         try:
-            slots = attempts.take_confirmation(context.request, user=self.user, now=timezone.now())
+            slots = sign_in_limits.take_confirmation(context.request, user=self.user, now=timezone.now())
         except LimitReached:
             raise get_account_adapter().validation_error("rate_limited") from None
         password: str = super().clean_oldpassword()

@@ -7,7 +7,7 @@ from allauth.account.models import Login
 from django.contrib.auth import authenticate
 from django.http import HttpRequest, HttpResponse
 
-from dashboard.account import attempts, audit
+from dashboard.account import audit, sign_in_limits
 from kit.email_addresses import canonical
 from merchants import attempt_limits
 from merchants.models import User
@@ -27,7 +27,7 @@ def sign_in(
     """
     email = canonical(email)
     account = User.objects.with_email(email)
-    slots = attempts.take_sign_in(request, email=email, user=account, now=now)
+    slots = sign_in_limits.take_sign_in(request, email=email, user=account, now=now)
     user = authenticate(request, username=email, password=password)
     if not isinstance(user, User):
         audit.record(request, "session.sign_in_failed", user=account, now=now)

@@ -28,7 +28,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import signed_in_only
-from dashboard.account import attempts, audit, known_devices, totp_codes
+from dashboard.account import audit, known_devices, sign_in_limits, totp_codes
 from dashboard.account.code_forms import SetUpCode
 from dashboard.account.kept_form_summary import summary
 from dashboard.account.reauthentication import kept_form
@@ -104,7 +104,7 @@ def request_password_reset(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         now = timezone.now()
         try:
-            attempts.take_reset_mail(request, email=_entered_address(request), now=now)
+            sign_in_limits.take_reset_mail(request, email=_entered_address(request), now=now)
         except LimitReached as limit:
             response: HttpResponse = respond_429(request)
             response.headers["Retry-After"] = str(limit.retry_after_seconds(now))

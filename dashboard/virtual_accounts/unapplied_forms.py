@@ -11,7 +11,7 @@ from kit import banks
 from merchants.models import Business
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 
 
 class UnappliedFilter(forms.Form):
@@ -20,7 +20,7 @@ class UnappliedFilter(forms.Form):
     def unapplied(self, business: Business) -> UnappliedMoneyQuerySet:
         """Return the matching transfers. The form must be valid."""
         state = self.cleaned_data["state"]
-        found = unapplied_money.of(business)
+        found = unapplied_queries.of(business)
         return found.filter(state=state) if state else found
 
 

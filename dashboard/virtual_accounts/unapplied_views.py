@@ -33,7 +33,7 @@ from merchants.roles import Permission
 from payments.models import Transaction
 from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 
 CREDIT, RETURN = "credit", "return"
 
@@ -138,7 +138,7 @@ def _payout(money: UnappliedMoney) -> Transaction | None:
 
 def _own(membership: Membership, unapplied_id: UUID) -> UnappliedMoney:
     found: UnappliedMoney | None = (
-        unapplied_money.of(membership.business)
+        unapplied_queries.of(membership.business)
         .select_related("transfer__account", "transfer__session__payment", "business")
         .filter(pk=unapplied_id)
         .first()

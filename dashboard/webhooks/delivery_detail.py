@@ -16,7 +16,7 @@ from kit import bounded_json
 from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
-from webhooks.schedule import JITTER, delays_of
+from webhooks.retry_schedule import JITTER, delays_of
 from webhooks.sender import USER_AGENT
 from webhooks.services import is_replayable
 from webhooks.signing import sign

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction as database
 
 from kit.db.clock import database_now
-from payments.idempotency import IdempotentResult
+from payments.fingerprints import IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.outcomes import CANCELLED
 from payments.services import transitions

@@ -14,7 +14,7 @@ from kit.db.prepared_statements import Lookup, insert_if_absent
 from merchants.models import Business
 from payments.cards import Card
 from payments.fees import Snapshot, flow_of
-from payments.idempotency import Fingerprint, IdempotentResult
+from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.services import fee_rules

@@ -15,7 +15,7 @@ from payments.representation import (
     represent_unapplied_transfer,
 )
 from virtual_accounts.models import Transfer
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 from webhooks import services as webhooks
 from webhooks.models import Event
 
@@ -50,7 +50,7 @@ def publish_unapplied(transfer: Transfer) -> None:
         event=Event.TRANSFER_UNAPPLIED,
         business_id=transfer.account.business_id,
         subject=money,
-        data=lambda: represent_unapplied_transfer(unapplied_money.find(money)),
+        data=lambda: represent_unapplied_transfer(unapplied_queries.find(money)),
         now=transfer.received_at,
     )
 

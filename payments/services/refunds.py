@@ -10,7 +10,7 @@ from django.db import transaction as database
 
 from kit.db.prepared_statements import insert_if_absent
 from merchants.models import Business
-from payments.idempotency import DuplicateReference, IdempotentResult, fingerprint, replay_of
+from payments.fingerprints import DuplicateReference, IdempotentResult, fingerprint, replay_of
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
@@ -19,10 +19,34 @@ from payments.services import operations, rail_choices
 from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.rail_orders import card_order, operation_order, refund_order
-from payments.services.refund_eligibility import require_refundable
 from payments.services.transfers import return_destinations
 from payments.services.transitions import Cause
 from virtual_accounts.models import Transfer
+
+NOT_REFUNDABLE = {
+    Transaction.RequestType.CARD_CHECK: "A card check moves no money, so there is nothing to refund.",
+    Transaction.RequestType.PAYOUT: (
+        "A payout can't be refunded, because the beneficiary has received the money. If the bank returns it, the "
+        "amount is credited to your wallet."
+    ),
+}
+
+
+class NotRefundable(InvalidState):
+    """Transactions of this kind can't be refunded."""
+
+    default_code = "not_refundable"
+    default_detail = "This can't be refunded."
+
+
+def require_refundable(transaction: Transaction) -> None:
+    """Check that a transaction is a payment.
+
+    :raises NotRefundable: it is a card check or a payout
+    """
+    reason = NOT_REFUNDABLE.get(Transaction.RequestType(transaction.request_type))
+    if reason is not None:
+        raise NotRefundable(reason)
 
 
 @dataclass(frozen=True, slots=True)

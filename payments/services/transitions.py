@@ -15,7 +15,7 @@ from kit.db.prepared_statements import insert
 from ledger.services import Booking
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
-from payments.idempotency import IdempotentResult
+from payments.fingerprints import IdempotentResult
 from payments.metrics import OUTCOMES
 from payments.models import AlreadyMoved, Challenge, Transaction, Transition
 from payments.models.transactions import OUTCOME_FIELDS

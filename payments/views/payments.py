@@ -19,7 +19,7 @@ from kit.db import clock
 from merchants.models import Business
 from payments import flows
 from payments.filters import filtered
-from payments.idempotency import REPLAYED, IdempotentResult
+from payments.fingerprints import REPLAYED, IdempotentResult
 from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
 from payments.serializers import (

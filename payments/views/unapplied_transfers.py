@@ -20,7 +20,7 @@ from payments.representation import represent_unapplied_transfer
 from payments.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
 from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 
 CREDIT, RETURN = CreditUnappliedSerializer(), ReturnUnappliedSerializer()
 
@@ -29,7 +29,7 @@ class UnappliedTransfersView(APIView):
     """List unapplied transfers."""
 
     def get(self, request: Request) -> Response:
-        owned = unapplied_money.of(_business(request)).with_payment_reference()
+        owned = unapplied_queries.of(_business(request)).with_payment_reference()
         return Response(
             page_of(self, filtered_unapplied(owned, request.query_params), represent_unapplied_transfer)
         )
@@ -71,7 +71,7 @@ def _decided(
         result = decide(business=_business(request), actor=key_acting(request), now=clock.now(), **decision)
     except UnappliedMoney.DoesNotExist:
         raise NotFound from None
-    shown = represent_unapplied_transfer(unapplied_money.find(result.resource.pk))
+    shown = represent_unapplied_transfer(unapplied_queries.find(result.resource.pk))
     return Response(shown, headers=REPLAYED if result.is_replay else {})
 
 

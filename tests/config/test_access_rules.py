@@ -405,7 +405,7 @@ class TestLimits:
         assert found == {
             "config/settings.py",
             "dashboard/account/views.py",
-            "dashboard/account/attempts.py",
+            "dashboard/account/sign_in_limits.py",
             "dashboard/account/webauthn_ceremonies.py",
             "dashboard/webhooks/endpoint_views.py",
             "merchants/csv_exports.py",

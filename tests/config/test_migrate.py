@@ -10,7 +10,7 @@ from psycopg import errors
 
 from config.management.commands import migrate
 from config.operations import health, migration_state
-from config.operations.redaction import Redaction
+from config.operations.support_bundle_redaction import Redaction
 
 
 def refusal(cause):

@@ -16,7 +16,8 @@ from django.db import IntegrityError, OperationalError
 from freezegun import freeze_time
 from redis.exceptions import ConnectionError as RedisAway
 
-from config.problems import PROBLEMS, answer_exception
+from config.error_codes import ERROR_CODES
+from config.problems import answer_exception
 from config.wsgi import application, readable
 from merchants import rate_limits
 from merchants.key_cache import KeyCache
@@ -38,7 +39,7 @@ def problem(answer, status, code, *, extra=()):
     assert set(body) == MEMBERS | set(extra)
     assert body["type"].endswith(f"/docs/errors/{code}")
     assert body["status"] == status
-    assert body["title"] == PROBLEMS[code].title
+    assert body["title"] == ERROR_CODES[code].title
     assert body["request_id"] == answer.headers["X-Request-Id"]
     return body
 
@@ -244,7 +245,7 @@ class TestProblem:
 
         assert client.get(target, headers={"Host": host}).status_code == 200
 
-    @pytest.mark.parametrize("code", sorted(PROBLEMS))
+    @pytest.mark.parametrize("code", sorted(ERROR_CODES))
     def test_type_is_the_address_of_a_page_that_explains_it(self, client, code):
         answer = client.get(f"/docs/errors/{code}")
 

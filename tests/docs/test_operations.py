@@ -18,8 +18,9 @@ from prometheus_client import REGISTRY
 
 from config import settings
 from config.docs_site import guides
+from config.error_codes import ERROR_CODES
 from config.operations import metrics
-from config.problems import PROBLEMS, BadRequest
+from config.problems import BadRequest
 from payments import metrics as _payments
 from webhooks import metrics as _webhooks
 
@@ -294,7 +295,7 @@ class TestProxy:
             "default": "invalid_request"
         } == codes
         for each in refusals:
-            kind = PROBLEMS[each["code"]]
+            kind = ERROR_CODES[each["code"]]
             assert (kind.status, kind.title) == (each["status"], each["title"])
             assert each["detail"] in {kind.help, BadRequest.default_detail}
 

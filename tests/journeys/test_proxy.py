@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from config.problems import PROBLEMS, BadRequest
+from config.error_codes import ERROR_CODES
+from config.problems import BadRequest
 from tests import orders
 from tests.clients import signed_headers
 from tests.journeys.nginx import Front, needs_nginx, nginx
@@ -240,7 +241,7 @@ class TestRefusals:
 
 def assert_is_problem(answer, code):
     problem = json.loads(answer.body)
-    kind = PROBLEMS[code]
+    kind = ERROR_CODES[code]
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert problem == {
         "type": f"/docs/errors/{code}",

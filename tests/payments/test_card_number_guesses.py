@@ -14,7 +14,7 @@ from config.operations.doctor import Severity, examine
 from kit.masking import passes_luhn
 from merchants.models import AuditEntry
 from payments import flows
-from payments.idempotency import DuplicateReference
+from payments.fingerprints import DuplicateReference
 from payments.models import Transaction
 from payments.tasks import erase_card_number_hashes
 from tests import orders

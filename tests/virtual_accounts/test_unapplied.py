@@ -9,7 +9,7 @@ from payments.models import Transaction
 from payments.services.transfers import incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
 from virtual_accounts.models import UnappliedMoney
-from virtual_accounts.services import unapplied_money as decisions
+from virtual_accounts.services import unapplied_queries as decisions
 
 pytestmark = pytest.mark.django_db
 

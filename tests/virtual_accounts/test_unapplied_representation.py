@@ -11,7 +11,7 @@ from payments.services.transfers import unapplied_decisions as decisions
 from payments.services.transfers.incoming import Notice
 from tests.wallets import STAFF
 from virtual_accounts.models import UNKNOWN_SENDER, UnappliedMoney
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def arrive(payment, **told):
 
 
 def shown():
-    return represent_unapplied_transfer(unapplied_money.find(UnappliedMoney.objects.get().pk))
+    return represent_unapplied_transfer(unapplied_queries.find(UnappliedMoney.objects.get().pk))
 
 
 def test_second_transfer_names_the_payment_that_was_paid(paid):

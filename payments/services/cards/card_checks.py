@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
-from payments.idempotency import Fingerprint, IdempotentResult
+from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.services.intents import card_fields, open_intent
 from payments.services.rail_choices import acquirer_for

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from merchants.models import Business
-from payments.idempotency import Fingerprint, IdempotentResult
+from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure

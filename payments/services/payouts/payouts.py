@@ -8,7 +8,7 @@ from django.db import transaction as database
 
 from ledger import services as ledger
 from merchants.models import Business
-from payments.idempotency import Fingerprint, IdempotentResult
+from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.outcomes import WALLET_TOO_LOW
 from payments.services import ledger_entries, transitions

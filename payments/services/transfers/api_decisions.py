@@ -20,7 +20,7 @@ from payments.services import rail_choices
 from payments.services.intents import find_of
 from payments.services.transfers import return_destinations, unapplied_decisions
 from virtual_accounts.models import UnappliedMoney
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 
 State = UnappliedMoney.State
 
@@ -106,7 +106,7 @@ def _lock(business: Business, unapplied_id: UUID) -> UnappliedMoney:
     :raises UnappliedMoney.DoesNotExist: the business has no such money
     :raises KeyMayNotDecide: the setting was turned off in the meantime
     """
-    money = unapplied_money.lock(unapplied_id, owner=business)
+    money = unapplied_queries.lock(unapplied_id, owner=business)
     if not money.business.keys_decide_unapplied:
         raise KeyMayNotDecide
     return money

@@ -16,7 +16,7 @@ from ledger import services as ledger
 from ledger.services import Booking
 from merchants.models import Business
 from payments.fees import Flow
-from payments.idempotency import generated_fingerprint
+from payments.fingerprints import generated_fingerprint
 from payments.models import Transaction
 from payments.outcomes import Outcome, amount_mismatch, transfer_received
 from payments.services import fee_rules, ledger_entries, opt_in_events, transitions

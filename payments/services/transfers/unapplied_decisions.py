@@ -19,7 +19,7 @@ from ledger.services import Booking, Kind
 from merchants import audit
 from merchants.audit import Actor
 from payments import fees
-from payments.idempotency import IdempotentResult, generated_fingerprint
+from payments.fingerprints import IdempotentResult, generated_fingerprint
 from payments.models import InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank
@@ -30,7 +30,7 @@ from payments.services.transfers import return_destinations
 from payments.services.transfers.return_destinations import Destination
 from payments.services.transitions import ask_if_new
 from virtual_accounts.models import Transfer, UnappliedMoney
-from virtual_accounts.services import unapplied_money
+from virtual_accounts.services import unapplied_queries
 
 
 class NotOpen(InvalidState):
@@ -135,7 +135,7 @@ def open_return(
     :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
-    owner = unapplied_money.owner(unapplied_id)
+    owner = unapplied_queries.owner(unapplied_id)
     bank = rail_choices.attempt(lambda: rail_choices.bank_for(owner))
     money = lock_open(unapplied_id)
     require_destination(money.transfer, account_number=account_number, bank_code=bank_code)
@@ -180,7 +180,7 @@ def lock_open(unapplied_id: UUID) -> UnappliedMoney:
 
     :raises NotOpen: it was already returned or credited
     """
-    money = unapplied_money.lock(unapplied_id)
+    money = unapplied_queries.lock(unapplied_id)
     if not money.is_open:
         raise NotOpen
     return money

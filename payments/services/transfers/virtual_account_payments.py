@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from kit.api.field_errors import error
 from kit.time_ordered_ids import new_id
 from merchants.models import Business
-from payments.idempotency import Fingerprint, IdempotentResult
+from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
 from payments.services.intents import find_of, open_intent, order_fields

@@ -16,7 +16,7 @@ from django.test import Client, RequestFactory
 
 from config.docs_site import views
 from config.docs_site.guides import GUIDES, page, samples
-from config.problems import PROBLEMS
+from config.error_codes import ERROR_CODES
 from payments.models import Transaction
 from payments.sandbox_outcomes import (
     CARD_AMOUNTS,
@@ -30,7 +30,7 @@ from tests import orders
 # None of these pages may need the database: these tests have none, but for those marked.
 GUIDE_PAGES = [f"/docs/{slug}" for slug in GUIDES]
 LISTS = ["/", "/docs/", "/docs/test-data", "/docs/errors/", *GUIDE_PAGES]
-PAGES = [*LISTS, *[f"/docs/errors/{code}" for code in PROBLEMS]]
+PAGES = [*LISTS, *[f"/docs/errors/{code}" for code in ERROR_CODES]]
 MISSING = [
     "/nothing",
     "/docs/errors/no_such_code",
@@ -293,12 +293,12 @@ class TestErrorPages:
     def test_are_all_listed(self, visitor):
         page = visitor.get("/docs/errors/").content.decode()
 
-        for code in PROBLEMS:
+        for code in ERROR_CODES:
             assert f'href="/docs/errors/{code}"' in page
 
-    @pytest.mark.parametrize("code", PROBLEMS)
+    @pytest.mark.parametrize("code", ERROR_CODES)
     def test_show_title_status_and_advice(self, visitor, code):
-        kind = PROBLEMS[code]
+        kind = ERROR_CODES[code]
 
         page = unescape(visitor.get(f"/docs/errors/{code}").content.decode())
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from drf_spectacular.validation import validate_schema
 
 from config.access_rules import routes
+from config.error_codes import ERROR_CODES
 from config.openapi.answers import ACCOUNT_ID
 from config.openapi.descriptions import REQUEST_WORDS
 from config.openapi.examples import (
@@ -24,7 +25,6 @@ from config.openapi.examples import (
 )
 from config.openapi.operations import UNDESCRIBED
 from config.openapi.views import OpenView, SwaggerView
-from config.problems import PROBLEMS
 from merchants.models import Business
 from payments.models import Transaction
 from payments.services.payouts import payout_returns
@@ -135,7 +135,7 @@ class TestDocument:
         schemas = _schemas(document)
         codes = set(schemas["Problem"]["properties"]["code"]["enum"])
 
-        assert codes == set(PROBLEMS)
+        assert codes == set(ERROR_CODES)
         for example in document["components"]["examples"].values():
             _validate(example["value"], "Problem", document)
 
@@ -149,7 +149,7 @@ class TestDocument:
 
         # A described operation is never a wrong method.
         of_the_server = {"uri_too_long", "headers_too_large"}  # answered before an operation is known
-        assert set(PROBLEMS) - at_operations == {"method_not_allowed", *of_the_server}
+        assert set(ERROR_CODES) - at_operations == {"method_not_allowed", *of_the_server}
 
     def test_asks_for_all_four_headers_at_once(self, document):
         schemes = document["components"]["securitySchemes"]

@@ -16,7 +16,7 @@ from django.db.models import Case, F, QuerySet, Value, When
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import AuditEntry
-from payments.idempotency import DuplicateReference, Fingerprint, IdempotentResult
+from payments.fingerprints import DuplicateReference, Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.services.intents import lock
 

@@ -24,8 +24,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from config.access_rules import routes
+from config.error_codes import ERROR_CODES
 from config.operations.migration_state import migration_names
-from config.problems import PROBLEMS
 from config.request_metrics import METHODS
 from kit import bounded_json
 from payments import outcomes
@@ -327,7 +327,7 @@ _LABEL_VALUES: dict[str, Callable[[str], Any]] = {
     "method": lambda value: value in METHODS | {"other"},
     "status": _STATUS.fullmatch,
     "route": lambda value: value in _routes(),
-    "code": lambda value: value in PROBLEMS or value in _response_codes(),
+    "code": lambda value: value in ERROR_CODES or value in _response_codes(),
     "request_type": lambda value: value in Transaction.RequestType.values,
     "payment_method": lambda value: value in {"", *Transaction.Method.values},
     "state": lambda value: value in {"active", "idle", "idle in transaction", "other"},
