@@ -3,7 +3,7 @@
 #
 # WEBHOOK_HASH_KEY=whk_... bash verify.sh SIGNATURE < body
 #
-# For checks by hand: bash does not compare in constant time, and the key is seen in the list of processes
+# For manual checks: bash does not compare in constant time, and the key is seen in the list of processes
 # while openssl runs.
 set -euo pipefail
 
