@@ -519,7 +519,7 @@ class TestUnappliedMoney:
         assert (late_money.state, late_money.reason, late_money.actor) == (
             "credited", "Theirs.", "staff@example.com",
         )  # fmt: skip
-        assert "before" in self.decide(staff, late_money, "return", reason="Again.")
+        assert "already returned or credited" in self.decide(staff, late_money, "return", reason="Again.")
 
     def test_is_returned_to_a_named_account(self, staff, late_money):
         said = self.decide(
@@ -667,7 +667,7 @@ class TestGlance:
         told_after = self.told(minutes=11)
 
         unanswered, refused = (
-            "Captures, voids and refunds without an answer for 10 minutes",
+            "Captures, voids and refunds without a response for 10 minutes",
             "Voids refused within 7 days",
         )
         assert (told[unanswered].value, told[refused].value) == ("1", "0")

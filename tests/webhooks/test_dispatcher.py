@@ -211,7 +211,7 @@ class TestDispatcher:
     @pytest.mark.long
     @pytest.mark.parametrize(
         ("module", "step"),
-        [(held_deliveries, "release_stragglers"), (leases, "acquire"), (results, "finish")],
+        [(held_deliveries, "release_stragglers"), (leases, "acquire"), (results, "record_results")],
     )
     def test_records_results_after_the_database_was_unavailable(self, module, step, monkeypatch):
         works, calls = getattr(module, step), []

@@ -278,7 +278,7 @@ class TestCall:
                 caller.call("GET", "/transfers/1")
 
         deadline = time.monotonic() + 5
-        while caller._room._value < signed_calls.MOST_CALLS:
+        while caller._slots._value < signed_calls.MOST_CALLS:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
