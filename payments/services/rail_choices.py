@@ -64,16 +64,8 @@ def bank_for(business: Business) -> PayoutBank:
     return rails.payout_bank(_bank_name(business.pk))
 
 
-def bank_of(transaction: Transaction | CardOperation) -> PayoutBank:
-    """Return the bank that a payout or a refund of a transfer payment was sent to.
-
-    :raises RailUnavailable: it is no longer configured, or unavailable
-    """
-    return bank_finder(transaction)()
-
-
 def bank_finder(transaction: Transaction | CardOperation) -> Callable[[], PayoutBank]:
-    """Return a thread-safe function that finds that bank without the database."""
+    """Return a thread-safe function that finds the bank of a payout or refund, without the database."""
     return partial(rails.payout_bank, _bank_name(transaction.business_id), known_as=transaction.connector)
 
 

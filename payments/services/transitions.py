@@ -12,6 +12,7 @@ from django.db import transaction as database
 
 from kit.db import clock
 from kit.db.prepared_statements import insert
+from ledger import services as ledger
 from ledger.services import Booking
 from payments.events import event_of
 from payments.fees import FeeRule, fee, fee_out_of
@@ -112,16 +113,20 @@ def finish(
         outcome, captured=captured, fee=cost, answer=answer, cause=cause, now=now
     )
     entry = _ledger_entry(transaction, cause=cause, now=now)
-    deliveries = _deliveries(transaction, webhooks.endpoint_of(transaction.business), now=now)
+    event = _event(transaction)
     with database.atomic():
         transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
         insert(transition)
-        for delivery in deliveries:
-            insert(delivery)
-        if entry is not None:
-            entry.write()
-        if deliveries:
-            database.on_commit(wake_up.notify, robust=True)
+        if event is not None:
+            webhooks.publish(
+                event=event,
+                business_id=transaction.business_id,
+                subject=transaction.pk,
+                data=lambda: represent(transaction),
+                now=now,
+            )
+        if entry is not None:  # last, so that the ledger accounts are locked for a short time
+            ledger.book(entry)
     OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
 
 
@@ -148,21 +153,27 @@ def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
 
 def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
     """Return the delivery of a finished transaction's one event, if it has one and the business is subscribed to it."""
-    event = event_of(
-        finished.request_type,
-        succeeded=finished.status == Transaction.Status.SUCCESS,
-        is_dynamic_mismatch=_is_dynamic_mismatch(finished),
-    )
+    event = _event(finished)
     if event is None:
         return []
     return webhooks.prepare(
-        event=Event(event),
+        event=event,
         business=finished.business,
         endpoint=endpoint,
         subject=finished.pk,
         data=lambda: represent(finished),
         now=now,
     )
+
+
+def _event(finished: Transaction) -> Event | None:
+    """Return the one event of a finished transaction. A card check has none."""
+    name = event_of(
+        finished.request_type,
+        succeeded=finished.status == Transaction.Status.SUCCESS,
+        is_dynamic_mismatch=_is_dynamic_mismatch(finished),
+    )
+    return None if name is None else Event(name)
 
 
 def _ledger_entry(finished: Transaction, *, cause: Cause, now: datetime) -> Booking | None:
