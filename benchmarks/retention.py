@@ -304,7 +304,8 @@ def looks_at_transactions(businesses: list[Any], rows: int) -> Iterator[Figure]:
     """Measure the dashboard's list and search, and the API's lookup."""
     from django.http import QueryDict  # noqa: PLC0415
 
-    from dashboard.transactions.filters import PaymentFilter, form_of, sources  # noqa: PLC0415
+    from dashboard.payments.filters import PaymentFilter  # noqa: PLC0415
+    from dashboard.transactions.filters import form_of, sources  # noqa: PLC0415
     from dashboard.ui.pagination import page_of  # noqa: PLC0415
     from payments.models import Transaction  # noqa: PLC0415
 

@@ -20,7 +20,8 @@ urlpatterns = [
     # The dashboard
     path("dashboard", RedirectView.as_view(pattern_name="overview")),
     path("", include("dashboard.overview.urls")),
-    path("", include("dashboard.transactions.urls")),
+    path("", include("dashboard.payments.urls")),
+    path("", include("dashboard.payouts.urls")),
     path("", include("dashboard.webhooks.urls")),
     path("", include("dashboard.developers.urls")),
     path("", include("dashboard.team.urls")),

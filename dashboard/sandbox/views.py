@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.access import Membership, for_members
 from dashboard.sandbox.api_calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
-from dashboard.transactions.detail_views import address_of, own_transaction
+from dashboard.transactions.detail_page import address_of, own_transaction
 from kit.db import clock
 from merchants.models import ApiKey, Business
 from merchants.request_actors import person_acting

@@ -1,1 +1,1 @@
-"""Payments and payouts: lists, exports, detail pages and actions."""
+"""What payments and payouts share: filters, lists, exports, the detail page and its timeline."""

@@ -48,32 +48,6 @@ class TransactionFilter(forms.Form):
         return transactions
 
 
-class PaymentFilter(TransactionFilter):
-    """Payments, or the card checks beside them."""
-
-    request_type = forms.ChoiceField(
-        required=False,
-        label="Type",
-        choices=[("", "Payments"), (Transaction.RequestType.CARD_CHECK, "Card checks")],
-    )
-    method = forms.ChoiceField(
-        required=False,
-        choices=choices([each for each in Transaction.Method.choices if each[0] != Transaction.Method.BANK]),
-    )
-
-    field_order = ("q", "status", "method", "request_type", "since", "until")
-
-    def clean_request_type(self) -> str:
-        return self.cleaned_data["request_type"] or Transaction.RequestType.PAYMENT
-
-
-class PayoutFilter(TransactionFilter):
-    """Payouts."""
-
-    def clean(self) -> dict[str, object]:
-        return {**self.cleaned_data, "request_type": Transaction.RequestType.PAYOUT}
-
-
 def sources(form: TransactionFilter, *, business: Business) -> list[QuerySet[Transaction]]:
     """Return the matching transactions: one queryset, or one for each meaning of the search text."""
     mine = form.narrow(Transaction.objects.of(business))

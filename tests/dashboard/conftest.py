@@ -2,6 +2,7 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
@@ -33,3 +34,8 @@ def browser(ada_member):
 @pytest.fixture
 def other_browser(bisi_member):
     return signed_in(bisi_member.user, client=Client())
+
+
+@pytest.fixture
+def now():
+    return timezone.now()

@@ -5,7 +5,6 @@ from html import unescape
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from merchants.models import Business
 from payments.models import Transaction
@@ -19,11 +18,6 @@ from webhooks.models import Delivery
 pytestmark = pytest.mark.django_db
 
 NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }}"
-
-
-@pytest.fixture
-def now():
-    return timezone.now()
 
 
 def overview(client):

@@ -25,12 +25,6 @@ TOLD = {"sender_account_number": "1112223334", "sender_bank_code": "044"}
 
 
 @pytest.fixture
-def browser(ada_member):
-    """Ada's, signed in a moment ago."""
-    return signed_in(ada_member.user)
-
-
-@pytest.fixture
 def money(ada):
     """40,000 for a payment that waited for 50,000; the bank did not tell the sender's account."""
     return mismatched_money(business=ada.business, now=timezone.now())

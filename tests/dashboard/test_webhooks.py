@@ -4,10 +4,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from tests.config.docs_site.test_pages import Audit
-from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.webhooks.rows import (
     DELIVERED,
@@ -25,17 +23,6 @@ pytestmark = pytest.mark.django_db
 WEBHOOKS = "/dashboard/webhooks/"
 URL = "http://127.0.0.1:9/hooks"
 SETTINGS = {"url": URL, "payment": "on", "enabled": "on"}
-
-
-@pytest.fixture
-def browser(ada_member):
-    """Ada's, signed in a moment ago."""
-    return signed_in(ada_member.user)
-
-
-@pytest.fixture
-def now():
-    return timezone.now()
 
 
 def shown_key(answer):

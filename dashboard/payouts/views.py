@@ -1,19 +1,26 @@
-"""Manual payouts: entered, reviewed and sent, by the same rules and service as the API."""
+"""The list of payouts, its export, the page of one payout, and the form for a new one.
+
+A payout from the form follows the same rules as one from the API.
+"""
 
 from __future__ import annotations
 
 import secrets
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.exceptions import ValidationError
 
-from dashboard.access import Membership, for_members
-from dashboard.transactions.detail_views import address_of
-from dashboard.transactions.forms import PayoutForm
+from dashboard.access import Membership, for_members, members_only
+from dashboard.payouts.filters import PayoutFilter
+from dashboard.payouts.forms import PayoutForm
+from dashboard.transactions.detail_page import address_of, detail_page
+from dashboard.transactions.lists import TransactionList, export, list_page
 from dashboard.ui.api_errors import add_api_errors
 from kit import banks
 from kit.api.errors import Problem
@@ -29,10 +36,35 @@ from payments.fees import Flow, fee
 from payments.models import Transaction
 from payments.services.fee_rules import rule_now
 
+PAYOUTS = TransactionList(
+    name="payouts",
+    filter=PayoutFilter,
+    page="dashboard-payouts",
+    template="dashboard/payouts/payouts.html",
+)
+
+
+@require_safe
+@members_only
+def payouts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    return list_page(request, membership, PAYOUTS)
+
+
+@require_safe
+@members_only
+def payouts_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
+    return export(request, membership, PAYOUTS)
+
+
+@require_safe
+@members_only
+def payout_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    return detail_page(request, membership, transaction_id)
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.PAY_OUT)
-def payout_form_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+def new_payout_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the payout form, then its costs, and start the payout when it is confirmed."""
     form = PayoutForm(
         request.POST or None,
@@ -40,9 +72,7 @@ def payout_form_page(request: HttpRequest, membership: Membership) -> HttpRespon
         initial={"reference": f"payout-{secrets.token_hex(6)}"},
     )
     if request.method != "POST" or not form.is_valid() or request.POST.get("step") == "change":
-        return render(
-            request, "dashboard/transactions/new_payout.html", {"membership": membership, "form": form}
-        )
+        return render(request, "dashboard/payouts/new.html", {"membership": membership, "form": form})
     if request.POST.get("step") == "confirmed":
         return _start(request, membership, form)
     summary = _summary(membership.business, form.order())
@@ -51,11 +81,9 @@ def payout_form_page(request: HttpRequest, membership: Membership) -> HttpRespon
             "currency",
             f"Payouts in {form.cleaned_data['currency']} aren't available. Choose another currency.",
         )
-        return render(
-            request, "dashboard/transactions/new_payout.html", {"membership": membership, "form": form}
-        )
+        return render(request, "dashboard/payouts/new.html", {"membership": membership, "form": form})
     context = {"membership": membership, "form": form, "summary": summary}
-    return render(request, "dashboard/transactions/confirm_payout.html", context)
+    return render(request, "dashboard/payouts/confirm.html", context)
 
 
 def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
@@ -98,7 +126,7 @@ def _start(request: HttpRequest, membership: Membership, form: PayoutForm) -> Ht
     else:
         _add_message(request, intent.resource)
         return redirect(address_of(intent.resource))
-    return render(request, "dashboard/transactions/new_payout.html", {"membership": membership, "form": form})
+    return render(request, "dashboard/payouts/new.html", {"membership": membership, "form": form})
 
 
 def _add_message(request: HttpRequest, payout: Transaction) -> None:

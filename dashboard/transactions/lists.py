@@ -1,4 +1,4 @@
-"""The lists of payments and payouts, and their exports."""
+"""A list of transactions, and its export as CSV."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from django.db.models import OuterRef, Subquery, UUIDField
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
-from dashboard.transactions.filters import PaymentFilter, PayoutFilter, TransactionFilter, form_of, sources
+from dashboard.access import Membership
+from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.ui.pagination import page_of
 from kit import banks
 from merchants import csv_exports
@@ -21,63 +20,31 @@ from payments.models import SettlementItem, Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One of the two lists."""
+class TransactionList:
+    """What differs between the lists of payments and payouts."""
 
-    name: str  # of the area, and of the exported file
+    name: str  # of the exported file
     filter: type[TransactionFilter]
     page: str  # the name of its URL
     template: str
 
 
-PAYMENTS = Kind("payments", PaymentFilter, "dashboard-payments", "dashboard/transactions/payments.html")
-PAYOUTS = Kind("payouts", PayoutFilter, "dashboard-payouts", "dashboard/transactions/payouts.html")
-
-
-@require_safe
-@members_only
-def payments_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return _list_page(request, membership, PAYMENTS)
-
-
-@require_safe
-@members_only
-def payouts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return _list_page(request, membership, PAYOUTS)
-
-
-@require_safe
-@members_only
-def payments_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
-    return _export(request, membership, PAYMENTS)
-
-
-@require_safe
-@members_only
-def payouts_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
-    return _export(request, membership, PAYOUTS)
-
-
-def _list_page(request: HttpRequest, membership: Membership, kind: Kind) -> HttpResponse:
-    form = form_of(kind.filter, request.GET)
+def list_page(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponse:
+    form = form_of(listed.filter, request.GET)
     lists = sources(form, business=membership.business) if form.is_valid() else []
     page = page_of(lists, request.GET)
     for transaction in page.rows:
         _name_bank(transaction)
-    context = {"membership": membership, "form": form, "page": page, "is_filtered": is_filtered(request)}
-    return render(request, kind.template, context)
+    context = {"membership": membership, "form": form, "page": page, "is_filtered": any(request.GET.values())}
+    return render(request, listed.template, context)
 
 
-def is_filtered(request: HttpRequest) -> bool:
-    return any(value for value in request.GET.values())
-
-
-def _export(request: HttpRequest, membership: Membership, kind: Kind) -> HttpResponseBase:
-    form = form_of(kind.filter, request.GET)
+def export(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponseBase:
+    form = form_of(listed.filter, request.GET)
     if not form.is_valid():  # the list shows the filter's errors
-        address = redirect(kind.page)["Location"]
+        address = redirect(listed.page)["Location"]
         return redirect(f"{address}?{request.GET.urlencode()}")
-    return csv_exports.table(request, name=kind.name, head=HEAD, rows=_rows(form, membership))
+    return csv_exports.table(request, name=listed.name, head=HEAD, rows=_rows(form, membership))
 
 
 # Columns of the export, by attribute of the transaction.

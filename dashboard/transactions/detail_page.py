@@ -5,23 +5,10 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
+from dashboard.access import Membership
 from dashboard.transactions.detail import detail_of, find
 from payments.models import Transaction
-
-
-@require_safe
-@members_only
-def payment_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
-    return _page(request, membership, transaction_id)
-
-
-@require_safe
-@members_only
-def payout_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
-    return _page(request, membership, transaction_id)
 
 
 def own_transaction(membership: Membership, transaction_id: UUID) -> Transaction:
@@ -40,7 +27,11 @@ def address_of(transaction: Transaction) -> str:
     return reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[transaction.pk])
 
 
-def _page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+def detail_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    """Show a transaction. The URL of a payment redirects to the payout that has its ID, and the reverse.
+
+    :raises Http404: there is none, or it is another business's
+    """
     transaction = own_transaction(membership, transaction_id)
     if request.path != address_of(transaction):
         return redirect(address_of(transaction))

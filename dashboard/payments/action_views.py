@@ -18,9 +18,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Membership, for_members
+from dashboard.payments.forms import AmountForm, RefundForm, TransferRefundForm
 from dashboard.transactions.detail import is_cancellable, is_refundable
-from dashboard.transactions.detail_views import address_of, own_transaction
-from dashboard.transactions.forms import AmountForm, RefundForm, TransferRefundForm
+from dashboard.transactions.detail_page import address_of, own_transaction
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
@@ -152,7 +152,7 @@ def _confirmation_page(
         "address": address_of(payment),
         "is_possible": is_possible,
     }
-    return render(request, f"dashboard/transactions/{action}.html", shown | context)
+    return render(request, f"dashboard/payments/{action}.html", shown | context)
 
 
 def _perform(

@@ -1,0 +1,1 @@
+"""Payments: list, export, detail page and actions."""

@@ -1,0 +1,1 @@
+"""Payouts: list, export, detail page and the form for a new one."""

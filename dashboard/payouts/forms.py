@@ -1,0 +1,56 @@
+"""The form of a payout. The amount is entered in major units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from dashboard.ui.amounts import InvalidAmount, minor_units
+from dashboard.ui.form_fields import ReferenceField
+from kit import banks
+
+
+class PayoutForm(forms.Form):
+    """A payout as a member enters it. It is then validated by the API's rules."""
+
+    reference = ReferenceField(label="Reference")
+    currency = forms.ChoiceField(label="Currency")
+    amount = forms.CharField(max_length=24, label="Amount")
+    bank_code = forms.ChoiceField(label="Bank")
+    account_number = forms.RegexField(
+        regex=r"[0-9]{10}\Z",
+        label="Account number",
+        error_messages={"invalid": "Enter exactly 10 digits."},
+    )
+    name = forms.CharField(max_length=255, label="Beneficiary")
+    narration = forms.CharField(required=False, max_length=255, label="Narration")
+
+    def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
+        self.fields["bank_code"].choices = [  # type: ignore[attr-defined]
+            ("", "Choose a bank"),
+            *((bank.code, bank.name) for bank in banks.all_banks()),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if "amount" in given and "currency" in given:
+            try:
+                given["minor_units"] = minor_units(given["amount"], given["currency"])
+            except InvalidAmount as refusal:
+                self.add_error("amount", str(refusal))
+        return given
+
+    def order(self) -> dict[str, Any]:
+        """Return the body of the equivalent POST /api/payments. The form must be valid."""
+        given = self.cleaned_data
+        order = {
+            "request_type": "payout",
+            "reference": given["reference"],
+            "amount": given["minor_units"],
+            "currency": given["currency"],
+            "customer": {name: given[name] for name in ("name", "account_number", "bank_code")},
+        }
+        return order | ({"narration": given["narration"]} if given["narration"] else {})

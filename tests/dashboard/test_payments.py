@@ -1,0 +1,131 @@
+"""Actions on a payment: capture, void, cancel, refund."""
+
+import pytest
+
+from merchants.models import AuditEntry
+from payments.models import CardOperation, Transaction
+from tests import orders
+from tests.clients import Credentials, InProcessClient
+from tests.transactions import authorised_payment, captured_payment, challenged_payment
+
+pytestmark = pytest.mark.django_db
+
+PAYMENTS = "/dashboard/payments/"
+
+
+class TestActs:
+    def test_capture_a_part_and_tell_the_trail(self, browser, ada, now):
+        payment = authorised_payment(business=ada.business, now=now)
+
+        answer = browser.post(f"{PAYMENTS}{payment.pk}/capture/", {"amount": "123.45"}, follow=True)
+
+        payment.refresh_from_db()
+        assert (payment.status, payment.amount_captured) == ("success", 12_345)
+        assert "Captured NGN 123.45." in answer.content.decode()
+        entry = AuditEntry.objects.get(action="payment.capture_asked")
+        assert (entry.actor, entry.after) == ("ada@example.com", {"amount": 12_345})
+
+    def test_void_once(self, browser, ada, now):
+        payment = authorised_payment(business=ada.business, now=now)
+
+        for _ in range(2):
+            browser.post(f"{PAYMENTS}{payment.pk}/void/")
+
+        payment.refresh_from_db()
+        assert payment.response_code == "20090"
+
+    def test_cancel_once(self, browser, ada, now):
+        payment = challenged_payment(business=ada.business, now=now)
+        offered = "Cancel payment" in browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
+
+        for _ in range(2):
+            answer = browser.post(f"{PAYMENTS}{payment.pk}/cancel/", follow=True)
+
+        payment.refresh_from_db()
+        assert offered
+        assert payment.response_code == "20091"
+        assert "was cancelled" in answer.content.decode()
+        assert f"{PAYMENTS}{payment.pk}/cancel/" not in answer.content.decode()
+        assert AuditEntry.objects.filter(action="payment.cancel_asked").count() == 2
+
+    def test_refund_once_though_the_form_comes_twice(self, browser, ada, now):
+        payment = captured_payment(business=ada.business, now=now)
+        form = {"reference": "rf-1", "amount": "100.00", "reason": "too large"}
+
+        for _ in range(2):
+            browser.post(f"{PAYMENTS}{payment.pk}/refund/", form)
+
+        payment.refresh_from_db()
+        assert payment.amount_refunded == 10_000
+        assert CardOperation.objects.filter(reference="rf-1").count() == 1
+
+    @pytest.mark.parametrize("amount", ["0", "-1", "1.001", "abc", "9" * 20, "1e3", "٣"])
+    def test_refuse_what_is_no_amount(self, browser, ada, now, amount):
+        payment = captured_payment(business=ada.business, now=now)
+
+        answer = browser.post(f"{PAYMENTS}{payment.pk}/refund/", {"reference": "rf-1", "amount": amount})
+
+        assert answer.status_code == 200
+        assert not CardOperation.objects.exists()
+
+    def test_refuse_more_than_there_is(self, browser, ada, now):
+        payment = captured_payment(business=ada.business, now=now)
+
+        form = {"reference": "rf-1", "amount": "500.01"}
+        answer = browser.post(f"{PAYMENTS}{payment.pk}/refund/", form, follow=True)
+
+        assert "At most 50000 is left to refund." in answer.content.decode()
+
+
+def paid_by_transfer(ada, **sender):
+    """Return a successful transfer payment of 50,000."""
+    money = {"account_number": ..., "amount": 50_000} | sender
+    api = InProcessClient(Credentials(ada.public_id, ada.secret))
+    account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+    made = api.post("/api/payments", orders.transfer_payment(account)).json()
+    money["account_number"] = made["virtual_account_details"]["account_number"]
+    api.post("/api/virtual-accounts/simulate", money)
+    return Transaction.objects.get(pk=made["id"])
+
+
+class TestRefundOfATransferPayment:
+    SENDER = {"sender_name": "Bisi Ade", "sender_account_number": "0123456789", "sender_bank_code": "058"}
+    TO = {"name": "Bisi Ade", "account_number": "0123456789", "bank_code": "058"}
+
+    def test_goes_to_the_sender_without_asking_for_the_account(self, browser, ada):
+        payment = paid_by_transfer(ada, **self.SENDER)
+        address = f"{PAYMENTS}{payment.pk}/refund/"
+        asked = browser.get(address).content.decode()
+
+        answer = browser.post(address, {"reference": "rf-1", "amount": "200.00"}, follow=True)
+
+        assert "Bisi Ade</bdi>, account" in asked
+        assert "Guaranty Trust Bank" in asked
+        assert 'name="account_number"' not in asked
+        assert "Refunded NGN 200.00." in answer.content.decode()
+        assert CardOperation.objects.get().destination_account_number == "0123456789"
+
+    def test_asks_for_the_account_of_an_unknown_sender(self, browser, ada):
+        payment = paid_by_transfer(ada)
+        address = f"{PAYMENTS}{payment.pk}/refund/"
+
+        asked = browser.get(address).content.decode()
+        without = browser.post(address, {"reference": "rf-1"})
+        wrong = browser.post(address, {"reference": "rf-1"} | self.TO | {"account_number": "12"})
+        answer = browser.post(address, {"reference": "rf-1"} | self.TO, follow=True)
+
+        assert 'name="account_number"' in asked
+        assert without.status_code == wrong.status_code == 200
+        assert "Enter exactly 10 digits." in wrong.content.decode()
+        assert "Refunded NGN 500.00." in answer.content.decode()
+        assert CardOperation.objects.count() == 1
+
+    def test_is_shown_with_its_destination(self, browser, ada):
+        payment = paid_by_transfer(ada, **self.SENDER | {"sender_account_number": "0000000097"})
+        browser.post(f"{PAYMENTS}{payment.pk}/refund/", {"reference": "rf-1", "amount": "1"})
+
+        shown = browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
+
+        assert "Bisi Ade, 0000000097, Guaranty Trust Bank" in shown
+        assert "next query to the bank" in shown
+        assert "Refunds pending" in shown

@@ -1,0 +1,69 @@
+"""Payouts in the dashboard: the form for a new one, and returned ones in the list."""
+
+import pytest
+
+from payments.models import Transaction
+from tests import orders
+from tests.transactions import captured_payment, start
+
+pytestmark = pytest.mark.django_db
+
+PAYOUTS = "/dashboard/payouts/"
+PAYOUT_FORM = {
+    "reference": "by-hand-1",
+    "currency": "NGN",
+    "amount": "2,500.50",
+    "bank_code": "058",
+    "account_number": "0123456789",
+    "name": "Ada Obi",
+    "narration": "Rent",
+}
+
+
+class TestNewPayout:
+    def test_shows_bank_fee_and_total_first(self, browser, ada):
+        shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "review"}).content.decode()
+
+        for word in ("Guaranty Trust Bank", "NGN 2,500.50", "NGN 10.00", "NGN 2,510.50"):
+            assert word in shown
+        assert not Transaction.objects.exists()
+
+    def test_pays_once_though_it_is_confirmed_twice(self, browser, ada):
+        for _ in range(2):
+            answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"}, follow=True)
+
+        payout = Transaction.objects.get()
+        assert (payout.amount, payout.status) == (250_050, "success")
+        assert "Paid out NGN 2,500.50." in answer.content.decode()
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("account_number", "123"),
+            ("amount", "0"),
+            ("bank_code", "999"),
+            ("reference", "a b"),
+            ("name", " "),
+        ],
+    )
+    def test_says_what_is_wrong(self, browser, ada, field, value):
+        answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed", field: value})
+
+        assert field in answer.context["form"].errors
+        assert not Transaction.objects.exists()
+
+    def test_refuses_a_reference_that_is_taken(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now, reference="by-hand-1")
+
+        answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"})
+
+        assert "This reference was already used for a different request." in answer.content.decode()
+
+
+class TestReturnedPayout:
+    @pytest.mark.parametrize(("returned", "badge"), [(250_000, "Returned"), (1, "Partially returned")])
+    def test_is_marked_in_the_list(self, browser, ada, now, returned, badge):
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        type(payout).objects.filter(pk=payout.pk).update(amount_returned=returned)
+
+        assert f">{badge}</span>" in browser.get(PAYOUTS).content.decode()
