@@ -43,7 +43,7 @@ def ledger(options: argparse.Namespace) -> Iterator[Figure]:
 def checking(connection: Connection, options: argparse.Namespace) -> Iterator[Figure]:
     """Insert booked card payments, and check the ledger."""
     from ledger.invariants import check  # noqa: PLC0415
-    from payments.invariants.ledger import INVARIANTS  # noqa: PLC0415
+    from payments.invariants.registry import INVARIANTS  # noqa: PLC0415
 
     fill(connection, options.transactions)
     taken = []

@@ -1,6 +1,6 @@
 """Access rules of every address: users, recent reauthentication, confirmation by a second person, and limits.
 
-`config.reauthentication_middleware` enforces `asks`. Each view enforces its own permissions, and the functions and settings
+`config.access_middleware` enforces `asks`. Each view enforces its own permissions, and the functions and settings
 named in `limits` enforce the limits; tests compare both with this table. The tests fail for an address that is
 missing here, and changing anything at such an address requires recent reauthentication. No declaration has a default:
 each one states all four rules. `docs/addresses.md` shows the table (`make addresses`).

@@ -102,7 +102,7 @@ MIDDLEWARE = [
     "config.middleware.Messages",
     "config.middleware.HtmxRedirects",
     "allauth.account.middleware.AccountMiddleware",  # allauth requires this name
-    "config.reauthentication_middleware.RecentReauthentication",
+    "config.access_middleware.RecentReauthentication",
 ]
 
 TEMPLATES = [
@@ -300,7 +300,7 @@ EMAIL_TIMEOUT = 10  # seconds
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.SignedRequest"],
     "DEFAULT_PERMISSION_CLASSES": [
-        "merchants.permissions.KeyAllowsMethod",
+        "merchants.api_key_permissions.KeyAllowsMethod",
         "config.query_parameters.OnlyKnownParameters",
     ],
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],

@@ -18,6 +18,15 @@ def money(minor_units: int, currency: str) -> str:
     return f"{sign}{currency} {_major(abs(minor_units), currency, separator=',')}"
 
 
+def signed_money(minor_units: int, currency: str) -> str:
+    r"""Format minor units with their currency and a plus or minus sign; zero has no sign.
+
+    >>> signed_money(5, "NGN"), signed_money(-123_456, "NGN"), signed_money(0, "NGN")
+    ('+NGN 0.05', '\u2212NGN 1,234.56', 'NGN 0.00')
+    """
+    return f"{'+' if minor_units > 0 else ''}{money(minor_units, currency)}"
+
+
 def written(minor_units: int, currency: str) -> str:
     """Format minor units for a form field, without currency and separators.
 

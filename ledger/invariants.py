@@ -1,7 +1,8 @@
 """What must always hold, as data: each rule is one SELECT that finds the rows that break it.
 
-Every statement sees one moment of the database, so the rules hold while money moves. Those here are the
-ledger's own; `payments.invariants.ledger` adds what ties it to payments. `docs/invariants.md` lists them all.
+Every statement sees one moment of the database, so the rules hold while money moves. Those here are the ledger's own.
+`payments.invariants.registry` lists them together with those that tie the ledger to payments, as does
+`docs/invariants.md`.
 """
 
 from __future__ import annotations

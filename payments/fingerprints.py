@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kit.api.idempotency import (
+from kit.api.request_fingerprints import (
     REPLAYED,
     DuplicateReference,
     Fingerprint,

@@ -7,7 +7,7 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from virtual_accounts.models import Transfer
-from virtual_accounts.services.incoming_transfers import Notice
+from virtual_accounts.services.transfer_matching import Notice
 
 
 class SandboxOnly(Problem):

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kit import connectors
 from payments.simulators.acquirer import AcquirerSimulator
 from payments.simulators.bank import BankSimulator
-from payments.simulators.mischief import Fault
+from payments.simulators.fault_injection import Fault
 
 ISO8583 = "payments.rails.iso8583.Iso8583Acquirer"
 HTTP_BANK = "payments.rails.http_bank.HttpBank"

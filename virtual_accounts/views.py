@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.idempotency import REPLAYED
 from kit.api.pagination import page_of
+from kit.api.request_fingerprints import REPLAYED
 from kit.db import clock
 from merchants.models import Business
 from virtual_accounts.filters import filtered

@@ -18,14 +18,12 @@ from config.docs_site.guides import GUIDES, page_of, samples
 from config.error_codes import ERROR_CODES
 from config.problems import problem_response
 from dashboard.access import NotInThisRole
-from payments import sandbox_outcome_tables
+from payments import sandbox_guide
 
 
 def front_page(request: HttpRequest) -> HttpResponse:
     """Show the front page."""
-    tables = (
-        [sandbox_outcome_tables.cards(), sandbox_outcome_tables.card_amounts()] if settings.SANDBOX else []
-    )
+    tables = [sandbox_guide.cards(), sandbox_guide.card_amounts()] if settings.SANDBOX else []
     return render(request, "front.html", {"is_sandbox": settings.SANDBOX, "tables": tables})
 
 
@@ -101,9 +99,7 @@ def sample_file(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG00
 
 def data_page(request: HttpRequest) -> HttpResponse:
     """Show the sandbox's test data."""
-    return _render_docs(
-        request, "docs/test_data.html", here="test-data", tables=sandbox_outcome_tables.tables()
-    )
+    return _render_docs(request, "docs/test_data.html", here="test-data", tables=sandbox_guide.tables())
 
 
 def errors_page(request: HttpRequest) -> HttpResponse:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from payments import outcomes
-from payments.sandbox_outcome_tables import Table, tables
+from payments.sandbox_guide import Table, tables
 
 
 class Word(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from config.openapi.answers import SCHEMAS
 from config.openapi.descriptions import REQUEST_WORDS
 from payments import outcomes
-from payments.sandbox_outcomes import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+from payments.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
 
 Example: TypeAlias = dict[str, Any]
 

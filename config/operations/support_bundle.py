@@ -25,7 +25,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Count
 
-from config.operations import doctor, metrics
+from config.operations import doctor_checks, metrics
 from config.operations.support_bundle_redaction import REMOVED, Redaction, check_id
 from config.operations.support_bundle_redaction import findings as findings_words
 from config.operations.support_bundle_redaction import metrics as redacted_metrics
@@ -89,7 +89,10 @@ def write(target: Path, *, logs: Sequence[Path], redact: bool, now: datetime) ->
 def _plain(logs: Sequence[Path], *, now: datetime) -> Iterator[tuple[str, str]]:
     secrets = known_secrets()
     documents = {
-        "doctor.json": {"at": now, "findings": [finding.document() for finding in doctor.examine(now=now)]},
+        "doctor.json": {
+            "at": now,
+            "findings": [finding.document() for finding in doctor_checks.examine(now=now)],
+        },
         "versions.json": _versions(),
         "settings.json": _settings(),
         "counts.json": _counts(),
@@ -179,7 +182,7 @@ def _redacted_findings(redaction: Redaction, now: datetime) -> list[dict[str, An
             "said": redaction.words(finding.said, vocabulary=known, figures=True),
             "advice": redaction.words(finding.advice, vocabulary=known),
         }
-        for finding in doctor.examine(now=now)
+        for finding in doctor_checks.examine(now=now)
     ]
 
 

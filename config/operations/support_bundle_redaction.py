@@ -193,7 +193,7 @@ def messages() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def findings() -> frozenset[str]:
     """Return the words that stay in the findings of `doctor`: the words of its source."""
-    tree = ast.parse((settings.BASE_DIR / "config" / "operations" / "doctor.py").read_text())
+    tree = ast.parse((settings.BASE_DIR / "config" / "operations" / "doctor_checks.py").read_text())
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     texts = (constant for constant in constants if isinstance(constant, str))
     return frozenset(word.strip(_EDGES).lower() for text in texts for word in text.split()) | messages()

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.account import audit, known_devices, sign_in_limits
-from dashboard.account.reauthentication import is_recent
+from dashboard.account.kept_forms import is_recent
 from dashboard.account.safe_redirect import is_safe_path
 from kit.db import encrypted_field
 from merchants import attempt_limits

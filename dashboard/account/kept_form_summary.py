@@ -16,7 +16,7 @@ from django.db.models import Model
 from django.http import HttpRequest, QueryDict
 from django.urls import Resolver404, resolve
 
-from dashboard.account.reauthentication import KeptForm
+from dashboard.account.kept_forms import KeptForm
 from kit import banks
 from kit.masking import mask_card_numbers
 

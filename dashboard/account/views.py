@@ -31,7 +31,7 @@ from dashboard.access import signed_in_only
 from dashboard.account import audit, known_devices, sign_in_limits, totp_codes
 from dashboard.account.code_forms import SetUpCode
 from dashboard.account.kept_form_summary import summary
-from dashboard.account.reauthentication import kept_form
+from dashboard.account.kept_forms import kept_form
 from dashboard.account.user_agents import browser_named
 from dashboard.account.webauthn_ceremonies import Purpose, ceremony
 from dashboard.mfa_policy import must_set_up

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.amounts import InvalidAmount, minor_units
+from dashboard.ui.amount_input import InvalidAmount, minor_units
 from dashboard.ui.form_fields import ReferenceField
 from kit import banks
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from payments.outcomes import Outcome
-from payments.sandbox_outcomes import (
+from payments.sandbox_triggers import (
     CARD_AMOUNTS,
     LOST_ANSWER_ACCOUNT,
     PAYOUT_AMOUNTS,

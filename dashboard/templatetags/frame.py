@@ -13,10 +13,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard.ui import navigation
-from dashboard.ui.amounts import with_sign
 from dashboard.ui.relative_time import distance
 from kit.masking import mask_card_numbers
-from kit.money import written
+from kit.money import signed_money, written
 
 register = template.Library()
 
@@ -110,10 +109,10 @@ def words(code: str) -> str:
 @register.filter
 def signed(amount: int, currency: str) -> str:
     """Format an amount with its sign."""
-    return with_sign(amount, currency)
+    return signed_money(amount, currency)
 
 
 @register.filter
 def minus(amount: int, currency: str) -> str:
     """Format an amount that is deducted."""
-    return with_sign(-amount, currency)
+    return signed_money(-amount, currency)

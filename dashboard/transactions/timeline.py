@@ -7,10 +7,9 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from dashboard.ui.amounts import with_sign
 from dashboard.ui.timeline import BAD, BOOKED, GOOD, NEW, REQUESTED, WAIT, Moment
 from kit import banks
-from kit.money import money
+from kit.money import money, signed_money
 from ledger.models import Entry
 from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
 from webhooks.models import Attempt, Delivery, event_name
@@ -149,7 +148,7 @@ def _ledger_moments(transaction: Transaction, causes: Sequence[UUID]) -> Iterato
     )
     for entry in entries.prefetch_related("postings__account").order_by("at", "pk"):
         lines = [
-            (posting.account.get_kind_display().capitalize(), with_sign(posting.amount, entry.currency))
+            (posting.account.get_kind_display().capitalize(), signed_money(posting.amount, entry.currency))
             for posting in entry.postings.all()
         ]
         title = f"Ledger entry: {entry.get_kind_display().lower()}"

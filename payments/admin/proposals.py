@@ -21,7 +21,7 @@ from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.models import User
 from merchants.request_actors import person_acting
 from payments.models import Proposal
-from payments.services.staff import proposals
+from payments.services.staff import four_eyes
 from payments.services.staff.staff_actions import PERMISSIONS
 
 Action = Proposal.Action
@@ -125,7 +125,7 @@ class ProposalAdmin(ReadOnlyAdmin):
     def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)
         return _decide(
-            request, proposal_id, proposals.confirm, done="The proposal was confirmed and performed."
+            request, proposal_id, four_eyes.confirm, done="The proposal was confirmed and performed."
         )
 
     def decline(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
@@ -134,7 +134,7 @@ class ProposalAdmin(ReadOnlyAdmin):
         if not form.is_valid():
             messages.error(request, "Enter a reason of at most 255 characters.")
             return redirect("admin:payments_proposal_change", proposal_id)
-        decline = partial(proposals.decline, reason=form.cleaned_data["reason"])
+        decline = partial(four_eyes.decline, reason=form.cleaned_data["reason"])
         return _decide(request, proposal_id, decline, done="The proposal was closed without being performed.")
 
 

@@ -16,7 +16,7 @@ from merchants.admin import ReadOnlyAdmin
 from merchants.models import User
 from merchants.request_actors import person_acting
 from payments.models import Proposal
-from payments.services.staff import proposals
+from payments.services.staff import four_eyes
 from payments.services.staff.staff_actions import StaffAction
 
 
@@ -38,7 +38,7 @@ def _show(request: HttpRequest, proposal: Proposal | None, *, done: str) -> None
 
 
 def _submit(request: HttpRequest, action: StaffAction) -> Proposal | None:
-    return proposals.submit(
+    return four_eyes.submit(
         action, user=cast("User", request.user), actor=person_acting(request), now=clock.now()
     )
 

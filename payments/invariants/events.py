@@ -1,4 +1,4 @@
-"""Invariants of opt-in events: they match refunds, payout returns, unapplied transfers and settlements."""
+"""Invariants of events: every published event matches an outcome, and every subscribed outcome is published."""
 
 from ledger.invariants import Invariant
 
@@ -36,6 +36,48 @@ def _unpublished(is_later: str) -> str:
 
 
 INVARIANTS = (
+    Invariant(
+        name="events_tell_what_happened",
+        rule="A payment or payout event is about a finished transaction of its business, and names its status.",
+        sql="""
+            SELECT 'delivery ' || delivery.id
+            FROM webhooks_delivery delivery LEFT JOIN payments_transaction payment
+                ON payment.id = delivery.subject AND payment.business_id = delivery.business_id
+            WHERE delivery.subject IS NOT NULL
+                AND delivery.event IN (
+                    'payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed')
+                AND (payment.id IS NULL
+                OR delivery.event <> payment.request_type || '.' || payment.status
+                AND NOT (delivery.event = 'payment.mismatch' AND payment.status = 'failed'))
+        """,
+    ),
+    Invariant(
+        name="outcomes_are_told",
+        rule="What finished while an endpoint was subscribed to it has its delivery.",
+        # Only transactions at least two seconds after the latest configuration, because earlier ones aren't stored.
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM webhooks_endpoint endpoint JOIN payments_transaction payment
+                ON payment.business_id = endpoint.business_id
+            WHERE payment.status <> 'pending'
+                AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || payment.request_type || '"%'
+                AND payment.finished_at - interval '2 seconds' > (
+                    SELECT max(at) FROM merchants_auditentry audit
+                    WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
+        """,
+        on_sqlite="""
+            SELECT 'transaction ' || payment.id
+            FROM webhooks_endpoint endpoint JOIN payments_transaction payment
+                ON payment.business_id = endpoint.business_id
+            WHERE payment.status <> 'pending'
+                AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || payment.request_type || '"%'
+                AND julianday(payment.finished_at) - 2.0 / 86400 > (
+                    SELECT max(julianday(at)) FROM merchants_auditentry audit
+                    WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
+        """,
+    ),
     Invariant(
         name="opt_in_events_match_outcomes",
         rule="A delivery of an opt-in event has the outcome that it announces, of its business.",

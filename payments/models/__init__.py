@@ -8,7 +8,7 @@ from payments.models.batches import (
 )
 from payments.models.challenges import Challenge, new_challenge_token
 from payments.models.counters import TraceCounter
-from payments.models.days import DayTotals, RolledDay
+from payments.models.daily_totals import DayTotals, RolledDay
 from payments.models.fees import Tariff
 from payments.models.operations import CardOperation
 from payments.models.payout_returns import PayoutReturn
@@ -17,7 +17,7 @@ from payments.models.rail_choices import RailChoice
 from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
 from payments.models.reversals import Reversal
-from payments.models.states import AlreadyMoved, InvalidState
+from payments.models.state_errors import AlreadyMoved, InvalidState
 from payments.models.transactions import (
     COLLECTED,
     Transaction,

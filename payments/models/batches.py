@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 from payments.models.operations import CardOperation
-from payments.models.states import AlreadyMoved, InvalidState
+from payments.models.state_errors import AlreadyMoved, InvalidState
 from payments.models.transactions import Transaction
 from payments.settlement_transitions import BATCH_TRANSITIONS
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
-from payments.models.states import AlreadyMoved
+from payments.models.state_errors import AlreadyMoved
 from payments.models.transactions import Transaction
 from payments.outcomes import PROCESSING
 

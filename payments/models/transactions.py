@@ -17,7 +17,7 @@ from django.db.models.functions import Upper
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
 from merchants.models import Business
-from payments.models.states import AlreadyMoved
+from payments.models.state_errors import AlreadyMoved
 from payments.outcomes import PROCESSING, Outcome
 from virtual_accounts.models import Session
 

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the URL's token authenticates)
 
 from kit.db import clock
-from payments import sandbox_outcomes
+from payments import sandbox_triggers
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
 from payments.services.cards import challenges
@@ -110,7 +110,7 @@ def _page(
             "tries_left": challenge.tries_left,
             "minutes_left": minutes_left,
             "ending": None if minutes_left else _ending(payment),
-            "sandbox_code": sandbox_outcomes.ONE_TIME_CODE if settings.SANDBOX else "",
+            "sandbox_code": sandbox_triggers.ONE_TIME_CODE if settings.SANDBOX else "",
         },
     )
     # form-action also limits redirects after the form is submitted. Merchants may redirect on to other hosts, so

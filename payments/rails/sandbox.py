@@ -7,7 +7,7 @@ returned; a later query returns it.
 import hashlib
 from uuid import UUID
 
-from payments import outcomes, sandbox_outcomes
+from payments import outcomes, sandbox_triggers
 from payments.cards import Card, has_expired
 from payments.outcomes import Outcome
 from payments.rails.protocol import (
@@ -17,7 +17,7 @@ from payments.rails.protocol import (
     PayoutOrder,
     RailAnswer,
 )
-from payments.sandbox_outcomes import Special
+from payments.sandbox_triggers import Special
 
 CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
 
@@ -38,7 +38,7 @@ class SandboxAcquirer:
         return self._answer(order, self._decide(order))
 
     def is_right_code(self, order: CardOrder, *, code: str) -> bool:  # noqa: ARG002
-        return code == sandbox_outcomes.ONE_TIME_CODE
+        return code == sandbox_triggers.ONE_TIME_CODE
 
     def resume(self, order: CardOrder) -> RailAnswer:
         decided = self._decide(order)
@@ -64,8 +64,8 @@ class SandboxAcquirer:
         return _card_refusal(order) or _by_amount(order)
 
     def _decide_operation(self, operation: OperationOrder) -> Outcome | Special | None:
-        tables = {"capture": sandbox_outcomes.CAPTURE_AMOUNTS, "refund": sandbox_outcomes.REFUND_AMOUNTS}
-        return sandbox_outcomes.by_amount(operation.amount, tables.get(operation.kind, {}))
+        tables = {"capture": sandbox_triggers.CAPTURE_AMOUNTS, "refund": sandbox_triggers.REFUND_AMOUNTS}
+        return sandbox_triggers.by_amount(operation.amount, tables.get(operation.kind, {}))
 
     def _answer(self, order: CardOrder, decided: Outcome | Special | None) -> RailAnswer:
         digest = int.from_bytes(hashlib.sha256(order.id.bytes).digest()[:12])
@@ -88,18 +88,18 @@ class SandboxBank:
         return True
 
     def send(self, order: PayoutOrder) -> RailAnswer:
-        if order.account_number == sandbox_outcomes.LOST_ANSWER_ACCOUNT:
+        if order.account_number == sandbox_triggers.LOST_ANSWER_ACCOUNT:
             raise AnswerLost
         return self.query(order)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        refused = sandbox_outcomes.by_payout(order.amount, order.account_number)
+        refused = sandbox_triggers.by_payout(order.amount, order.account_number)
         if refused is not None:
             return RailAnswer(outcome=refused)
         return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=_session_id(order.id))
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:  # noqa: ARG002
-        return sandbox_outcomes.account_name(account_number)
+        return sandbox_triggers.account_name(account_number)
 
 
 def _session_id(order_id: UUID) -> str:
@@ -111,21 +111,21 @@ def _card_refusal(order: CardOrder) -> Outcome | None:
     """Return the outcome if this card is declined at any amount, or None."""
     if has_expired(month=order.card_expiry_month, year=order.card_expiry_year, now=order.created_at):
         return outcomes.EXPIRED_CARD
-    by_card = sandbox_outcomes.by_card(order.card_bin, order.card_last4)
+    by_card = sandbox_triggers.by_card(order.card_bin, order.card_last4)
     return by_card if isinstance(by_card, Outcome) else None
 
 
 def _by_amount(order: CardOrder) -> Outcome | Special | None:
-    if sandbox_outcomes.by_card(order.card_bin, order.card_last4) is Special.FRICTIONLESS:
+    if sandbox_triggers.by_card(order.card_bin, order.card_last4) is Special.FRICTIONLESS:
         return None  # succeeds at any amount
-    return sandbox_outcomes.by_amount(order.amount, sandbox_outcomes.CARD_AMOUNTS)
+    return sandbox_triggers.by_amount(order.amount, sandbox_triggers.CARD_AMOUNTS)
 
 
 def _needs_challenge(order: CardOrder) -> bool:
     is_check = order.amount == 0
     if is_check or order.has_passed_challenge or _card_refusal(order) is not None:
         return False
-    by_card = sandbox_outcomes.by_card(order.card_bin, order.card_last4)
+    by_card = sandbox_triggers.by_card(order.card_bin, order.card_last4)
     if by_card is Special.CHALLENGE:
         return True
     if by_card is Special.FRICTIONLESS:

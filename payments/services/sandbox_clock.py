@@ -10,7 +10,7 @@ from django.db.models import Q
 from kit.db.clock import database_now
 from merchants import audit
 from merchants.audit import Actor
-from payments import sandbox_outcomes
+from payments import sandbox_triggers
 from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
 from payments.services import expiry, requery
 from payments.services.expiry import Deadline
@@ -99,7 +99,7 @@ def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datet
 @database.atomic
 def _return_payout(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
     """Simulate the bank's return of a successful payout, if it was to the sandbox's special account."""
-    if transaction.account_number != sandbox_outcomes.RETURNED_ACCOUNT:
+    if transaction.account_number != sandbox_triggers.RETURNED_ACCOUNT:
         return None
     payout = lock(transaction.pk)
     left = payout_returns.amount_left(payout)

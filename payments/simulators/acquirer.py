@@ -11,7 +11,7 @@ from typing import Any
 from payments.rails.iso8583.messages import ECHO, SIGN_ON, Message, answer_to, network_request
 from payments.rails.iso8583.wire import LENGTH_BYTES, InvalidFrame, frame, unpack
 from payments.simulators.acquirer_books import AcquirerBooks, loses_answer
-from payments.simulators.mischief import ANSWER, Fault, FaultKind, UnknownFault
+from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
 
 APPROVED, REFUSED = "00", "05"
 NOISE = b"\x00\x20" + b"\xff" * 32

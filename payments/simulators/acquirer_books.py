@@ -13,13 +13,13 @@ from datetime import UTC, date, datetime
 
 from iso4217 import Currency
 
-from payments import sandbox_outcomes
-from payments.bank_statements import COLUMNS, IN, OUT
+from payments import sandbox_triggers
+from payments.bank_statement_parser import COLUMNS, IN, OUT
 from payments.business_days import business_day
 from payments.cards import has_expired
 from payments.outcomes import EXPIRED_CARD, Outcome
 from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
-from payments.sandbox_outcomes import Special
+from payments.sandbox_triggers import Special
 
 APPROVED, INVALID, TOO_LARGE, ALREADY_REVERSED, NOT_FOUND = "00", "12", "13", "21", "25"
 
@@ -146,7 +146,7 @@ class AcquirerBooks:
         entry, amount = self._original(question), int(question.fields[4])
         if entry is None or amount > entry.charged - entry.refunded:
             return INVALID
-        decided = sandbox_outcomes.by_amount(amount, sandbox_outcomes.REFUND_AMOUNTS)
+        decided = sandbox_triggers.by_amount(amount, sandbox_triggers.REFUND_AMOUNTS)
         if isinstance(decided, Outcome):
             return decided.gateway_code
         entry.refunded += amount
@@ -174,8 +174,8 @@ def card_decision(question: Message) -> str:
     number, expiry = question.fields.get(2, ""), question.fields.get(14, "")
     if has_expired(month=expiry[2:], year=f"20{expiry[:2]}", now=datetime.now(UTC)):
         return EXPIRED_CARD.gateway_code
-    decided = sandbox_outcomes.by_card(number[:6], number[-4:]) or sandbox_outcomes.by_amount(
-        int(question.fields[4]), sandbox_outcomes.CARD_AMOUNTS
+    decided = sandbox_triggers.by_card(number[:6], number[-4:]) or sandbox_triggers.by_amount(
+        int(question.fields[4]), sandbox_triggers.CARD_AMOUNTS
     )
     return decided.gateway_code if isinstance(decided, Outcome) else APPROVED
 
@@ -183,14 +183,14 @@ def card_decision(question: Message) -> str:
 def loses_answer(question: Message) -> bool:
     """Return whether the outcome table says that the first answer is lost."""
     table = _LOSSES.get((question.type, question.fields.get(3, "")), {})
-    return sandbox_outcomes.by_amount(int(question.fields.get(4, "0")), table) is Special.LOST_ANSWER
+    return sandbox_triggers.by_amount(int(question.fields.get(4, "0")), table) is Special.LOST_ANSWER
 
 
 _LOSSES = {
-    ("0100", PURCHASE): sandbox_outcomes.CARD_AMOUNTS,
-    ("0200", PURCHASE): sandbox_outcomes.CARD_AMOUNTS,
-    ("0200", RETURN): sandbox_outcomes.REFUND_AMOUNTS,
-    ("0220", PURCHASE): sandbox_outcomes.CAPTURE_AMOUNTS,
+    ("0100", PURCHASE): sandbox_triggers.CARD_AMOUNTS,
+    ("0200", PURCHASE): sandbox_triggers.CARD_AMOUNTS,
+    ("0200", RETURN): sandbox_triggers.REFUND_AMOUNTS,
+    ("0220", PURCHASE): sandbox_triggers.CAPTURE_AMOUNTS,
 }
 
 

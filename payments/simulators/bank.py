@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from payments import sandbox_outcomes
-from payments.bank_statements import COLUMNS, IN, OUT
+from payments import sandbox_triggers
+from payments.bank_statement_parser import COLUMNS, IN, OUT
 from payments.business_days import business_day
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
@@ -27,7 +27,7 @@ from payments.rails.bank_signing import (
     is_signed,
     request_signature,
 )
-from payments.simulators.mischief import ANSWER, Fault, FaultKind, UnknownFault
+from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
 
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
 TOLERANCE = 300  # seconds between the two clocks
@@ -76,8 +76,8 @@ class BankBooks:
         with self._lock:
             if reference in self._transfers:
                 return {"reference": reference, "response_code": DUPLICATE}
-            refused = sandbox_outcomes.by_payout(order["amount"], account)
-            is_lost = account == sandbox_outcomes.LOST_ANSWER_ACCOUNT
+            refused = sandbox_triggers.by_payout(order["amount"], account)
+            is_lost = account == sandbox_triggers.LOST_ANSWER_ACCOUNT
             code = refused.gateway_code if refused else DONE
             number = f"{len(self._transfers) + 1:030}" if code == DONE else ""
             made = self._transfers[reference] = Transfer(
@@ -253,7 +253,7 @@ class _Exchange(BaseHTTPRequestHandler):
             case ["transfers", reference]:
                 return self.server.books.find(reference)
             case ["name-enquiries"]:
-                name = sandbox_outcomes.account_name(order["account_number"])
+                name = sandbox_triggers.account_name(order["account_number"])
                 return {"response_code": DONE if name else NO_ACCOUNT, "account_name": name}
             case _:
                 return {"response_code": "30"}

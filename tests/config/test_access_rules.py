@@ -30,9 +30,9 @@ from config.access_rules import (
 )
 from config.docs_site.address_guide import COUNTED, guide, path_shown
 from config.middleware import MACHINES
+from merchants.api_key_permissions import KeyAllowsMethod
 from merchants.authentication import SignedRequest
 from merchants.models import Member
-from merchants.permissions import KeyAllowsMethod
 from merchants.rate_limits import PerKeyRateLimit
 from merchants.roles import Permission
 from payments.bank_notifications.authentication import SignedByBank

@@ -24,7 +24,7 @@ import psycopg
 import requests
 
 from payments.simulators.bank import BankSimulator
-from payments.simulators.mischief import ANSWER, Fault, FaultKind
+from payments.simulators.fault_injection import ANSWER, Fault, FaultKind
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.faults.processes import Process, Redis, wait_until

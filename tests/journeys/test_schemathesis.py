@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from config.openapi.operations import OPERATIONS
 from kit import banks
-from payments.sandbox_outcomes import TEST_CARDS
+from payments.sandbox_triggers import TEST_CARDS
 from tests import orders
 from tests.clients import signed_headers
 

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.invariants import check
 from merchants.models import AuditEntry
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, PayoutReturn, Transaction
 from tests import orders
 from tests.racing import racers

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.operations.doctor import Severity, examine
+from config.operations.doctor_checks import Severity, examine
 from kit.masking import passes_luhn
 from merchants.models import AuditEntry
 from payments import flows

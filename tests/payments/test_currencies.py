@@ -13,7 +13,7 @@ from kit.money import money
 from ledger.invariants import check
 from payments import fees
 from payments.fees import Flow
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import Tariff, Transaction
 from payments.services import fee_rules
 from tests import orders

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from ledger.invariants import check
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import DayTotals, RolledDay, Transaction
 from payments.services import refunds
 from payments.services.cards import captures

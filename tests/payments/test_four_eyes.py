@@ -13,7 +13,7 @@ from ledger.models import Account, Entry
 from merchants.audit import Actor
 from merchants.models import AuditEntry, User
 from payments.models import Proposal, SettlementBatch, Transaction
-from payments.services.staff import proposals, staff_actions
+from payments.services.staff import four_eyes, staff_actions
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
@@ -244,8 +244,8 @@ class TestExpiry:
         proposal = Proposal.objects.get()
         actor = Actor(name="second@example.com")
 
-        with pytest.raises(proposals.NotOpen):
-            proposals.confirm(
+        with pytest.raises(four_eyes.NotOpen):
+            four_eyes.confirm(
                 proposal.pk, user=person("third@example.com"), actor=actor, now=proposal.expires_at
             )
 
@@ -260,7 +260,7 @@ class TestExpiry:
         late = timezone.now() - timedelta(days=4)
         changes = {
             "created_at": late,
-            "expires_at": late + proposals.LIFETIME,
+            "expires_at": late + four_eyes.LIFETIME,
             "target": uuid4(),
             "id": uuid4(),
         }
@@ -295,8 +295,8 @@ class TestRights:
         assert second.has_perm("ledger.add_entry")
         User.objects.filter(pk=second.pk).update(is_superuser=False)
 
-        with pytest.raises(proposals.NotPermitted):
-            proposals.confirm(proposal.pk, user=second, actor=Actor(name=second.email), now=timezone.now())
+        with pytest.raises(four_eyes.NotPermitted):
+            four_eyes.confirm(proposal.pk, user=second, actor=Actor(name=second.email), now=timezone.now())
 
         assert not Entry.objects.exists()
 
@@ -379,14 +379,14 @@ def test_two_concurrent_confirmations_perform_it_once(ada):
     now = timezone.now()
 
     def confirm_as(user, proposal):
-        return lambda: proposals.confirm(proposal.pk, user=user, actor=Actor(name=user.email), now=now)
+        return lambda: four_eyes.confirm(proposal.pk, user=user, actor=Actor(name=user.email), now=now)
 
     with racers(2) as threads:
         for turn in range(1, 6):
             action = staff_actions.top_up(
                 business=ada.business, currency="NGN", amount=500, cause=uuid4(), reason="Float"
             )
-            proposal = proposals.submit(action, user=proposer, actor=Actor(name="0@example.com"), now=now)
+            proposal = four_eyes.submit(action, user=proposer, actor=Actor(name="0@example.com"), now=now)
 
             results = threads.race(*(confirm_as(user, proposal) for user in others))
 

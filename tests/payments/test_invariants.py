@@ -17,10 +17,10 @@ from ledger import invariants
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from merchants.audit import Actor
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Transaction
 from payments.services.payouts import payout_returns
-from payments.services.staff import proposals, resolutions, staff_actions
+from payments.services.staff import four_eyes, resolutions, staff_actions
 from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.factories import UserFactory
@@ -99,12 +99,12 @@ def decisions_of_staff(business):
     """A confirmed and a declined proposal, and a payout resolved by staff."""
     first, second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
     acting = {"actor": STAFF, "now": timezone.now()}
-    for decide_on in (proposals.confirm, partial(proposals.decline, reason="No")):
+    for decide_on in (four_eyes.confirm, partial(four_eyes.decline, reason="No")):
         action = staff_actions.top_up(
             business=business, currency="NGN", amount=500, cause=uuid4(), reason="Float"
         )
         with override_settings(FOUR_EYES=True):
-            proposal = proposals.submit(action, user=first, **acting)
+            proposal = four_eyes.submit(action, user=first, **acting)
         decide_on(proposal.pk, user=second, **acting)
     unknown = orders.payout(amount=10_000)
     unknown["customer"] |= {"account_number": "0000000097"}

@@ -26,7 +26,7 @@ from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import Business
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import AlreadyMoved, CardOperation, Proposal, SettlementBatch, Transaction
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
@@ -35,7 +35,7 @@ from payments.services.cards import captures
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.settlement import batch_decisions
-from payments.services.staff import proposals, staff_actions
+from payments.services.staff import four_eyes, staff_actions
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
 from payments.services.transitions import Cause
@@ -348,11 +348,11 @@ class Traffic:
         decide_on(money.pk, now=timezone.now(), **BECAUSE)
 
     def do_propose(self, chance: random.Random) -> None:
-        proposals.submit(self._action(chance), user=self.first, actor=STAFF, now=timezone.now())
+        four_eyes.submit(self._action(chance), user=self.first, actor=STAFF, now=timezone.now())
 
     def do_confirm(self, chance: random.Random) -> None:
         proposal = any_of(Proposal.objects.filter(state="open"))
-        proposals.confirm(proposal.pk, user=self.second, actor=STAFF, now=timezone.now())
+        four_eyes.confirm(proposal.pk, user=self.second, actor=STAFF, now=timezone.now())
 
     def do_configure_a_webhook(self, chance: random.Random) -> None:
         webhooks.configure(

@@ -30,14 +30,14 @@ from kit.db import clock as clocks
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, InvalidState, PayoutReturn, Proposal, SettlementBatch, Transaction
 from payments.services import cancellations, expiry, refunds, requery
 from payments.services.cards import captures, challenges
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.settlement import batch_decisions
-from payments.services.staff import proposals, staff_actions
+from payments.services.staff import four_eyes, staff_actions
 from payments.services.staff.staff_actions import StaffAction
 from payments.services.transfers import account_deactivation, incoming
 from payments.services.transfers.incoming import Notice
@@ -298,7 +298,7 @@ class Money(RuleBasedStateMachine):
         proposal = waiting[which % len(waiting)]
         user = self.second if is_second else self.first
         confirmed = self.refusable(
-            lambda: proposals.confirm(proposal.pk, user=user, actor=STAFF, now=self.tick())
+            lambda: four_eyes.confirm(proposal.pk, user=user, actor=STAFF, now=self.tick())
         )
         assert is_second or not confirmed
         if confirmed and proposal.action == Proposal.Action.TOP_UP:
@@ -310,7 +310,7 @@ class Money(RuleBasedStateMachine):
         waiting = Proposal.objects.filter(state="open").order_by("id")
         proposal = waiting[which % len(waiting)]
         self.refusable(
-            lambda: proposals.decline(proposal.pk, user=self.first, reason="No", actor=STAFF, now=self.tick())
+            lambda: four_eyes.decline(proposal.pk, user=self.first, reason="No", actor=STAFF, now=self.tick())
         )
 
     def submit(self, make: Callable[[], StaffAction]) -> None:
@@ -319,7 +319,7 @@ class Money(RuleBasedStateMachine):
 
         def act() -> Proposal | None:
             made.append(make())
-            return proposals.submit(made[0], user=self.first, actor=STAFF, now=self.tick())
+            return four_eyes.submit(made[0], user=self.first, actor=STAFF, now=self.tick())
 
         before = Posting.objects.count()
         is_done = self.refusable(act)

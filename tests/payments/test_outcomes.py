@@ -2,7 +2,7 @@
 
 import pytest
 
-from payments import outcomes, sandbox_outcomes
+from payments import outcomes, sandbox_triggers
 from tests import orders
 
 # Repeated here, so that a mistake in `outcomes` is detected.
@@ -126,12 +126,12 @@ class TestTable:
 
     def test_small_amounts_trigger_nothing(self):
         tables = (
-            sandbox_outcomes.CARD_AMOUNTS,
-            sandbox_outcomes.CAPTURE_AMOUNTS,
-            sandbox_outcomes.REFUND_AMOUNTS,
-            sandbox_outcomes.PAYOUT_AMOUNTS,
+            sandbox_triggers.CARD_AMOUNTS,
+            sandbox_triggers.CAPTURE_AMOUNTS,
+            sandbox_triggers.REFUND_AMOUNTS,
+            sandbox_triggers.PAYOUT_AMOUNTS,
         )
 
-        triggered = [sandbox_outcomes.by_amount(n, table) for n in range(10_000) for table in tables]
+        triggered = [sandbox_triggers.by_amount(n, table) for n in range(10_000) for table in tables]
 
         assert set(triggered) == {None}

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.models import Posting
-from payments import bank_statements
-from payments.bank_statements import InvalidStatement
+from payments import bank_statement_parser
+from payments.bank_statement_parser import InvalidStatement
 from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
@@ -296,14 +296,14 @@ class TestFile:
 
     def errors(self, *lines, heading=HEADING):
         try:
-            return bank_statements.read("\n".join([heading, *lines]).encode()).errors
+            return bank_statement_parser.read("\n".join([heading, *lines]).encode()).errors
         except InvalidStatement as wrong:
             return wrong.errors
 
     def test_may_have_further_columns_in_any_order(self):
         content = b"\xef\xbb\xbfDay, Direction,note,amount,currency,reference\r\n2026-01-31,in,x,100,NGN, r1 \r\n\r\n"
 
-        (row,) = bank_statements.read(content).rows
+        (row,) = bank_statement_parser.read(content).rows
 
         assert (row.reference, row.amount, row.line) == ("r1", 100, 2)
 
@@ -365,13 +365,13 @@ class TestFile:
     )
     def test_that_is_not_csv_is_invalid(self, content, says):
         with pytest.raises(InvalidStatement, match=says):
-            bank_statements.read(content)
+            bank_statement_parser.read(content)
 
     @given(st.binary(max_size=200))
     def test_of_any_bytes_is_read_or_rejected(self, content):
         for start in (b"", HEADING.encode() + b"\n"):
             with contextlib.suppress(InvalidStatement):
-                assert bank_statements.read(start + content).rows
+                assert bank_statement_parser.read(start + content).rows
 
     @pytest.mark.parametrize(
         ("wrong", "says"),
@@ -403,7 +403,9 @@ class TestFile:
         assert not Reconciliation.objects.exists()
 
     def test_with_an_unclosed_quotation_mark_is_compared_up_to_it(self):
-        read = bank_statements.read(f'{HEADING}\n{self.GOOD}\n"r2,100\n{self.GOOD}\n{self.GOOD}'.encode())
+        read = bank_statement_parser.read(
+            f'{HEADING}\n{self.GOOD}\n"r2,100\n{self.GOOD}\n{self.GOOD}'.encode()
+        )
 
         assert len(read.rows) == 1
         assert read.errors[0].startswith("lines 3 to 5: this is not CSV")

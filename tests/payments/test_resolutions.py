@@ -10,7 +10,7 @@ from django.utils import timezone
 from ledger.invariants import check
 from ledger.models import Account
 from merchants.models import AuditEntry
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction, Transition
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer

@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 
 from merchants.models import AuditEntry, Business
 from payments.models import CardOperation, Proposal, Transaction
-from payments.services.staff import proposals
+from payments.services.staff import four_eyes
 from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -131,7 +131,7 @@ class TestReturnOfUnappliedMoney:
         )  # fmt: skip
 
         with pytest.raises(unapplied_decisions.SenderKnown):
-            proposals.confirm(stored.pk, user=second, actor=STAFF, now=now)
+            four_eyes.confirm(stored.pk, user=second, actor=STAFF, now=now)
 
         assert stays_open(money)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from payments.identifiers import new_id
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction, Transition
 from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
@@ -21,7 +21,7 @@ from payments.services.transfers import incoming
 from tests import orders
 from tests.racing import racers
 from tests.settling import decide, settle
-from virtual_accounts.services.incoming_transfers import Notice
+from virtual_accounts.services.transfer_matching import Notice
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ from ledger.invariants import check
 from ledger.models import Entry
 from ledger.services import balances
 from payments.fees import Flow
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import Tariff, Transaction, Transition
 from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer

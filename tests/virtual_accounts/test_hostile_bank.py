@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger.invariants import check
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import PayoutReturn, Transaction
 from tests import orders
 from tests.bank_signing import KEY, signed_headers

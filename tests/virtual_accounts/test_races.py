@@ -216,7 +216,7 @@ class TestTransfers:
                 )
 
     def test_to_an_account_that_is_being_deactivated_are_a_payment_or_unapplied(self, business):
-        """Guards the shared lock of the account in `incoming_transfers`."""
+        """Guards the shared lock of the account in `transfer_matching`."""
         with racers(2) as threads:
             for _ in range(30):
                 account = open_account(business, orders.static_account())

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 
 from ledger.invariants import check
 from merchants.audit import Actor
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
 from payments.services import expiry
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
@@ -26,7 +26,7 @@ from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
-from virtual_accounts.services.incoming_transfers import UnknownAccount
+from virtual_accounts.services.transfer_matching import UnknownAccount
 from webhooks.models import Delivery
 
 ANY = st.integers(min_value=0)  # picks one of what there is

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction as database
 
-from kit.api.idempotency import IdempotentResult, fingerprint_of, keyed_hash, replay_of
+from kit.api.request_fingerprints import IdempotentResult, fingerprint_of, keyed_hash, replay_of
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from kit.time_ordered_ids import new_id
 from merchants import audit

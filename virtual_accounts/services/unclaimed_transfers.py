@@ -10,7 +10,7 @@ from kit.time_ordered_ids import new_id
 from merchants import audit
 from merchants.audit import Actor
 from virtual_accounts.models import UnclaimedTransfer
-from virtual_accounts.services.incoming_transfers import Notice
+from virtual_accounts.services.transfer_matching import Notice
 
 Why = UnclaimedTransfer.Why
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.operations.doctor import examine, worst
+from config.operations.doctor_checks import examine, worst
 from merchants.commands import Document, DocumentCommand
 
 MARKS = {"fine": "ok     ", "warning": "WARNING", "broken": "BROKEN "}

@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger.invariants import Invariant, check, lacks_statistics
 from merchants.commands import Document, DocumentCommand
-from payments.invariants.ledger import INVARIANTS
+from payments.invariants.registry import INVARIANTS
 
 
 class Command(DocumentCommand):

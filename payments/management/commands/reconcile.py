@@ -10,7 +10,7 @@ from kit.db import clock
 from kit.money import money
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
-from payments import bank_statements
+from payments import bank_statement_parser
 from payments.models import Reconciliation, ReconciliationLine
 from payments.services.reconciliation import reconciliation
 from payments.services.reconciliation.reconciliation import Finding, Report
@@ -51,8 +51,8 @@ class Command(DocumentCommand):
         if not by.strip() or len(by) > 254:  # noqa: PLR2004  (the column's length)
             raise CommandError("--by must have 1 to 254 characters.", returncode=2)
         try:
-            statement = bank_statements.read(content)
-        except bank_statements.InvalidStatement as wrong:
+            statement = bank_statement_parser.read(content)
+        except bank_statement_parser.InvalidStatement as wrong:
             raise CommandError(f"{file.name} was not compared:\n{wrong}", returncode=2) from None
         report = reconciliation.compare(statement.rows, source=Reconciliation.Source(source))
         recorded = None

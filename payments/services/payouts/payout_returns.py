@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from kit.api.idempotency import DuplicateReference
+from kit.api.request_fingerprints import DuplicateReference
 from kit.db.clock import database_now
 from kit.db.prepared_statements import insert, insert_if_absent
 from ledger import services as ledger

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
-from payments.bank_statements import IN, OUT
+from payments.bank_statement_parser import IN, OUT
 from payments.business_days import business_day
 from payments.models import CardOperation, PayoutReturn, Reconciliation, Transaction
 from virtual_accounts.models import Transfer, UnclaimedTransfer

@@ -17,7 +17,7 @@ from django.db import transaction as database
 
 from merchants import audit
 from merchants.audit import Actor
-from payments.bank_statements import Row
+from payments.bank_statement_parser import Row
 from payments.business_days import begins_at
 from payments.identifiers import new_id
 from payments.models import Reconciliation, ReconciliationLine

@@ -1,7 +1,7 @@
 """Staff actions that move money, and their permissions.
 
 An action is a value, so it can be performed at once, or stored as a proposal and performed when it is confirmed
-(`proposals`). Every action checks the required state under a lock when it is performed.
+(`four_eyes`). Every action checks the required state under a lock when it is performed.
 """
 
 from collections.abc import Callable, Mapping

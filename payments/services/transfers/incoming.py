@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db import transaction as database
 
-from kit.api.idempotency import DuplicateReference
+from kit.api.request_fingerprints import DuplicateReference
 from kit.db.clock import database_now
 from ledger import services as ledger
 from ledger.services import Booking
@@ -23,8 +23,8 @@ from payments.services import fee_rules, ledger_entries, opt_in_events, transiti
 from payments.services.intents import lock_of_session, open_intent
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
-from virtual_accounts.services import incoming_transfers, unclaimed_transfers
-from virtual_accounts.services.incoming_transfers import Notice, Receipt, UnknownAccount
+from virtual_accounts.services import transfer_matching, unclaimed_transfers
+from virtual_accounts.services.transfer_matching import Notice, Receipt, UnknownAccount
 
 __all__ = ["Notice", "Receipt", "receive", "receive_notification"]
 
@@ -44,7 +44,7 @@ def receive(
     :raises UnknownAccount: no account has or had the number; with `owner`, no account of that business
     :raises DuplicateReference: the bank's reference was already used for a different transfer
     """
-    receipt = incoming_transfers.receive(notice, owner=owner, clock=clock)
+    receipt = transfer_matching.receive(notice, owner=owner, clock=clock)
     if receipt.is_new and receipt.session is not None:
         _settle(receipt.transfer, receipt.session)
     if receipt.is_new and receipt.transfer.is_unapplied:
@@ -94,9 +94,9 @@ def receive_notification(
 
 
 def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> NotificationReceipt:
-    if incoming_transfers.is_recorded(notice.bank_reference):
+    if transfer_matching.is_recorded(notice.bank_reference):
         unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
-        raise incoming_transfers.other_content()
+        raise transfer_matching.other_content()
     if unclaimed_transfers.record(notice, why, now=now):
         return _unclaimed_receipt(notice, why, is_new=True)
     recorded = unclaimed_transfers.find(notice)  # a concurrent notification was first
@@ -108,7 +108,7 @@ def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime
 def _replay(recorded: UnclaimedTransfer, notice: Notice, *, now: datetime) -> NotificationReceipt:
     if not unclaimed_transfers.has_content(recorded, notice):
         unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
-        raise incoming_transfers.other_content()
+        raise transfer_matching.other_content()
     return _unclaimed_receipt(notice, Why(recorded.why), is_new=False)
 
 

@@ -18,7 +18,7 @@ from config.docs_site import views
 from config.docs_site.guides import GUIDES, page, samples
 from config.error_codes import ERROR_CODES
 from payments.models import Transaction
-from payments.sandbox_outcomes import (
+from payments.sandbox_triggers import (
     CARD_AMOUNTS,
     LOST_ANSWER_ACCOUNT,
     ONE_TIME_CODE,

@@ -11,8 +11,8 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from config.models import beat
-from config.operations import doctor
-from config.operations.doctor import Severity
+from config.operations import doctor_checks
+from config.operations.doctor_checks import Severity
 from kit.db.triggers import AppendOnly
 from merchants.models import ApiKey
 from payments.models import CardOperation, Transaction
@@ -81,13 +81,13 @@ class TestDoctor:
         assert "secret" not in printed
 
     def test_finds_migrations_that_are_not_applied(self, monkeypatch):
-        monkeypatch.setattr(doctor, "unapplied_migrations", lambda _: ["payments.0009_more"])
+        monkeypatch.setattr(doctor_checks, "unapplied_migrations", lambda _: ["payments.0009_more"])
 
         finding, _ = self.finds("migrations", Severity.BROKEN)
         assert "payments.0009_more" in finding["said"]
 
     def test_finds_a_missing_trigger(self, monkeypatch):
-        monkeypatch.setattr(doctor.triggers, "_registered", [AppendOnly("payments_nothing")])
+        monkeypatch.setattr(doctor_checks.triggers, "_registered", [AppendOnly("payments_nothing")])
 
         finding, _ = self.finds("triggers", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]
@@ -152,7 +152,7 @@ class TestDoctor:
 
     def test_finds_a_wrong_clock(self, monkeypatch):
         monkeypatch.setattr(
-            doctor, "_clocks", lambda: [("the database", timezone.now() - timedelta(seconds=90))]
+            doctor_checks, "_clocks", lambda: [("the database", timezone.now() - timedelta(seconds=90))]
         )
 
         self.finds("clock", Severity.BROKEN)
@@ -167,8 +167,8 @@ class TestDoctor:
         "url", ["redis://redis:6379/0", "redis://10.0.0.7", "rediss://user@cache.example.com/1"]
     )
     def test_warns_about_a_remote_redis_without_a_password(self, monkeypatch, settings, url):
-        monkeypatch.setattr(doctor.Redis, "ping", lambda _: True)
-        monkeypatch.setattr(doctor, "_clocks", list)
+        monkeypatch.setattr(doctor_checks.Redis, "ping", lambda _: True)
+        monkeypatch.setattr(doctor_checks, "_clocks", list)
         settings.REDIS_URL = url
 
         self.finds("broker access", Severity.WARNING)
@@ -183,8 +183,8 @@ class TestDoctor:
         ],
     )
     def test_accepts_a_redis_with_a_password_or_on_this_machine(self, monkeypatch, settings, url):
-        monkeypatch.setattr(doctor.Redis, "ping", lambda _: True)
-        monkeypatch.setattr(doctor, "_clocks", list)
+        monkeypatch.setattr(doctor_checks.Redis, "ping", lambda _: True)
+        monkeypatch.setattr(doctor_checks, "_clocks", list)
         settings.REDIS_URL = url
 
         code, findings, _ = examine()
@@ -228,18 +228,20 @@ class TestDoctor:
 
     @pytest.mark.parametrize(("free", "severity"), [(5, Severity.WARNING), (1, Severity.BROKEN)])
     def test_finds_a_full_disk(self, monkeypatch, free, severity):
-        monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(total=100, free=free))
+        monkeypatch.setattr(
+            doctor_checks.shutil, "disk_usage", lambda _: SimpleNamespace(total=100, free=free)
+        )
 
         self.finds("disk", severity)
 
     def test_finds_an_unbalanced_ledger(self, monkeypatch):
-        monkeypatch.setattr(doctor, "drift", lambda: 1)
+        monkeypatch.setattr(doctor_checks, "drift", lambda: 1)
 
         self.finds("ledger", Severity.BROKEN)
 
     def test_reports_the_worst_of_what_it_found(self):
-        fine, warning, broken = (doctor.Finding("x", severity, "") for severity in Severity)
+        fine, warning, broken = (doctor_checks.Finding("x", severity, "") for severity in Severity)
 
-        assert doctor.worst([fine, broken, warning]) == Severity.BROKEN
-        assert doctor.worst([fine, warning]) == Severity.WARNING
-        assert doctor.worst([]) == Severity.FINE
+        assert doctor_checks.worst([fine, broken, warning]) == Severity.BROKEN
+        assert doctor_checks.worst([fine, warning]) == Severity.WARNING
+        assert doctor_checks.worst([]) == Severity.FINE

@@ -486,7 +486,7 @@ class TestKeptForm:
         client = stale(ada_member.user)
         client.post("/dashboard/developers/keys/new/", self.FORM)
         later = time.time() + 601
-        monkeypatch.setattr("dashboard.account.reauthentication.time", SimpleNamespace(time=lambda: later))
+        monkeypatch.setattr("dashboard.account.kept_forms.time", SimpleNamespace(time=lambda: later))
         age(client, -601)  # confirmed again by then
 
         page = client.get(KEPT, follow=True)

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from config.access_rules import Asks, declared
 from config.middleware import MACHINES
 from dashboard.access import SAFE_METHODS
-from dashboard.account.reauthentication import ask, drop_kept_form, is_recent
+from dashboard.account.kept_forms import ask, drop_kept_form, is_recent
 from merchants.models import User
 
 SIGNED_IN_PATHS = ("/dashboard/", "/admin/")  # only signed-in users may change anything below these

@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import status
 
 from kit.api.errors import Problem
-from kit.api.idempotency import DuplicateReference
+from kit.api.request_fingerprints import DuplicateReference
 from kit.db.clock import database_now
 from kit.db.prepared_statements import Lookup, insert, insert_if_absent
 from kit.time_ordered_ids import new_id

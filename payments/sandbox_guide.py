@@ -1,4 +1,4 @@
-"""Tables of the sandbox's outcomes for the guides and the dashboard, built from `sandbox_outcomes`."""
+"""Tables of the sandbox's outcomes for the guides and the dashboard, built from `sandbox_triggers`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from django.conf import settings
 from payments import outcomes
 from payments.models import Challenge, Transaction
 from payments.outcomes import Outcome
-from payments.sandbox_outcomes import (
+from payments.sandbox_triggers import (
     CAPTURE_AMOUNTS,
     CARD_AMOUNTS,
     LOST_ANSWER_ACCOUNT,

@@ -1,7 +1,7 @@
 """Ask the user to reauthenticate, and keep the form that was submitted meanwhile.
 
 A session lasts a working day, and screens are left unattended sooner. `config.access_rules` declares which addresses
-require recent reauthentication, and `config.reauthentication_middleware` enforces it. A submitted form is kept until the user
+require recent reauthentication, and `config.access_middleware` enforces it. A submitted form is kept until the user
 has confirmed, and is then shown with a button: it is never submitted again without the user pressing that button.
 """
 

@@ -1,6 +1,7 @@
 """The four-eyes rule: one staff member proposes an action that moves money, and another confirms it.
 
-Without `FOUR_EYES`, an action is performed at once. With it, the action is stored and performed once when a second
+Every action of `staff_actions` needs a second person where `FOUR_EYES` is on; rejecting a batch moves no money and is
+not one of them. Without `FOUR_EYES`, an action is performed at once. With it, the action is stored and performed once when a second
 person confirms it, under the lock of the proposal and after another check of the required state.
 """
 

@@ -4,12 +4,12 @@
 (250050, 1500, 1500)
 >>> minor_units("0.001", "NGN")
 Traceback (most recent call last):
-dashboard.ui.amounts.InvalidAmount: Enter at most 2 decimals for NGN.
+dashboard.ui.amount_input.InvalidAmount: Enter at most 2 decimals for NGN.
 """
 
 import re
 
-from kit.money import decimals_of, money, written
+from kit.money import decimals_of, written
 
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
 LARGEST = 10**12  # minor units, as in the API
@@ -38,12 +38,3 @@ def minor_units(text: str, currency: str) -> int:
     if not 0 < amount <= LARGEST:
         raise InvalidAmount(f"Enter an amount above 0 and up to {written(LARGEST, currency)}.")
     return amount
-
-
-def with_sign(amount: int, currency: str) -> str:
-    r"""Format an amount with a plus or minus sign; zero has no sign.
-
-    >>> with_sign(5, "NGN"), with_sign(-123_456, "NGN"), with_sign(0, "NGN")
-    ('+NGN 0.05', '\u2212NGN 1,234.56', 'NGN 0.00')
-    """
-    return f"{'+' if amount > 0 else ''}{money(amount, currency)}"

@@ -1,0 +1,122 @@
+"""Invariants between payouts, their returns and the ledger."""
+
+from ledger.invariants import Invariant
+from payments.invariants.entry_sql import moved
+
+INVARIANTS = (
+    Invariant(
+        name="payouts_are_taken_from_the_wallet",
+        rule="A payout that is pending or has succeeded was taken from the wallet: its amount, and its fee.",
+        sql=f"""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN ({moved("payout_accepted", "wallet")}) booked
+                ON booked.cause = payment.id
+            WHERE payment.request_type = 'payout' AND (
+                payment.status = 'success'
+                    AND coalesce(-booked.amount, 0) <> payment.amount + payment.fee
+                OR payment.status = 'pending' AND coalesce(-booked.amount, 0) < payment.amount)
+        """,
+    ),
+    Invariant(
+        name="payouts_are_sent_and_booked",
+        rule="A successful payout has an entry of what the bank has sent, and no other one has.",
+        sql=f"""
+            SELECT 'payout ' || coalesce(payout.id, booked.cause)
+            FROM (
+                SELECT * FROM payments_transaction WHERE request_type = 'payout' AND status = 'success'
+            ) payout FULL JOIN ({moved("payout_sent", "bank_clearing")}) booked ON booked.cause = payout.id
+            WHERE payout.id IS NULL OR booked.amount IS NULL OR booked.amount <> payout.amount
+                OR booked.currency <> payout.currency OR booked.business_id <> payout.business_id
+        """,
+    ),
+    Invariant(
+        name="failed_payouts_are_given_back",
+        rule="A failed payout is given back to the wallet as it was taken, and no other one is.",
+        sql=f"""
+            SELECT 'payout ' || coalesce(payout.id, back.cause)
+            FROM (
+                SELECT payment.id, taken.amount FROM payments_transaction payment
+                    JOIN ({moved("payout_accepted", "wallet")}) taken ON taken.cause = payment.id
+                WHERE request_type = 'payout' AND status = 'failed'
+            ) payout FULL JOIN ({moved("payout_failed", "wallet")}) back ON back.cause = payout.id
+            WHERE payout.id IS NULL OR back.amount IS NULL OR back.amount <> -payout.amount
+        """,
+    ),
+    Invariant(
+        name="only_uncovered_payouts_take_nothing",
+        rule="A payout that was taken from no wallet has failed with 20051.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN ledger_entry entry
+                ON entry.kind = 'payout_accepted' AND entry.cause = payment.id
+            WHERE request_type = 'payout' AND entry.id IS NULL
+                AND NOT (status = 'failed' AND response_code = '20051')
+        """,
+    ),
+    Invariant(
+        name="accepted_payouts_are_payouts",
+        rule="What was taken from a wallet for a payout has that payout.",
+        sql="""
+            SELECT 'entry ' || entry.id
+            FROM ledger_entry entry LEFT JOIN payments_transaction payment
+                ON payment.id = entry.cause AND payment.request_type = 'payout'
+            WHERE entry.kind = 'payout_accepted' AND payment.id IS NULL
+        """,
+    ),
+    Invariant(
+        name="money_in_flight_is_of_pending_payouts",
+        rule="The money in flight is what was taken for the payouts that are pending.",
+        sql=f"""
+            SELECT 'account ' || account.id || ': ' || account.balance || ', pending ' || coalesce(open.amount, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT taken.business_id, taken.currency, sum(taken.amount) AS amount
+                FROM ({moved("payout_accepted", "payouts_in_flight")}) taken
+                    JOIN payments_transaction payment ON payment.id = taken.cause
+                WHERE payment.status = 'pending' GROUP BY taken.business_id, taken.currency
+            ) open ON open.business_id = account.business_id AND open.currency = account.currency
+            WHERE account.kind = 'payouts_in_flight' AND account.balance <> coalesce(open.amount, 0)
+        """,
+    ),
+    Invariant(
+        name="reversals_are_booked",
+        rule="A return that reversed a successful payout has an entry of its amount; nothing else has one.",
+        sql=f"""
+            SELECT 'payout return ' || coalesce(returned.id, booked.cause)
+            FROM (
+                SELECT returned.id, returned.amount, payment.business_id, payment.currency
+                FROM payments_payoutreturn returned
+                    JOIN payments_transaction payment ON payment.id = returned.transaction_id
+                        AND payment.request_type = 'payout' AND payment.status = 'success'
+                WHERE returned.applied = 'reversed'
+            ) returned FULL JOIN ({moved("payout_reversed", "wallet")}) booked ON booked.cause = returned.id
+            WHERE returned.id IS NULL OR booked.amount IS NULL OR booked.amount <> returned.amount
+                OR booked.currency <> returned.currency OR booked.business_id <> returned.business_id
+        """,
+    ),
+    Invariant(
+        name="returned_amounts_are_sums",
+        rule="The returned amount of a payout is the sum of its returns, and at most its amount.",
+        sql="""
+            SELECT 'transaction ' || coalesce(payment.id, returned.transaction_id)
+            FROM (
+                SELECT transaction_id, sum(amount) AS amount FROM payments_payoutreturn
+                WHERE applied = 'reversed' GROUP BY transaction_id
+            ) returned FULL JOIN (SELECT * FROM payments_transaction WHERE amount_returned <> 0) payment
+                ON payment.id = returned.transaction_id
+            WHERE payment.id IS NULL OR returned.amount IS NULL
+                OR payment.amount_returned <> returned.amount OR payment.amount_returned > payment.amount
+        """,
+    ),
+    Invariant(
+        name="returned_pending_payouts_failed",
+        rule="A pending payout that the bank returned in full has failed.",
+        sql="""
+            SELECT 'payout return ' || returned.id
+            FROM payments_payoutreturn returned
+                JOIN payments_transaction payment ON payment.id = returned.transaction_id
+            WHERE returned.applied = 'failed' AND (
+                payment.status <> 'failed' OR returned.amount <> payment.amount
+                OR returned.currency <> payment.currency)
+        """,
+    ),
+)

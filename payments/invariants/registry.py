@@ -1,0 +1,28 @@
+"""All invariants that `check_ledger` checks: those of the ledger itself, and those that tie payments to it.
+
+See `ledger.invariants` for the format.
+"""
+
+from ledger import invariants as ledger
+from payments.invariants import (
+    card_payments,
+    currencies,
+    events,
+    payouts,
+    settlement,
+    staff_decisions,
+    transactions,
+    transfers,
+)
+
+INVARIANTS = (
+    *ledger.INVARIANTS,
+    *transactions.INVARIANTS,
+    *card_payments.INVARIANTS,
+    *payouts.INVARIANTS,
+    *transfers.INVARIANTS,
+    *currencies.INVARIANTS,
+    *settlement.INVARIANTS,
+    *staff_decisions.INVARIANTS,
+    *events.INVARIANTS,
+)

@@ -1,0 +1,105 @@
+"""Invariants between settlement batches, payments and the ledger."""
+
+from ledger.invariants import Invariant
+from payments.invariants.entry_sql import moved
+
+INVARIANTS = (
+    Invariant(
+        name="pending_is_what_was_not_released",
+        rule="The pending balance is the net of successful payments, less refunds and released batches.",
+        sql="""
+            SELECT 'account ' || account.id || ': ' || account.balance || ', not released ' || coalesce(amount, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT business_id, currency, sum(amount) AS amount FROM (
+                    SELECT business_id, currency,
+                        CASE WHEN method = 'card' THEN amount_captured ELSE amount END - fee AS amount
+                    FROM payments_transaction WHERE request_type = 'payment' AND status = 'success'
+                    UNION ALL
+                    SELECT refund.business_id, payment.currency, -refund.amount
+                    FROM payments_cardoperation refund
+                        JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                    WHERE refund.kind = 'refund' AND refund.status = 'success'
+                    UNION ALL
+                    SELECT business_id, currency, -net FROM payments_settlementbatch WHERE state = 'released'
+                ) moved GROUP BY business_id, currency
+            ) earned ON earned.business_id = account.business_id AND earned.currency = account.currency
+            WHERE account.kind = 'pending_settlement' AND account.balance <> coalesce(amount, 0)
+        """,
+    ),
+    Invariant(
+        name="settle_status_is_the_state_of_the_batch",
+        rule="A payment's settle_status is the state of the live batch that it is in; in none, it is empty or rejected.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment
+                LEFT JOIN payments_settlementitem item
+                    ON item.transaction_id = payment.id AND item.operation_id IS NULL AND item.is_live
+                LEFT JOIN payments_settlementbatch batch ON batch.id = item.batch_id
+            WHERE payment.settle_status <> coalesce(
+                batch.state, CASE WHEN payment.settle_status = 'rejected' THEN 'rejected' ELSE '' END)
+        """,
+    ),
+    Invariant(
+        name="batches_are_sums",
+        rule="The totals of a complete batch are the sums of its items.",
+        sql="""
+            SELECT 'batch ' || batch.id
+            FROM payments_settlementbatch batch LEFT JOIN (
+                SELECT batch_id, sum(gross) AS gross, sum(fee) AS fees, sum(refunded) AS refunds,
+                    sum(CASE WHEN operation_id IS NULL THEN 1 ELSE 0 END) AS payments
+                FROM payments_settlementitem GROUP BY batch_id) item ON item.batch_id = batch.id
+            WHERE batch.state <> 'initiated' AND (
+                coalesce(item.payments, 0) <> batch.payments_count OR coalesce(item.gross, 0) <> batch.gross
+                OR coalesce(item.fees, 0) <> batch.fees OR coalesce(item.refunds, 0) <> batch.refunds)
+        """,
+    ),
+    Invariant(
+        name="items_are_what_was_paid_and_refunded",
+        rule="A batch's items are what came in and its fee, or the amount of a successful refund, of their payment.",
+        sql="""
+            SELECT 'item ' || item.id
+            FROM payments_settlementitem item
+                JOIN payments_transaction payment ON payment.id = item.transaction_id
+                LEFT JOIN payments_cardoperation refund ON refund.id = item.operation_id
+            WHERE item.operation_id IS NULL AND (
+                    item.fee <> payment.fee OR payment.status <> 'success' OR item.gross <>
+                    CASE WHEN payment.method = 'card' THEN payment.amount_captured ELSE payment.amount END)
+                OR item.operation_id IS NOT NULL AND (
+                    refund.amount <> item.refunded OR refund.kind <> 'refund' OR refund.status <> 'success'
+                    OR refund.transaction_id <> payment.id)
+        """,
+    ),
+    Invariant(
+        name="releases_are_booked",
+        rule="A released batch has brought its net into the wallet, and no other batch has brought anything.",
+        sql=f"""
+            SELECT 'batch ' || batch.id
+            FROM payments_settlementbatch batch LEFT JOIN ({moved("settlement_released", "wallet")}) booked
+                ON booked.cause = batch.id
+            WHERE coalesce(booked.amount, 0) <> CASE WHEN batch.state = 'released' THEN batch.net ELSE 0 END
+                OR booked.currency <> batch.currency OR booked.business_id <> batch.business_id
+        """,
+    ),
+    Invariant(
+        name="release_entries_have_batches",
+        rule="An entry of a release has a released batch.",
+        sql="""
+            SELECT 'entry ' || entry.id
+            FROM ledger_entry entry LEFT JOIN payments_settlementbatch batch
+                ON batch.id = entry.cause AND batch.state = 'released'
+            WHERE entry.kind = 'settlement_released' AND batch.id IS NULL
+        """,
+    ),
+    Invariant(
+        name="debts_are_brought_forward_once",
+        rule="What a live batch brings forward is what the batches carried into it could not cover.",
+        sql="""
+            SELECT 'batch ' || batch.id
+            FROM payments_settlementbatch batch LEFT JOIN (
+                SELECT carried_into_id, sum(carried_forward) AS owed
+                FROM payments_settlementbatch GROUP BY carried_into_id) earlier
+                ON earlier.carried_into_id = batch.id
+            WHERE batch.state NOT IN ('initiated', 'rejected') AND coalesce(owed, 0) <> batch.brought_forward
+        """,
+    ),
+)

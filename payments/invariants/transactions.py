@@ -1,0 +1,85 @@
+"""Invariants of all transactions: statuses, fees, cancellations and daily totals."""
+
+from ledger.invariants import Invariant
+
+INVARIANTS = (
+    Invariant(
+        name="cancelled_payments_took_nothing",
+        rule="A cancelled payment has failed: nothing was captured or booked, and its session has failed with it.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment
+                LEFT JOIN virtual_accounts_session session ON session.id = payment.session_id
+            WHERE payment.response_code = '20091' AND (
+                payment.status <> 'failed' OR payment.request_type <> 'payment' OR payment.amount_captured <> 0
+                OR session.status <> 'failed' OR session.amount_received IS NOT NULL
+                OR EXISTS (SELECT 1 FROM ledger_entry WHERE cause = payment.id))
+        """,
+    ),
+    Invariant(
+        name="fees_are_those_of_successes",
+        rule="The fees earned of a business are the fees of its successful transactions.",
+        sql="""
+            SELECT 'account ' || account.id || ': ' || account.balance || ', charged ' || coalesce(charged, 0)
+            FROM ledger_account account LEFT JOIN (
+                SELECT business_id, currency, sum(fee) AS charged FROM payments_transaction
+                WHERE status = 'success' GROUP BY business_id, currency
+            ) successes ON successes.business_id = account.business_id
+                AND successes.currency = account.currency
+            WHERE account.kind = 'fees' AND account.balance <> coalesce(charged, 0)
+        """,
+    ),
+    Invariant(
+        name="what_failed_costs_nothing",
+        rule="A transaction that has not succeeded has captured nothing and has no fee.",
+        sql="""
+            SELECT 'transaction ' || id FROM payments_transaction
+            WHERE status <> 'success' AND (fee <> 0 OR amount_captured <> 0 OR amount_refunded <> 0)
+        """,
+    ),
+    Invariant(
+        name="what_is_final_was_logged_once",
+        rule="A finished transaction has one move to its status in the log; one that is pending has none.",
+        sql="""
+            SELECT 'transaction ' || payment.id
+            FROM payments_transaction payment LEFT JOIN (
+                SELECT transaction_id, count(*) AS moves, max(after) AS status
+                FROM payments_transition WHERE attribute = 'status' GROUP BY transaction_id
+            ) log ON log.transaction_id = payment.id
+            WHERE (payment.status = 'pending') <> (log.moves IS NULL)
+                OR log.moves > 1 OR log.status <> payment.status
+        """,
+    ),
+    Invariant(
+        name="days_are_counted_whole",
+        rule="What is counted of a day that is over is as many transactions as there are.",
+        sql="""
+            SELECT 'business ' || business_id || ' on ' || day || ': ' || coalesce(counted.count, 0) || ' of '
+                || coalesce(made.count, 0)
+            FROM (
+                SELECT business_id, day, jsonb_array_length(unfinished) + (
+                    SELECT coalesce(sum((tally ->> 'count')::bigint), 0) FROM jsonb_array_elements(tallies) tally
+                ) AS count
+                FROM payments_daytotals
+            ) counted FULL JOIN (
+                SELECT business_id, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count
+                FROM payments_transaction GROUP BY 1, 2
+            ) made USING (business_id, day) JOIN payments_rolledday USING (day)
+            WHERE counted.count IS DISTINCT FROM made.count
+        """,
+        on_sqlite="""
+            SELECT 'business ' || business_id || ' on ' || day || ': ' || coalesce(counted.count, 0) || ' of '
+                || coalesce(made.count, 0)
+            FROM (
+                SELECT business_id, day, json_array_length(unfinished) + (
+                    SELECT coalesce(sum(json_extract(value, '$.count')), 0) FROM json_each(tallies)
+                ) AS count
+                FROM payments_daytotals
+            ) counted FULL JOIN (
+                SELECT business_id, date(created_at) AS day, count(*) AS count
+                FROM payments_transaction GROUP BY 1, 2
+            ) made USING (business_id, day) JOIN payments_rolledday USING (day)
+            WHERE counted.count IS NOT made.count
+        """,
+    ),
+)
