@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from config.access_rules import Asks, declared
 from config.middleware import MACHINES
 from dashboard.access import SAFE_METHODS
-from dashboard.account.kept_forms import ask, drop_kept_form, is_recent
+from dashboard.account.kept_forms import drop_kept_form, is_recent, require_reauthentication
 from merchants.models import User
 
 SIGNED_IN_PATHS = ("/dashboard/", "/admin/")  # only signed-in users may change anything below these
@@ -48,7 +48,7 @@ class RecentReauthentication:
             is_unknown = address is None and request.path.startswith(SIGNED_IN_PATHS)
             return redirect("sign-in") if is_unknown else None  # the view redirects to sign-in, or is public
         if not is_recent(request):
-            return ask(request, action=address.act if address else "")
+            return require_reauthentication(request, action=address.act if address else "")
         if is_act:
             drop_kept_form(request)
         return None
@@ -58,4 +58,4 @@ class RecentReauthentication:
         if not isinstance(exception, ReauthenticationRequired) or not isinstance(request.user, User):
             return None
         address = declared(request)
-        return ask(request, action=address.act if address else "")
+        return require_reauthentication(request, action=address.act if address else "")

@@ -256,10 +256,10 @@ OPEN = {
 
 OF_MEMBERS = {
     "dashboard": _unasked_form(Who.PUBLIC, Who.PUBLIC, "redirect", "it only redirects", NO_LIMIT),
-    "dashboard/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/payments/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/payments/export.csv": _page(Permission.LOOK, EXPORTS),
-    "dashboard/payments/<uuid:transaction_id>/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payments/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payments/export.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/payments/<uuid:transaction_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payments/<uuid:transaction_id>/capture/": _form(
         Permission.CAPTURE, "capture a payment", NO_LIMIT
     ),
@@ -270,12 +270,12 @@ OF_MEMBERS = {
     "dashboard/payments/<uuid:transaction_id>/refund/": _form(
         Permission.REFUND, "refund a payment", NO_LIMIT
     ),
-    "dashboard/payouts/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/payouts/export.csv": _page(Permission.LOOK, EXPORTS),
+    "dashboard/payouts/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payouts/export.csv": _page(Permission.VIEW, EXPORTS),
     "dashboard/payouts/new/": _form(Permission.PAY_OUT, "make a payout", NO_LIMIT),
-    "dashboard/payouts/<uuid:transaction_id>/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/payouts/<uuid:transaction_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/webhooks/": _form_shown_to(
-        Permission.LOOK, Permission.MANAGE_WEBHOOKS, "change the webhook settings", NO_LIMIT
+        Permission.VIEW, Permission.MANAGE_WEBHOOKS, "change the webhook settings", NO_LIMIT
     ),
     "dashboard/webhooks/rotate/": _form(
         Permission.MANAGE_WEBHOOKS, "rotate the webhook signing key", NO_LIMIT
@@ -286,12 +286,12 @@ OF_MEMBERS = {
     "dashboard/webhooks/replay/": _unasked_form(
         Permission.REPLAY_WEBHOOKS, Permission.REPLAY_WEBHOOKS, "resend deliveries", HARMLESS, NO_LIMIT
     ),
-    "dashboard/webhooks/deliveries/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/webhooks/deliveries/<uuid:delivery_id>/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/webhooks/deliveries/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/webhooks/deliveries/<uuid:delivery_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/webhooks/deliveries/<uuid:delivery_id>/replay/": _unasked_button(
         Permission.REPLAY_WEBHOOKS, "resend a delivery", HARMLESS, NO_LIMIT
     ),
-    "dashboard/developers/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/developers/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/developers/keys/new/": _form(Permission.MANAGE_KEYS, "create an API key", NO_LIMIT),
     "dashboard/developers/keys/<int:key_id>/rotate/": _form(
         Permission.MANAGE_KEYS, "rotate an API key", NO_LIMIT
@@ -299,11 +299,11 @@ OF_MEMBERS = {
     "dashboard/developers/keys/<int:key_id>/revoke/": _form(
         Permission.MANAGE_KEYS, "revoke an API key", NO_LIMIT
     ),
-    "dashboard/developers/requests/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/developers/requests/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/developers/signature/": _unasked_form(
-        Permission.LOOK, Permission.LOOK, "check a signature", "it only checks a signature", NO_LIMIT
+        Permission.VIEW, Permission.VIEW, "check a signature", "it only checks a signature", NO_LIMIT
     ),
-    "dashboard/team/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/team/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/team/invite/": _form(Permission.MANAGE_TEAM, "invite a person", (Limit.INVITATION,)),
     "dashboard/team/<int:member_id>/": _form(Permission.MANAGE_TEAM, "change a member's role", NO_LIMIT),
     "dashboard/team/<int:member_id>/remove/": _button(Permission.MANAGE_TEAM, "remove a member", NO_LIMIT),
@@ -311,30 +311,30 @@ OF_MEMBERS = {
         Permission.MANAGE_TEAM, "withdraw an invitation", NO_LIMIT
     ),
     "dashboard/invitation/<str:token>/": _form(Who.INVITED, "join a business", (Limit.INVITATION,)),
-    "dashboard/activity/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/activity/export.csv": _page(Permission.LOOK, EXPORTS),
-    "dashboard/virtual-accounts/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/activity/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/activity/export.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/virtual-accounts/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/new/": _form(
         Permission.MANAGE_ACCOUNTS, "create a virtual account", NO_LIMIT
     ),
-    "dashboard/virtual-accounts/unapplied/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/virtual-accounts/unapplied/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/unapplied/<uuid:unapplied_id>/": _form_shown_to(
-        Permission.LOOK, Permission.RESOLVE_UNAPPLIED, "credit or return an unapplied transfer", NO_LIMIT
+        Permission.VIEW, Permission.RESOLVE_UNAPPLIED, "credit or return an unapplied transfer", NO_LIMIT
     ),
-    "dashboard/virtual-accounts/<uuid:account_id>/": _page(Permission.LOOK, NO_LIMIT),
+    "dashboard/virtual-accounts/<uuid:account_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/<uuid:account_id>/deactivate/": _form(
         Permission.MANAGE_ACCOUNTS, "deactivate a virtual account", NO_LIMIT
     ),
     "dashboard/virtual-accounts/<uuid:account_id>/activate/": _button(
         Permission.MANAGE_ACCOUNTS, "activate a virtual account", NO_LIMIT
     ),
-    "dashboard/settlements/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/settlements/<uuid:batch_id>/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/settlements/<uuid:batch_id>/statement.csv": _page(Permission.LOOK, EXPORTS),
-    "dashboard/balance/": _page(Permission.LOOK, NO_LIMIT),
-    "dashboard/balance/export.csv": _page(Permission.LOOK, EXPORTS),
+    "dashboard/settlements/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/settlements/<uuid:batch_id>/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/settlements/<uuid:batch_id>/statement.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/balance/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/balance/export.csv": _page(Permission.VIEW, EXPORTS),
     "dashboard/sandbox/": _unasked_form(
-        Permission.LOOK, Permission.TRY_FLOWS, "send a sample request", TRIES, NO_LIMIT
+        Permission.VIEW, Permission.TRY_FLOWS, "send a sample request", TRIES, NO_LIMIT
     ),
     "dashboard/sandbox/expire/<uuid:transaction_id>/": _unasked_button(
         Permission.TRY_FLOWS, "expire a payment", TRIES, NO_LIMIT
@@ -343,7 +343,7 @@ OF_MEMBERS = {
         Permission.TRY_FLOWS, "retry a delivery", TRIES, NO_LIMIT
     ),
     "dashboard/business/": _unasked_button(
-        Permission.LOOK, "choose a business", "it only chooses which business is shown", NO_LIMIT
+        Permission.VIEW, "choose a business", "it only chooses which business is shown", NO_LIMIT
     ),
 }
 

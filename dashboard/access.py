@@ -60,7 +60,7 @@ Decorator = Callable[[View], View]
 
 def for_members(
     *,
-    may: Permission = Permission.LOOK,
+    may: Permission = Permission.VIEW,
     to_change: Permission | None = None,
 ) -> Decorator:
     """Pass the user's `Membership` to a view. Redirect users who aren't signed in.

@@ -17,7 +17,7 @@ Role = Member.Role
 class Permission(StrEnum):
     """A kind of action."""
 
-    LOOK = "look"  # all read-only pages and their exports
+    VIEW = "view"  # all read-only pages and their exports
     CAPTURE = "capture"  # capture or void an authorisation, cancel a payment
     REFUND = "refund"
     PAY_OUT = "pay_out"
@@ -31,7 +31,7 @@ class Permission(StrEnum):
 
 
 GRANTS: dict[Permission, frozenset[Role]] = {
-    Permission.LOOK: frozenset(Role),
+    Permission.VIEW: frozenset(Role),
     Permission.CAPTURE: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.REFUND: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.PAY_OUT: frozenset({Role.OWNER, Role.FINANCE}),
@@ -45,7 +45,7 @@ GRANTS: dict[Permission, frozenset[Role]] = {
 }
 
 _ACTIONS = {
-    Permission.LOOK: "view this business",
+    Permission.VIEW: "view this business",
     Permission.CAPTURE: "capture, void or cancel a payment",
     Permission.REFUND: "refund a payment",
     Permission.PAY_OUT: "make payouts",
@@ -94,7 +94,7 @@ def actions_of(role: Role) -> str:
     """Return a description of what a role may do."""
     if role == Role.VIEWER:
         return "Can view every page but not change anything."
-    actions = [_ACTIONS[each] for each in Permission if role in GRANTS[each] and each != Permission.LOOK]
+    actions = [_ACTIONS[each] for each in Permission if role in GRANTS[each] and each != Permission.VIEW]
     if role == Role.OWNER:
         return "Can do everything, including managing roles."
     return f"Can view every page, {', '.join(actions[:-1])}, and {actions[-1]}."

@@ -115,7 +115,7 @@ def fee(rule: FeeRule, amount: int) -> int:
     return total if rule.cap is None else min(total, rule.cap)
 
 
-def fee_out_of(rule: FeeRule, amount: int) -> int:
+def withheld_fee(rule: FeeRule, amount: int) -> int:
     """Apply a rule to incoming money. The fee never exceeds the amount."""
     return min(fee(rule, amount), amount)
 

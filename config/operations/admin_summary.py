@@ -63,7 +63,7 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
     yield _to_do("Waiting for their rail for 10 minutes", unknown, f"{transactions}?unanswered=all")
     yield _to_do(
         "Unanswered payouts for staff to resolve",
-        Transaction.objects.beyond_bank_memory(at=now),
+        Transaction.objects.beyond_retry_window(at=now),
         f"{transactions}?waits=staff",
     )
     yield _to_do(

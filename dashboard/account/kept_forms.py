@@ -51,7 +51,7 @@ class KeptForm:
     at: float
 
 
-def ask(request: HttpRequest, *, action: str) -> HttpResponse:
+def require_reauthentication(request: HttpRequest, *, action: str) -> HttpResponse:
     """Keep the submitted form, and redirect to the confirmation page."""
     methods = get_adapter().get_reauthentication_methods(request.user)
     if not methods:

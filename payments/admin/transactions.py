@@ -57,7 +57,7 @@ class WaitsFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         if self.value() == "staff":
             return queryset.filter(
-                pk__in=Transaction.objects.beyond_bank_memory(at=database_now()).values("pk")
+                pk__in=Transaction.objects.beyond_retry_window(at=database_now()).values("pk")
             )
         awaited = {"rail": ["rail", "reversal"], "payer": ["payer", "capture"]}.get(self.value() or "")
         return queryset.filter(awaiting__in=awaited) if awaited else queryset

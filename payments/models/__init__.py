@@ -17,18 +17,18 @@ from payments.models.rail_choices import RailChoice
 from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
 from payments.models.reversals import Reversal
-from payments.models.state_errors import AlreadyMoved, InvalidState
+from payments.models.state_errors import AlreadyTransitioned, InvalidState
 from payments.models.transactions import (
     COLLECTED,
     Transaction,
     TransactionQuerySet,
     Transition,
-    bank_memory,
+    retry_window,
 )
 
 __all__ = [
     "COLLECTED",
-    "AlreadyMoved",
+    "AlreadyTransitioned",
     "BatchTransition",
     "CardOperation",
     "Challenge",
@@ -51,6 +51,6 @@ __all__ = [
     "Transaction",
     "TransactionQuerySet",
     "Transition",
-    "bank_memory",
     "new_challenge_token",
+    "retry_window",
 ]

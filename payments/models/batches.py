@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 from payments.models.operations import CardOperation
-from payments.models.state_errors import AlreadyMoved, InvalidState
+from payments.models.state_errors import AlreadyTransitioned, InvalidState
 from payments.models.transactions import Transaction
 from payments.settlement_transitions import BATCH_TRANSITIONS
 
@@ -110,13 +110,13 @@ class SettlementBatch(models.Model):
         """Change the batch's state and log the transition. Its payments are not changed.
 
         :raises InvalidState: the state machine doesn't allow the transition
-        :raises AlreadyMoved: the batch was changed concurrently
+        :raises AlreadyTransitioned: the batch was changed concurrently
         """
         before = SettleStatus(self.state)
         if to not in BATCH_TRANSITIONS[before]:
             raise InvalidState(f"A batch that is {before} cannot become {to}.")
         if not SettlementBatch.objects.filter(pk=self.pk, state=before).update(state=to, reason=reason):
-            raise AlreadyMoved
+            raise AlreadyTransitioned
         self.state, self.reason = to, reason
         BatchTransition.objects.create(
             batch=self, before=before, after=to, actor=actor, reason=reason, at=now

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
-from payments.models.state_errors import AlreadyMoved
+from payments.models.state_errors import AlreadyTransitioned
 from payments.models.transactions import Transaction
 from payments.outcomes import PROCESSING
 
@@ -134,10 +134,10 @@ class CardOperation(models.Model):
     def finish(self, answer: RailAnswer, *, now: datetime) -> None:
         """Change the status from pending to the rail's outcome.
 
-        :raises AlreadyMoved: the operation was already finished
+        :raises AlreadyTransitioned: the operation was already finished
         """
         if self.status != self.Status.PENDING:
-            raise AlreadyMoved
+            raise AlreadyTransitioned
         outcome = answer.outcome
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.response_code, self.response_summary = outcome.code, outcome.summary
@@ -157,7 +157,7 @@ class CardOperation(models.Model):
             ]
         )
 
-    def ask_later(self, *, query_at: datetime) -> None:
+    def schedule_next_query(self, *, query_at: datetime) -> None:
         """Schedule the next query of an unknown outcome, and release the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1

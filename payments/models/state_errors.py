@@ -13,7 +13,7 @@ class InvalidState(Problem):
     default_detail = "The transaction's state does not allow this."
 
 
-class AlreadyMoved(InvalidState):
+class AlreadyTransitioned(InvalidState):
     """The transaction was changed concurrently, or is already finished."""
 
     default_detail = "This transaction has changed in the meantime."

@@ -17,7 +17,7 @@ from django.db.models.functions import Upper
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
 from merchants.models import Business
-from payments.models.state_errors import AlreadyMoved
+from payments.models.state_errors import AlreadyTransitioned
 from payments.outcomes import PROCESSING, Outcome
 from virtual_accounts.models import Session
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from payments.rails.protocol import RailAnswer
 
 
-# What came in and can be refunded: of a card what was captured, of a transfer all of it.
+# The amount received, which can be refunded: the captured amount of a card payment, the full amount of a transfer.
 COLLECTED = Case(
     When(method="virtual_account", status="success", then=F("amount")), default=F("amount_captured")
 )
@@ -36,30 +36,30 @@ HAS_CARD_NUMBER_HASH = Q(method="card") & ~Q(fingerprint="") | ~Q(card_number_ha
 MOST_CARD_NUMBER_MISMATCHES = 5
 
 
-def bank_memory() -> timedelta:
+def retry_window() -> timedelta:
     """Return how long a bank keeps the reference of an order. Older orders are never retried."""
     return timedelta(hours=settings.BANK_MEMORY)
 
 
 class TransactionQuerySet(models.QuerySet["Transaction"]):
     def of(self, business: Business) -> TransactionQuerySet:
-        """A business's own: another's look as if they did not exist."""
+        """Return the transactions of a business. Those of others are treated as missing."""
         return self.filter(business=business)
 
     def for_representation(self) -> TransactionQuerySet:
-        """Load with each transaction what its representation shows."""
+        """Load the related rows that the representation shows."""
         return self.select_related("challenge", "session").prefetch_related("returns")
 
     def unanswered(self) -> TransactionQuerySet:
-        """Sent to a rail whose answer is not known, be it to the order or to its reversal."""
+        """Return transactions that were sent to a rail, as an order or as its reversal, without a known answer."""
         return self.filter(awaiting__in=[Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL])
 
-    def beyond_bank_memory(self, *, at: datetime) -> TransactionQuerySet:
-        """Unanswered payouts that are never sent again: their bank may have deleted their references."""
-        return self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - bank_memory())
+    def beyond_retry_window(self, *, at: datetime) -> TransactionQuerySet:
+        """Return unanswered payouts that are never sent again. Their bank may have deleted their references."""
+        return self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - retry_window())
 
     def unsettled(self) -> TransactionQuerySet:
-        """Payments that succeeded and are in no live batch."""
+        """Return successful payments that are in no live batch."""
         return self.filter(
             status=Transaction.Status.SUCCESS,
             request_type=Transaction.RequestType.PAYMENT,
@@ -71,7 +71,7 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
         return self.filter(HAS_CARD_NUMBER_HASH)
 
     def overdue(self, *, at: datetime) -> TransactionQuerySet:
-        """Challenges and authorisations whose time is over."""
+        """Return open challenges and authorisations that have expired."""
         return self.filter(
             awaiting__in=[Transaction.Awaiting.PAYER, Transaction.Awaiting.CAPTURE], expires_at__lte=at
         )
@@ -79,18 +79,18 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
     def fail_all(
         self, transactions: list[Transaction], outcome: Outcome, *, cause: Transition.Cause, now: datetime
     ) -> None:
-        """Let transactions that await a transfer fail, all in the same way, in two statements.
+        """Fail transactions that await a transfer, all with the same outcome, in two statements.
 
-        :raises AlreadyMoved: one of them awaits no transfer (any more)
+        :raises AlreadyTransitioned: one of them no longer awaits a transfer
         """
-        moves = [transaction.fail(outcome, cause=cause, now=now) for transaction in transactions]
+        transitions = [transaction.fail(outcome, cause=cause, now=now) for transaction in transactions]
         waiting = self.filter(
             pk__in=[transaction.pk for transaction in transactions], awaiting=Transaction.Awaiting.TRANSFER
         )
         written = {name: getattr(transactions[0], name) for name in FAIL_FIELDS} if transactions else {}
         if transactions and waiting.update(**written) != len(transactions):
-            raise AlreadyMoved
-        Transition.objects.bulk_create(moves)
+            raise AlreadyTransitioned
+        Transition.objects.bulk_create(transitions)
 
 
 class Transaction(models.Model):
@@ -99,7 +99,7 @@ class Transaction(models.Model):
     class RequestType(models.TextChoices):
         PAYMENT = "payment"  # a payer pays the merchant
         PAYOUT = "payout"  # the merchant pays a bank account
-        CARD_CHECK = "card_check"  # is this card alive? No money moves
+        CARD_CHECK = "card_check"  # verifies that a card is usable; moves no money
 
     class Method(models.TextChoices):
         CARD = "card"
@@ -107,32 +107,32 @@ class Transaction(models.Model):
         BANK = "bank"  # payouts
 
     class Status(models.TextChoices):
-        PENDING = "pending"  # created; waits for the payer, the issuer or the bank
+        PENDING = "pending"  # created; awaits the payer, the issuer or the bank
         SUCCESS = "success"  # completed; final
-        FAILED = "failed"  # terminally failed; final
+        FAILED = "failed"  # final
 
     class Awaiting(models.TextChoices):
-        """Whose move a pending transaction waits for."""
+        """What a pending transaction waits for."""
 
-        RAIL = "rail"  # the acquirer or bank was asked, its answer is not known
-        REVERSAL = "reversal"  # the acquirer's answer was lost: it is to undo what it may have done
-        PAYER = "payer"  # the 3-D Secure challenge is open
-        TRANSFER = "transfer"  # the virtual account's session is open; it keeps the time
-        CAPTURE = "capture"  # authorised; the merchant has yet to capture or void
+        RAIL = "rail"  # the answer of the acquirer or bank
+        REVERSAL = "reversal"  # the reversal of an authorisation whose answer was lost
+        PAYER = "payer"  # the payer, at the 3-D Secure challenge
+        TRANSFER = "transfer"  # a transfer into the virtual account; its session expires, not the transaction
+        CAPTURE = "capture"  # the merchant's capture or void of the authorisation
         NOTHING = "", "nothing"  # finished
 
     class RefundStatus(models.TextChoices):
         NONE = "none"  # no refund attempted
         PARTIALLY_REFUNDED = "partially_refunded"
         REFUNDED = "refunded"  # everything collected was refunded
-        REFUND_FAILED = "refund_failed"  # the last attempt failed; amounts are as before it
+        REFUND_FAILED = "refund_failed"  # the last attempt failed and changed no amounts
 
     class SettleStatus(models.TextChoices):
-        """How far the money is on its way to the wallet; empty while the payment is in no batch."""
+        """Progress of the settlement into the wallet; empty while the payment is in no batch."""
 
-        INITIATED = "initiated"  # its batch is being put together
+        INITIATED = "initiated"  # its batch is being built
         PENDING = "pending"  # the batch is complete and awaits the bank
-        REJECTED = "rejected"  # the batch was; the next one takes the payment up again
+        REJECTED = "rejected"  # its batch was rejected; the payment joins the next one
         APPROVED = "approved"  # the funds await release
         RELEASED = "released"  # the funds are in the wallet; final
 
@@ -342,22 +342,22 @@ class Transaction(models.Model):
 
     @property
     def amount_collected(self) -> int:
-        """What came in, in minor units: of a card what was captured, of a transfer all of it."""
+        """Return the amount received: the captured amount of a card payment, the full amount of a transfer."""
         if self.is_transfer_payment and self.status == self.Status.SUCCESS:
             return self.amount
         return self.amount_captured
 
     @property
     def amount_refundable(self) -> int:
-        """What is left to refund, in minor units; refunds still under way count as gone."""
+        """Return the amount that can still be refunded. Pending refunds are deducted."""
         return self.amount_collected - self.amount_refunded - self.amount_being_refunded
 
     def await_payer(self, *, until: datetime, cause: Transition.Cause, now: datetime) -> None:
-        """The issuer wants to see the payer: wait for the challenge."""
+        """Wait for the 3-D Secure challenge that the issuer requires."""
         self._await(self.Awaiting.PAYER, expires_at=until, cause=cause, now=now)
 
     def await_rail(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
-        """The rail is being asked; if its answer gets lost, ask again at that moment."""
+        """Wait for the answer of the rail. If it is lost, the rail is queried at `query_at`."""
         self.query_leased_until = query_at
         self._await(
             self.Awaiting.RAIL, next_query_at=query_at, also=("query_leased_until",), cause=cause, now=now
@@ -366,15 +366,15 @@ class Transaction(models.Model):
     def await_reversal(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
         """Wait for the reversal of an order whose outcome is unknown. From now on it can only be reversed.
 
-        :raises AlreadyMoved: its answer came after all
+        :raises AlreadyTransitioned: its answer has arrived in the meantime
         """
         self._await(self.Awaiting.REVERSAL, next_query_at=query_at, cause=cause, now=now)
 
     def authorise(
         self, answer: RailAnswer, *, until: datetime, cause: Transition.Cause, now: datetime
     ) -> None:
-        """The issuer has reserved the amount: wait for the capture until that moment."""
-        self._note(answer)
+        """Store the authorisation, and wait for its capture until it expires."""
+        self._store_answer(answer)
         self._await(self.Awaiting.CAPTURE, expires_at=until, also=RAIL_FIELDS, cause=cause, now=now)
 
     def set_outcome(
@@ -387,17 +387,17 @@ class Transaction(models.Model):
         fee: int = 0,
         answer: RailAnswer | None = None,
     ) -> Transition:
-        """Set the terminal status and what comes with it, without saving. Return the transition to be saved with it.
+        """Set the final status and its fields, without saving. Return the transition to save with them.
 
         `captured` and `fee` are minor units. `OUTCOME_FIELDS` are the columns to save.
         """
         before = self.status
         if answer is not None:
-            self._note(answer)
+            self._store_answer(answer)
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.awaiting = self.Awaiting.NOTHING
         self.response_code, self.response_summary = outcome.code, outcome.summary
-        # A void or expiry has none: the approval of the authorisation must not stay on a failed payment.
+        # A void or expiry has no gateway code, and the approval of the authorisation must not stay on a failed payment.
         self.gateway_code = outcome.gateway_code
         self.gateway_recommendation = outcome.advice
         self.amount_captured, self.fee = captured, fee
@@ -405,14 +405,14 @@ class Transaction(models.Model):
         self.finished_at = now
         return self._transition("status", before, self.status, cause=cause, now=now)
 
-    def ask_later(self, *, query_at: datetime) -> None:
-        """Record that the outcome is still unknown: the next question is due then. Ends the lease."""
+    def schedule_next_query(self, *, query_at: datetime) -> None:
+        """Schedule the next query of an unknown outcome, and release the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
         self.queries_made += 1
         self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])
 
     def fail(self, outcome: Outcome, *, cause: Transition.Cause, now: datetime) -> Transition:
-        """Take on a failure without writing it; return the move to be written with it (`fail_all`)."""
+        """Set a failed outcome, without saving. Return the transition to save with it (`fail_all`)."""
         before, self.status = self.status, self.Status.FAILED
         self.awaiting = self.Awaiting.NOTHING
         self.response_code, self.response_summary = outcome.code, outcome.summary
@@ -424,7 +424,7 @@ class Transaction(models.Model):
         self.save(update_fields=["amount_being_refunded"])
 
     def finish_refund(self, amount: int, *, succeeded: bool, cause: Transition.Cause, now: datetime) -> None:
-        """A refund was answered: book it, or give the reserved amount free again."""
+        """Apply the outcome of a refund: count it as refunded, or release the reserved amount."""
         before = self.refund_status
         self.amount_being_refunded -= amount
         if succeeded:
@@ -458,7 +458,7 @@ class Transaction(models.Model):
             self.fingerprint = ""
 
     def add_return(self, amount: int) -> None:
-        """Add to what the bank has returned of a successful payout. The caller holds its lock."""
+        """Add to the amount that the bank has returned of a successful payout. The caller holds its lock."""
         self.amount_returned += amount
         self.save(update_fields=["amount_returned"])
 
@@ -479,16 +479,16 @@ class Transaction(models.Model):
             insert(self._transition("awaiting", before, whom, cause=cause, now=now))
 
     def save_transition(self, fields: tuple[str, ...], *, awaited: str) -> None:
-        """Save fields that a transition changed, if the row still awaits what it did when it was read.
+        """Save the fields that a transition changed, if `awaiting` is unchanged in the database.
 
-        Every transition changes `awaiting`, and a finished row awaits nothing: first writer wins.
+        Every transition changes `awaiting`, and a finished row awaits nothing, so the first writer wins.
 
-        :raises AlreadyMoved: another caller was first; this copy of the row is out of date
+        :raises AlreadyTransitioned: another caller was first, and this copy of the row is out of date
         """
         if awaited == self.Awaiting.NOTHING or not update_if_unchanged(
             self, fields, still=("awaiting", awaited)
         ):
-            raise AlreadyMoved
+            raise AlreadyTransitioned
 
     def _transition(
         self, attribute: str, before: str, after: str, *, cause: Transition.Cause, now: datetime
@@ -497,8 +497,8 @@ class Transaction(models.Model):
             transaction=self, attribute=attribute, before=before, after=after, cause=cause, at=now
         )
 
-    def _note(self, answer: RailAnswer) -> None:
-        """Keep what the rail calls this transaction."""
+    def _store_answer(self, answer: RailAnswer) -> None:
+        """Set the rail's codes and references of this transaction."""
         self.gateway_code = answer.outcome.gateway_code
         self.authorization_code = answer.authorization_code
         self.acquirer_transaction_id = answer.acquirer_transaction_id
@@ -523,21 +523,21 @@ OUTCOME_FIELDS = (
 
 
 class Transition(models.Model):
-    """One move of a transaction's status, refund_status, settle_status or awaiting. Append-only."""
+    """A change of a transaction's `status`, `refund_status`, `settle_status` or `awaiting`. Append-only."""
 
     class Cause(models.TextChoices):
-        """Who or what moved it."""
+        """What caused the transition."""
 
-        RAIL = "rail"  # the rail's answer to the first question
+        RAIL = "rail"  # the rail's answer to the order
         PAYER = "payer"  # the 3-D Secure page
         MERCHANT = "merchant"  # capture, void, cancellation or refund
-        REQUERY = "requery"  # the rail's answer when asked again
-        EXPIRY = "expiry"  # time ran out
-        FUNDING = "funding"  # the wallet did not cover it
-        SETTLEMENT = "settlement"  # its batch moved, and the payment with it
+        REQUERY = "requery"  # the rail's answer to a query
+        EXPIRY = "expiry"  # the time limit has passed
+        FUNDING = "funding"  # the wallet balance is too low
+        SETTLEMENT = "settlement"  # a transition of its batch
         TRANSFER = "transfer"  # a bank transfer arrived
-        STAFF = "staff"  # our own people resolved what no rail answered
-        RETURN = "return"  # the bank returned the payout before it had answered
+        STAFF = "staff"  # staff resolved an unknown outcome
+        RETURN = "return"  # the bank returned the payout before answering
 
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
     attribute = models.CharField(max_length=20)

@@ -34,12 +34,12 @@ class AmountTooLarge(Problem):
     default_detail = "The amount exceeds the available amount."
 
 
-def ask(operation: CardOperation, question: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
+def call_rail(operation: CardOperation, call: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
     """Call the rail, outside any database transaction, and apply its answer to the operation.
 
     Without an answer, the operation stays pending and `requery` queries it later.
     """
-    answer = query_leases.answer_to(question, about=operation)
+    answer = query_leases.answer_to(call, about=operation)
     if answer is None:
         return operation
     return apply_answer(operation_id=operation.pk, answer=answer, cause=cause, now=clock.now())

@@ -80,7 +80,7 @@ def refund(
     if isinstance(opened, IdempotentResult):
         return opened
     rail, new = opened
-    answered = operations.ask(new, _question(rail, new), cause=Cause.MERCHANT)
+    answered = operations.call_rail(new, _rail_call(rail, new), cause=Cause.MERCHANT)
     return IdempotentResult(answered, is_replay=False)
 
 
@@ -96,7 +96,7 @@ def _rail_for(transaction: Transaction) -> Callable[[], Rail]:
     return find
 
 
-def _question(rail: Rail, new: CardOperation) -> Callable[[], RailAnswer]:
+def _rail_call(rail: Rail, new: CardOperation) -> Callable[[], RailAnswer]:
     connector: Any = rail.connector
     if new.is_transfer_refund:
         transfer = refund_order(new)

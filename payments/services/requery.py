@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db import transaction as database
 
 from kit.db.clock import database_now
-from payments.models import AlreadyMoved, CardOperation, Transaction, bank_memory
+from payments.models import AlreadyTransitioned, CardOperation, Transaction, retry_window
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
 from payments.services import operations, transitions
@@ -28,7 +28,7 @@ from payments.services.rail_queries.parallel_calls import CallGroup, RailCall, R
 from payments.services.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
 from payments.services.transitions import Cause
 
-__all__ = ["INTERVALS", "QueryResult", "ask", "requery", "requery_due", "unanswered"]
+__all__ = ["INTERVALS", "QueryResult", "query_leased", "requery", "requery_due", "unanswered"]
 
 log = structlog.get_logger("sluice.requery")
 
@@ -61,20 +61,22 @@ class QueryResult:
 def requery_due(*, clock: Clock = database_now) -> Iterator[QueryResult]:
     """Query what is due, until nothing is left or the run's time is over."""
     now = clock()
-    silences = rail_outages.silences()
+    outages = rail_outages.outages()
     early = {
-        _lane_named(silence.lane): rail_outages.asked_early_from(silence)
-        for silence in silences
-        if rail_outages.may_probe(silence, now=now)
+        _lane_named(outage.lane): rail_outages.early_queries_from(outage)
+        for outage in outages
+        if rail_outages.may_probe(outage, now=now)
     }
     source = _DueQueries(early=early, clock=clock)
     lanes = [*query_leases.lanes_due(at=now), *early]
-    silent = {silence.lane for silence in silences}
-    yield from _Run(source.take, lanes, clock=clock, silent=silent).run(until=time.monotonic() + RUN_TIME)
+    in_outage = {outage.lane for outage in outages}
+    yield from _Run(source.take, lanes, clock=clock, in_outage=in_outage).run(
+        until=time.monotonic() + RUN_TIME
+    )
 
 
 def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
-    """Query these subjects, due or not, unless another process has leased them. Waits for all answers."""
+    """Query subjects, due or not, unless another process has leased them. Waits for all answers."""
     waiting = _by_lane(subjects)
 
     def take(lane: Lane, limit: int) -> list[Unanswered]:
@@ -84,18 +86,18 @@ def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> I
             leased += query_leases.lease(lane, limit=limit, at=clock(), among=keys)
         return leased
 
-    yield from _Run(take, list(waiting), clock=clock, silent=_silent_lanes()).run()
+    yield from _Run(take, list(waiting), clock=clock, in_outage=_lanes_in_outage()).run()
 
 
-def ask(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
-    """Query these subjects, which the caller has leased. Waits for all answers."""
+def query_leased(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
+    """Query subjects that the caller has leased. Waits for all answers."""
     waiting = _by_lane(subjects)
 
     def take(lane: Lane, limit: int) -> list[Unanswered]:
         taken, waiting[lane] = waiting[lane][:limit], waiting[lane][limit:]
         return taken
 
-    yield from _Run(take, list(waiting), clock=clock, silent=_silent_lanes()).run()
+    yield from _Run(take, list(waiting), clock=clock, in_outage=_lanes_in_outage()).run()
 
 
 class _DueQueries:
@@ -123,12 +125,12 @@ class _Run:
         lanes: list[Lane],
         *,
         clock: Clock,
-        silent: set[str],
+        in_outage: set[str],
     ) -> None:
         self._take = take
         self._open = dict.fromkeys(lanes)
         self._clock = clock
-        self._silent = silent
+        self._in_outage = in_outage
         self._calls = CallGroup(late=self._handle_late)
         self._storage_failures = 0
 
@@ -173,7 +175,7 @@ class _Run:
             call = _query_call(subject, now=self._clock())
         except Exception:
             log.exception("query not prepared", id=str(subject.pk))
-            _ask_later(subject, now=self._clock())
+            _schedule_next_query(subject, now=self._clock())
             return False
         self._calls.start(RailCall(subject, lane, call))
         return True
@@ -188,7 +190,7 @@ class _Run:
                 self._calls.start(RailCall(subject, lane, reverse))
                 return
             is_answered = self._apply_reply(reply)
-        except AlreadyMoved:
+        except AlreadyTransitioned:
             is_answered = True  # by another process
         except (OperationalError, InterfaceError) as error:
             log.warning("database unavailable", id=str(subject.pk), error=type(error).__name__)
@@ -205,7 +207,7 @@ class _Run:
                 reverse = _begin_reversal(call.subject, now=self._clock())
                 reply = _run_call(RailCall(call.subject, call.lane, reverse))
             self._apply_reply(reply)
-        except AlreadyMoved:
+        except AlreadyTransitioned:
             pass  # answered by another process
         except (OperationalError, InterfaceError) as error:
             log.warning("database unavailable", id=str(call.subject.pk), error=type(error).__name__)
@@ -214,11 +216,11 @@ class _Run:
     def _apply_reply(self, reply: Reply) -> bool:
         """Store a reply, and return whether the outcome is known now."""
         subject, now = reply.call.subject, self._clock()
-        self._note_silence(reply, now=now)
+        self._record_outage(reply, now=now)
         is_answered = False
         try:
             is_answered = _apply(subject, reply.result(), now=now)
-        except (AlreadyMoved, OperationalError, InterfaceError):
+        except (AlreadyTransitioned, OperationalError, InterfaceError):
             raise
         except (AnswerLost, RailUnavailable):
             pass
@@ -227,19 +229,19 @@ class _Run:
             # because it may contain a row's values.
             log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
         if not is_answered:
-            _ask_later(subject, now=now)
+            _schedule_next_query(subject, now=now)
         return is_answered
 
-    def _note_silence(self, reply: Reply, *, now: datetime) -> None:
+    def _record_outage(self, reply: Reply, *, now: datetime) -> None:
         lane = reply.call.lane
         if isinstance(reply.error, AnswerLost | RailUnavailable):
-            if str(lane) in self._silent:
+            if str(lane) in self._in_outage:
                 return
-            rail_outages.note_silence(lane, now=now)
-            self._silent.add(str(lane))
-        elif reply.error is None and str(lane) in self._silent:
-            self._silent.discard(str(lane))
-            brought = rail_outages.end_silence(lane, now=now)
+            rail_outages.record_outage(lane, now=now)
+            self._in_outage.add(str(lane))
+        elif reply.error is None and str(lane) in self._in_outage:
+            self._in_outage.discard(str(lane))
+            brought = rail_outages.end_outage(lane, now=now)
             log.info("rail answers again", lane=str(lane), brought_forward=brought)
             if brought:
                 self._open[lane] = None
@@ -265,7 +267,7 @@ def _query_call(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
 
 
 def _bank_query(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
-    bank, may_repeat = bank_finder(subject), now - subject.created_at < bank_memory()
+    bank, may_repeat = bank_finder(subject), now - subject.created_at < retry_window()
     if isinstance(subject, CardOperation):
         transfer = refund_order(subject, may_be_repeated=may_repeat)
     else:
@@ -284,7 +286,7 @@ def _operation_query(operation: CardOperation) -> Callable[[], Any]:
 def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     """Record that an authorisation is being reversed, and return the call that reverses it.
 
-    :raises AlreadyMoved: its answer has arrived in the meantime
+    :raises AlreadyTransitioned: its answer has arrived in the meantime
     """
     if isinstance(subject, CardOperation):
         raise TypeError("only authorisations are reversed")
@@ -327,12 +329,12 @@ def _passed_order(transaction: Transaction) -> CardOrder:
 
 
 @database.atomic
-def _ask_later(subject: Unanswered, *, now: datetime) -> None:
+def _schedule_next_query(subject: Unanswered, *, now: datetime) -> None:
     locked: Unanswered = type(subject).objects.select_for_update().get(pk=subject.pk)
     is_ours = locked.query_leased_until == subject.query_leased_until
     if is_ours and locked.next_query_at is not None:  # still unanswered
         wait = INTERVALS[min(locked.queries_made, len(INTERVALS) - 1)]
-        locked.ask_later(query_at=now + wait)
+        locked.schedule_next_query(query_at=now + wait)
 
 
 def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:
@@ -342,8 +344,8 @@ def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:
     return lanes
 
 
-def _silent_lanes() -> set[str]:
-    return {silence.lane for silence in rail_outages.silences()}
+def _lanes_in_outage() -> set[str]:
+    return {outage.lane for outage in rail_outages.outages()}
 
 
 def _lane_named(name: str) -> Lane:

@@ -15,10 +15,10 @@ from kit.db.prepared_statements import insert
 from ledger import services as ledger
 from ledger.services import Booking
 from payments.events import event_of
-from payments.fees import FeeRule, fee, fee_out_of
+from payments.fees import FeeRule, fee, withheld_fee
 from payments.fingerprints import IdempotentResult
 from payments.metrics import OUTCOMES
-from payments.models import AlreadyMoved, Challenge, Transaction, Transition
+from payments.models import AlreadyTransitioned, Challenge, Transaction, Transition
 from payments.models.transactions import OUTCOME_FIELDS
 from payments.outcomes import Outcome
 from payments.rails.protocol import RailAnswer
@@ -33,29 +33,29 @@ from webhooks.models import Delivery, Endpoint, Event
 Cause = Transition.Cause
 
 
-def ask_if_new(
-    intent: IdempotentResult[Transaction], question: Callable[[Transaction], RailAnswer]
+def call_rail_if_new(
+    intent: IdempotentResult[Transaction], call: Callable[[Transaction], RailAnswer]
 ) -> IdempotentResult[Transaction]:
-    """Ask the rail about a new intent. A replayed one was sent to it before."""
+    """Send a new intent to its rail. A replayed one was sent before."""
     if intent.is_replay:
         return intent
     transaction = intent.resource
-    return replace(intent, resource=ask(transaction, lambda: question(transaction), cause=Cause.RAIL))
+    return replace(intent, resource=call_rail(transaction, lambda: call(transaction), cause=Cause.RAIL))
 
 
-def ask(transaction: Transaction, question: Callable[[], RailAnswer], *, cause: Cause) -> Transaction:
-    """Put a question to a rail, outside every database transaction, and apply its answer.
+def call_rail(transaction: Transaction, call: Callable[[], RailAnswer], *, cause: Cause) -> Transaction:
+    """Call a rail, outside any database transaction, and apply its answer.
 
-    A lost answer changes nothing: the transaction stays pending and `requery` asks again.
+    Without an answer, the transaction stays pending and `requery` queries it later.
     """
-    answer = query_leases.answer_to(question, about=transaction)
+    answer = query_leases.answer_to(call, about=transaction)
     if answer is None:
         return transaction
     return apply_answer(transaction, answer, cause=cause, now=clock.now())
 
 
 def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> Transaction:
-    """Give a transaction that awaits its rail the rail's answer.
+    """Apply the rail's answer to a transaction that awaits it.
 
     First writer wins. A concurrent caller gets the transaction as stored.
     """
@@ -63,18 +63,18 @@ def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, 
         return transaction
     try:
         _apply(transaction, answer, cause=cause, now=now)
-    except AlreadyMoved:
+    except AlreadyTransitioned:
         return find(transaction.pk)
     return transaction
 
 
 def apply_resolution(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
-    """Apply the outcome that staff have established for a transaction that awaits its rail or a reversal.
+    """Apply the outcome that staff determined for a transaction that awaits its rail or a reversal.
 
-    :raises AlreadyMoved: another caller was first
+    :raises AlreadyTransitioned: another caller was first
     """
     if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
-        raise AlreadyMoved
+        raise AlreadyTransitioned
     _apply(transaction, answer, cause=cause, now=now)
 
 
@@ -83,7 +83,7 @@ def _apply(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: d
         with database.atomic():
             _, is_new = Challenge.objects.get_or_create(transaction=transaction, defaults={"created_at": now})
             if not is_new:
-                raise AlreadyMoved  # the payer has passed it; this answer is from before
+                raise AlreadyTransitioned  # the payer has passed the challenge, so this answer is outdated
             transaction.await_payer(until=challenge_ends(now), cause=cause, now=now)
     elif answer.outcome.is_success and not transaction.captures_at_once:
         transaction.authorise(answer, until=authorisation_ends(now), cause=cause, now=now)
@@ -101,11 +101,11 @@ def finish(
     captured: int = 0,
     answer: RailAnswer | None = None,
 ) -> None:
-    """Give a pending transaction its terminal status.
+    """Set the final status of a pending transaction.
 
     The status, its transition, the ledger entry and the delivery of the event commit together.
 
-    :raises AlreadyMoved: another caller was first
+    :raises AlreadyTransitioned: another caller was first
     """
     cost = fee_of(transaction, captured=captured) if outcome.is_success else 0
     awaited = transaction.awaiting
@@ -131,9 +131,9 @@ def finish(
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
-    """Let payments that await a transfer, locked by the caller, fail in the same way, in a few statements.
+    """Fail payments that await a transfer, all with the same outcome, in a few statements. The caller holds their locks.
 
-    :raises AlreadyMoved: one of them awaits no transfer (any more)
+    :raises AlreadyTransitioned: one of them no longer awaits a transfer
     """
     Transaction.objects.fail_all(transactions, outcome, cause=cause, now=now)
     endpoints = {one.business_id: webhooks.endpoint_of(one.business) for one in _one_of_each(transactions)}
@@ -152,7 +152,7 @@ def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
 
 
 def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
-    """Return the delivery of a finished transaction's one event, if it has one and the business is subscribed to it."""
+    """Return the delivery of a finished transaction's event, if it has one and the business is subscribed to it."""
     event = _event(finished)
     if event is None:
         return []
@@ -167,7 +167,7 @@ def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: dateti
 
 
 def _event(finished: Transaction) -> Event | None:
-    """Return the one event of a finished transaction. A card check has none."""
+    """Return the event of a finished transaction. A card check has none."""
     name = event_of(
         finished.request_type,
         succeeded=finished.status == Transaction.Status.SUCCESS,
@@ -198,11 +198,11 @@ def _is_dynamic_mismatch(finished: Transaction) -> bool:
 
 
 def fee_of(transaction: Transaction, *, captured: int) -> int:
-    """Return what a success costs, by the rule that the transaction was created with.
+    """Return the fee of a successful transaction, by the rule that was in force when it was created.
 
-    A payout's fee comes on top of it; a payment's is taken out of it.
+    The fee of a payout is added to its amount. The fee of a payment is withheld from it.
     """
     rule = FeeRule.from_snapshot(transaction.fee_rule)
     if transaction.request_type == Transaction.RequestType.PAYOUT:
         return fee(rule, transaction.amount)
-    return fee_out_of(rule, captured if transaction.is_card_payment else transaction.amount)
+    return withheld_fee(rule, captured if transaction.is_card_payment else transaction.amount)

@@ -28,7 +28,7 @@ class AcquirerSimulator:
         self.is_down = False  # closes every connection at once, but keeps the books
         self.jitter = 0.0  # maximum random delay of answers in seconds, so that they arrive out of order
         self.port, self.control_port = port, control_port
-        self.heard: list[str] = []  # types of the received messages
+        self.received: list[str] = []  # types of the received messages
         self.echoes_answered = 0  # answers to our own echoes
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -75,7 +75,11 @@ class AcquirerSimulator:
             elif name not in {"books", "statement"}:
                 raise UnknownFault(f"unknown command {name!r}")
         statement = {"statement": "\n".join(self.books.statement())} if order.get("statement") else {}
-        return statement | {"books": self.books.positions(), "plan": len(self.plan), "heard": len(self.heard)}
+        return statement | {
+            "books": self.books.positions(),
+            "plan": len(self.plan),
+            "received": len(self.received),
+        }
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
@@ -90,7 +94,7 @@ class AcquirerSimulator:
             writer.close()
 
     def _receive(self, message: Message, writer: asyncio.StreamWriter) -> None:
-        self.heard.append(message.type)
+        self.received.append(message.type)
         if message.type == "0810":
             self.echoes_answered += 1
         elif message.type == "0800":

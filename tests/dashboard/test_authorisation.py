@@ -416,7 +416,7 @@ class TestRoles:
         assert all(may(Role.OWNER, permission) for permission in Permission)
 
     def test_let_viewers_only_look(self):
-        assert [each for each in Permission if may(Role.VIEWER, each)] == [Permission.LOOK]
+        assert [each for each in Permission if may(Role.VIEWER, each)] == [Permission.VIEW]
 
     @pytest.mark.parametrize("permission", Permission)
     def test_have_a_sentence_for_those_who_may_not(self, permission):

@@ -29,7 +29,7 @@ def balance(api, currency="NGN"):
 
 
 def requery_everything(now):
-    for _ in requery.ask(requery.unanswered(), clock=lambda: now):
+    for _ in requery.query_leased(requery.unanswered(), clock=lambda: now):
         pass
 
 

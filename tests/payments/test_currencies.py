@@ -166,5 +166,5 @@ class TestPricesOverTime:
         for is_own in (True, False):
             tariff = agreed.get((is_own, currency))
             if tariff is not None and not tariff.is_withdrawn:
-                return fees.fee_out_of(tariff.rule, amount)
+                return fees.withheld_fee(tariff.rule, amount)
         return expected_fee("card", currency, amount)

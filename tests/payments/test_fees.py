@@ -100,7 +100,7 @@ class TestFee:
 
     @given(rules(), AMOUNTS)
     def test_out_of_an_amount_never_exceeds_the_amount(self, rule, amount):
-        assert 0 <= fees.fee_out_of(rule, amount) <= amount
+        assert 0 <= fees.withheld_fee(rule, amount) <= amount
 
     @given(st.integers(0, 10_000), AMOUNTS)
     def test_percentage_is_off_by_at_most_half_a_unit_and_rounds_half_up(self, basis_points, amount):
@@ -165,13 +165,13 @@ class TestFeeInACurrency:
 
     @given(st.sampled_from(list(Flow)), CURRENCIES, AMOUNTS)
     def test_of_incoming_money_is_never_negative_or_above_the_amount(self, flow, currency, amount):
-        assert 0 <= fees.fee_out_of(fees.default_rule(flow, currency), amount) <= amount
+        assert 0 <= fees.withheld_fee(fees.default_rule(flow, currency), amount) <= amount
 
     @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT]), CURRENCIES, AMOUNTS, AMOUNTS)
     def test_never_decreases_as_the_amount_grows(self, flow, currency, amount, more):
         rule = fees.default_rule(flow, currency)
 
-        assert fees.fee_out_of(rule, amount) <= fees.fee_out_of(rule, amount + more)
+        assert fees.withheld_fee(rule, amount) <= fees.withheld_fee(rule, amount + more)
 
     @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT, Flow.PAYOUT]), AMOUNTS)
     def test_is_the_exact_percentage_rounded_half_up(self, flow, amount):

@@ -27,7 +27,7 @@ from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import Business
 from payments.invariants.registry import INVARIANTS
-from payments.models import AlreadyMoved, CardOperation, Proposal, SettlementBatch, Transaction
+from payments.models import AlreadyTransitioned, CardOperation, Proposal, SettlementBatch, Transaction
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
 from payments.services import cancellations, refunds, requery, transitions
@@ -277,7 +277,7 @@ class Traffic:
             try:
                 getattr(self, name)(chance)
                 self.done[name] += 1
-            except (Problem, ValidationError, AlreadyMoved, NoSuchRow):
+            except (Problem, ValidationError, AlreadyTransitioned, NoSuchRow):
                 self.refused[name] += 1
             except Exception as error:
                 self.errors.append(error)
@@ -324,7 +324,7 @@ class Traffic:
         give_back(any_of(Transaction.objects.filter(request_type="payout")), chance.choice([100, 5_000]))
 
     def do_requery(self, chance: random.Random) -> None:
-        for _ in requery.ask(requery.unanswered()[:3]):
+        for _ in requery.query_leased(requery.unanswered()[:3]):
             pass
 
     def do_expire(self, chance: random.Random) -> None:

@@ -234,7 +234,7 @@ class Money(RuleBasedStateMachine):
 
     @rule()
     def ask_again(self) -> None:
-        for _ in requery.ask(requery.unanswered(), clock=self.tick):
+        for _ in requery.query_leased(requery.unanswered(), clock=self.tick):
             pass
 
     @precondition(lambda self: requery.unanswered())

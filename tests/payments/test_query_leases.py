@@ -186,7 +186,7 @@ class TestLease:
         clock.now += query_leases.length()
         (current,) = query_leases.lease(lane, limit=1, at=clock.now, due_at=clock.now)
 
-        list(requery.ask(stopped, clock=lambda: clock.now))
+        list(requery.query_leased(stopped, clock=lambda: clock.now))
 
         payout = Transaction.objects.get()
         assert (payout.query_leased_until, payout.queries_made) == (current.query_leased_until, 0)
@@ -252,7 +252,7 @@ class TestMoments:
             start(orders.payout(), business=business, now=timezone.now())
         ticks = iter(datetime(2026, 3, 1, 12, tzinfo=UTC) + timedelta(seconds=number) for number in range(99))
 
-        list(requery.ask(requery.unanswered(), clock=lambda: next(ticks)))
+        list(requery.query_leased(requery.unanswered(), clock=lambda: next(ticks)))
 
         moments = Transaction.objects.values_list("finished_at", flat=True)
         assert len(set(moments)) == 3
@@ -278,7 +278,7 @@ class TestMoments:
         assert timedelta(seconds=5) < due - created_at <= timedelta(seconds=10)
 
 
-class TestSilence:
+class TestOutage:
     BANK = Lane("bank", "sandbox")
 
     def lose(self, business, clock, *, questions):
@@ -319,22 +319,22 @@ class TestSilence:
         self.lose(business, clock, questions=2)
         clock.now += rail_outages.PROBE_INTERVAL
 
-        silence = RailSilence.objects.get()
-        assert rail_outages.may_probe(silence, now=clock.now)
-        assert not rail_outages.may_probe(silence, now=clock.now)
+        outage = RailSilence.objects.get()
+        assert rail_outages.may_probe(outage, now=clock.now)
+        assert not rail_outages.may_probe(outage, now=clock.now)
 
     def test_of_a_single_answer_brings_nothing_forward(self, business, clock):
-        rail_outages.note_silence(self.BANK, now=clock.now)
+        rail_outages.record_outage(self.BANK, now=clock.now)
         clock.advance(seconds=5)
 
-        assert rail_outages.end_silence(self.BANK, now=clock.now) == 0
+        assert rail_outages.end_outage(self.BANK, now=clock.now) == 0
         assert not RailSilence.objects.exists()
 
     def test_ignores_outcomes_that_were_unknown_long_before(self, business, clock, settings):
         """A transaction that its rail never answers is queried ever less often, though others are answered."""
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         stuck = self.lose(business, clock, questions=8)
-        assert clock.now - stuck.created_at > rail_outages.BEFORE_SILENCE
+        assert clock.now - stuck.created_at > rail_outages.BEFORE_OUTAGE
         RailSilence.objects.update(since=clock.now, probed_at=clock.now)
         settings.PAYOUT_BANK = "payments.rails.sandbox.SandboxBank"
 
@@ -353,7 +353,7 @@ class TestSilence:
         assert stuck.queries_made == 8
 
     def test_is_probed_less_often_the_longer_it_lasts(self, business, clock):
-        rail_outages.note_silence(self.BANK, now=clock.now)
+        rail_outages.record_outage(self.BANK, now=clock.now)
         probes = []
         for _ in range(12 * 60):
             clock.advance(minutes=1)

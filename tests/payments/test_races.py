@@ -31,7 +31,7 @@ def business():
 
 
 def ask_about(subjects, *, now):
-    return list(requery.ask(subjects, clock=lambda: now))
+    return list(requery.query_leased(subjects, clock=lambda: now))
 
 
 def ask_about_everything(*, now):

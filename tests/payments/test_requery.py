@@ -107,7 +107,7 @@ class TestRequery:
         run("requery_pending")
         challenges.approve(challenge=Challenge.objects.get(), code="123456", now=clock.now)
 
-        list(requery.ask(begun, clock=lambda: clock.now))
+        list(requery.query_leased(begun, clock=lambda: clock.now))
 
         payment = Transaction.objects.get()
         assert payment.awaiting == "rail"
@@ -136,7 +136,7 @@ class TestRequery:
         with monkeypatch.context() as patch:
             patch.setattr(requery.transitions, "apply_answer", Mock(side_effect=OperationalError))
             due = requery.unanswered(due_at=clock.now)
-            asked = list(requery.ask(due, clock=lambda: clock.now))
+            asked = list(requery.query_leased(due, clock=lambda: clock.now))
         assert [one.is_answered for one in asked] == [False] * requery.MAX_STORAGE_FAILURES
         assert len(requery.unanswered(due_at=clock.now)) == len(lost)
 

@@ -17,7 +17,7 @@ from payments.rails.protocol import RailAnswer
 from payments.services import operations, transitions
 from payments.services.rail_queries import query_leases
 from payments.services.rail_queries.query_leases import lane_of
-from payments.services.requery import INTERVALS, ask, requery, unanswered
+from payments.services.requery import INTERVALS, query_leased, requery, unanswered
 from payments.services.staff import resolutions
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -112,7 +112,7 @@ class TestPayout:
         (stale,) = unanswered()
         resolve(staff, payout, "failed")
 
-        (asked,) = ask([stale])
+        (asked,) = query_leased([stale])
 
         payout.refresh_from_db()
         assert asked.is_answered

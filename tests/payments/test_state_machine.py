@@ -115,7 +115,7 @@ class Payments(RuleBasedStateMachine):
     @rule()
     def ask_again(self) -> None:
         for subject in requery.unanswered():
-            for _ in requery.ask([subject], clock=self.tick):
+            for _ in requery.query_leased([subject], clock=self.tick):
                 pass
 
     def attempt(self, which: int, act: Callable[[object], object]) -> Transaction | None:

@@ -279,7 +279,7 @@ def send_back(transfer):
 
 
 def ask_again(business):
-    return list(requery.ask(requery.unanswered(), clock=timezone.now))
+    return list(requery.query_leased(requery.unanswered(), clock=timezone.now))
 
 
 def maybe_lost(at_random):

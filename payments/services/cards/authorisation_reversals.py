@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db import transaction as database
 
-from payments.models import AlreadyMoved, Transaction
+from payments.models import AlreadyTransitioned, Transaction
 from payments.outcomes import REVERSED
 from payments.services import transitions
 from payments.services.intents import FIRST_QUERY_AFTER, lock
@@ -19,7 +19,7 @@ from payments.services.transitions import Cause
 def begin(transaction: Transaction, *, now: datetime) -> None:
     """Record that an authorisation is being reversed. Its answer is ignored from now on.
 
-    :raises AlreadyMoved: another process has finished it, or its answer has arrived
+    :raises AlreadyTransitioned: another process has finished it, or its answer has arrived
     """
     transaction.await_reversal(query_at=now + FIRST_QUERY_AFTER, cause=Cause.REQUERY, now=now)
 
@@ -28,9 +28,9 @@ def begin(transaction: Transaction, *, now: datetime) -> None:
 def finish(transaction: Transaction, *, now: datetime) -> None:
     """Fail a payment after the acquirer has confirmed its reversal.
 
-    :raises AlreadyMoved: another process has already failed it
+    :raises AlreadyTransitioned: another process has already failed it
     """
     locked = lock(transaction.pk)
     if locked.awaiting != Transaction.Awaiting.REVERSAL:
-        raise AlreadyMoved
+        raise AlreadyTransitioned
     transitions.finish(locked, REVERSED, cause=Cause.REQUERY, now=now)

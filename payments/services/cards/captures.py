@@ -102,7 +102,7 @@ def _is_same(earlier: CardOperation, kind: Kind, *, amount: int | None) -> bool:
 
 def _ask(acquirer: CardAcquirer, operation: CardOperation) -> Transaction:
     order, asked = card_order(operation.transaction), operation_order(operation)
-    answered = operations.ask(operation, lambda: acquirer.operate(order, asked), cause=Cause.MERCHANT)
+    answered = operations.call_rail(operation, lambda: acquirer.operate(order, asked), cause=Cause.MERCHANT)
     if answered.status == CardOperation.Status.FAILED:
         raise OperationRefused
     return answered.transaction

@@ -10,7 +10,7 @@ from payments.models import Transaction
 from payments.services.intents import card_fields, open_intent
 from payments.services.rail_choices import acquirer_for
 from payments.services.rail_orders import card_order
-from payments.services.transitions import ask_if_new
+from payments.services.transitions import call_rail_if_new
 
 
 def start(
@@ -34,4 +34,4 @@ def start(
         metadata=request.get("metadata"),
         **card_fields(card),
     )
-    return ask_if_new(intent, lambda new: acquirer.verify(card_order(new), card=card))
+    return call_rail_if_new(intent, lambda new: acquirer.verify(card_order(new), card=card))

@@ -11,7 +11,7 @@ from payments.rails.protocol import ThreeDSecure
 from payments.services.intents import card_fields, open_intent, order_fields
 from payments.services.rail_choices import acquirer_for
 from payments.services.rail_orders import card_order
-from payments.services.transitions import ask_if_new
+from payments.services.transitions import call_rail_if_new
 
 
 def start(
@@ -39,4 +39,4 @@ def start(
         **order_fields(request),
         **card_fields(card),
     )
-    return ask_if_new(intent, lambda new: acquirer.authorise(card_order(new), card=card))
+    return call_rail_if_new(intent, lambda new: acquirer.authorise(card_order(new), card=card))

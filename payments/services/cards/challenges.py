@@ -44,7 +44,7 @@ def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
         return _count_wrong_code(challenge, now=now)
     transaction = _pass(challenge, now=now)
     passed = card_order(transaction, has_passed_challenge=True)
-    return transitions.ask(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
+    return transitions.call_rail(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
 
 
 @database.atomic

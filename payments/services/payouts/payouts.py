@@ -15,7 +15,7 @@ from payments.services import ledger_entries, transitions
 from payments.services.intents import open_intent, order_fields
 from payments.services.rail_choices import bank_for
 from payments.services.rail_orders import payout_order
-from payments.services.transitions import Cause, ask_if_new
+from payments.services.transitions import Cause, call_rail_if_new
 
 
 def start(
@@ -34,7 +34,7 @@ def start(
     )
     if intent.resource.awaiting != Transaction.Awaiting.RAIL:
         return intent  # the wallet didn't cover it, or it is a replay
-    return ask_if_new(intent, lambda new: bank.send(payout_order(new)))
+    return call_rail_if_new(intent, lambda new: bank.send(payout_order(new)))
 
 
 @database.atomic

@@ -61,8 +61,8 @@ def lane_of(subject: Unanswered) -> Lane:
 def unanswered(*, due_at: datetime | None = None, unleased_at: datetime | None = None) -> list[Unanswered]:
     """Return the transactions and operations with an unknown outcome, optionally only if due or unleased at a time."""
     chosen = _chosen(due_at=due_at, unleased_at=unleased_at)
-    transactions = _whole(Transaction.objects.unanswered().filter(chosen))
-    operations = _whole(CardOperation.objects.unanswered().filter(chosen))
+    transactions = _with_related(Transaction.objects.unanswered().filter(chosen))
+    operations = _with_related(CardOperation.objects.unanswered().filter(chosen))
     return [*transactions.order_by("next_query_at"), *operations.order_by("next_query_at")]
 
 
@@ -104,8 +104,8 @@ def lease(
     if among is not None:
         chosen &= Q(pk__in=list(among))
     found: list[Unanswered] = []
-    for questions in (lane.transactions, lane.operations):
-        locked = _whole(questions.filter(chosen)).select_for_update(skip_locked=True, of=("self",))
+    for queryset in (lane.transactions, lane.operations):
+        locked = _with_related(queryset.filter(chosen)).select_for_update(skip_locked=True, of=("self",))
         found += list(locked.order_by("next_query_at")[:limit])
     leased = sorted(found, key=lambda subject: subject.next_query_at or at)[:limit]
     until = at + length()
@@ -125,14 +125,14 @@ def release(subject: Unanswered) -> None:
     subject.query_leased_until = None
 
 
-def answer_to(question: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
+def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
     """Call a rail under the lease that a subject was created with.
 
     Returns None and releases the lease if the outcome is unknown. `requery` may then query it at once.
     """
     answer = None
     try:
-        answer = question()
+        answer = call()
     except AnswerLost:
         return None
     finally:
@@ -155,8 +155,8 @@ def _chosen(*, due_at: datetime | None, unleased_at: datetime | None) -> Q:
     return chosen
 
 
-def _whole(questions: QuerySet[Any]) -> QuerySet[Any]:
+def _with_related(queryset: QuerySet[Any]) -> QuerySet[Any]:
     """Join the tables that a query to the rail needs."""
-    if questions.model is Transaction:
-        return questions.select_related("business", "challenge")
-    return questions.select_related("transaction__business")
+    if queryset.model is Transaction:
+        return queryset.select_related("business", "challenge")
+    return queryset.select_related("transaction__business")

@@ -17,53 +17,53 @@ from payments.services.rail_queries.query_leases import Lane
 
 PROBE_INTERVAL = timedelta(minutes=1)
 LONGEST_PROBE_INTERVAL = timedelta(hours=1)
-PROBES = 10  # the interval is the duration of the silence divided by this, within the two limits above
-# Outcomes that are older than this at the beginning of a silence are not queried early.
-BEFORE_SILENCE = timedelta(hours=6)
+PROBES = 10  # the interval is the duration of the outage divided by this, within the two limits above
+# Outcomes that are older than this at the beginning of a outage are not queried early.
+BEFORE_OUTAGE = timedelta(hours=6)
 # A single lost answer is not an outage, so no queries are brought forward after it.
 SHORTEST_OUTAGE = timedelta(seconds=20)
 AT_ONCE = 20_000  # rows brought forward per table; the others keep their intervals
 
 
-def silences() -> list[RailSilence]:
+def outages() -> list[RailSilence]:
     """Return the lanes whose last call wasn't answered."""
     return list(RailSilence.objects.order_by("lane"))
 
 
-def note_silence(lane: Lane, *, now: datetime) -> None:
+def record_outage(lane: Lane, *, now: datetime) -> None:
     insert_if_absent(RailSilence(lane=str(lane), since=now, probed_at=now))
 
 
-def may_probe(silence: RailSilence, *, now: datetime) -> bool:
+def may_probe(outage: RailSilence, *, now: datetime) -> bool:
     """Return whether this process may query early. Only one process may in each interval."""
-    interval = min(max((now - silence.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
-    last = RailSilence.objects.filter(lane=silence.lane, probed_at__lte=now - interval)
+    interval = min(max((now - outage.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
+    last = RailSilence.objects.filter(lane=outage.lane, probed_at__lte=now - interval)
     return last.update(probed_at=now) > 0
 
 
-def asked_early_from(silence: RailSilence) -> datetime:
+def early_queries_from(outage: RailSilence) -> datetime:
     """Return the earliest creation time of outcomes that may be queried before they are due."""
-    return silence.since - BEFORE_SILENCE
+    return outage.since - BEFORE_OUTAGE
 
 
 @database.atomic
-def end_silence(lane: Lane, *, now: datetime) -> int:
-    """End the silence of a rail that has answered, make its waiting queries due, and return their number."""
-    silence = RailSilence.objects.select_for_update().filter(lane=str(lane)).first()
-    if silence is None:
+def end_outage(lane: Lane, *, now: datetime) -> int:
+    """End the outage of a rail that has answered, make its waiting queries due, and return their number."""
+    outage = RailSilence.objects.select_for_update().filter(lane=str(lane)).first()
+    if outage is None:
         return 0
-    silence.delete()
-    if now - silence.since < SHORTEST_OUTAGE:
+    outage.delete()
+    if now - outage.since < SHORTEST_OUTAGE:
         return 0
-    created_from = asked_early_from(silence)
+    created_from = early_queries_from(outage)
     found = [
-        questions.filter(created_at__gte=created_from) for questions in (lane.transactions, lane.operations)
+        queryset.filter(created_at__gte=created_from) for queryset in (lane.transactions, lane.operations)
     ]
-    return sum(_bring_forward(questions, now=now) for questions in found)
+    return sum(_bring_forward(queryset, now=now) for queryset in found)
 
 
-def _bring_forward(questions: QuerySet[Any], *, now: datetime) -> int:
-    waiting = questions.filter(queries_made__gt=0, next_query_at__gt=now)
+def _bring_forward(queryset: QuerySet[Any], *, now: datetime) -> int:
+    waiting = queryset.filter(queries_made__gt=0, next_query_at__gt=now)
     unlocked = waiting.select_for_update(skip_locked=True, of=("self",)).order_by("next_query_at")
     keys = list(unlocked.values_list("pk", flat=True)[:AT_ONCE])
-    return int(questions.model._default_manager.filter(pk__in=keys).update(next_query_at=now))
+    return int(queryset.model._default_manager.filter(pk__in=keys).update(next_query_at=now))

@@ -28,7 +28,7 @@ from payments.services.intents import open_intent
 from payments.services.rail_orders import payout_order
 from payments.services.transfers import return_destinations
 from payments.services.transfers.return_destinations import Destination
-from payments.services.transitions import ask_if_new
+from payments.services.transitions import call_rail_if_new
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 
@@ -114,7 +114,7 @@ class OpenedReturn:
 
     def send(self) -> None:
         """Send the payout to the bank. Call it after the commit."""
-        ask_if_new(self.intent, lambda new: self.bank.send(payout_order(new)))
+        call_rail_if_new(self.intent, lambda new: self.bank.send(payout_order(new)))
 
 
 @database.atomic

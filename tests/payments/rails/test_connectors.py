@@ -45,7 +45,7 @@ class TestChoice:
         api.post(PAYMENTS, orders.card_payment())
 
         assert Transaction.objects.get().connector == "sandbox"
-        assert own_acquirer.simulator.heard == []
+        assert own_acquirer.simulator.received == []
 
     def test_applies_to_one_business_only(self, ada, api, other_api, own_acquirer, clock):
         choose(ada.business, clock, card_acquirer=ISO8583)
@@ -120,7 +120,7 @@ class TestTransaction:
         refunded = api.post(f"{PAYMENTS}/{order['reference']}/refunds", {"reference": "rf", "amount": 100})
 
         assert (captured.json()["status"], refunded.json()["status"]) == ("success", "success")
-        assert own_acquirer.simulator.heard == ["0800", "0100", "0220", "0200"]
+        assert own_acquirer.simulator.received == ["0800", "0100", "0220", "0200"]
 
     @pytest.mark.long
     def test_stays_pending_while_its_connector_is_unusable(self, ada, api, own_acquirer, clock, settings):

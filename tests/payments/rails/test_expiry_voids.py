@@ -71,7 +71,7 @@ def test_void_without_an_answer_is_repeated_with_the_same_numbers(acquirer, auth
 
     void = CardOperation.objects.get()
     assert (void.status, void.queries_made) == ("pending", 1)
-    received = acquirer.order(books=True)["heard"]
+    received = acquirer.order(books=True)["received"]
     make_due()
     run("requery_pending")
 
@@ -80,7 +80,7 @@ def test_void_without_an_answer_is_repeated_with_the_same_numbers(acquirer, auth
         "success",
         void.retrieval_reference_number,
     )
-    assert acquirer.order(books=True)["heard"] > received
+    assert acquirer.order(books=True)["received"] > received
     assert acquirer.position(authorised.retrieval_reference_number)["reserved"] == 0
 
 

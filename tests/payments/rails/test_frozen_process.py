@@ -44,7 +44,7 @@ def stopped_payer(acquirer):
 def test_authorisation_is_not_sent_after_its_reversal(acquirer, stopped_payer):
     deadline = time.monotonic() + 60
     while (
-        "0400" not in acquirer.simulator.heard
+        "0400" not in acquirer.simulator.received
     ):  # no query is sent before the suspended process's lease expires
         assert time.monotonic() < deadline
         time.sleep(0.5)
@@ -57,7 +57,7 @@ def test_authorisation_is_not_sent_after_its_reversal(acquirer, stopped_payer):
     printed, _ = stopped_payer.communicate(timeout=60)
 
     payment = Transaction.objects.get()
-    assert "0200" not in acquirer.simulator.heard
+    assert "0200" not in acquirer.simulator.received
     assert (payment.status, payment.gateway_code) == ("failed", "68")
     assert printed.split() == ["failed"]
     position = acquirer.books.position(payment.retrieval_reference_number)

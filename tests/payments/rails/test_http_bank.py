@@ -154,7 +154,7 @@ class TestPayout:
         assert bank.books.all_paid() == {}
         assert again(api, payout)["status"] == "pending"
         assert Transaction.objects.get().queries_made == 3
-        assert Transaction.objects.beyond_bank_memory(at=timezone.now()).exists()
+        assert Transaction.objects.beyond_retry_window(at=timezone.now()).exists()
 
     def test_still_found_beyond_the_banks_retention_gets_its_outcome(self, api, bank, settings):
         settings.BANK_MEMORY = 0

@@ -107,7 +107,7 @@ class TestPayment:
         assert len(payment["acquirer_transaction_id"]) == 21
         assert payment["merchant_descriptor"] == "Ada Books"
         assert books(acquirer, payment) == {"charged": 50_000, "reserved": 0, "refunded": 0}
-        assert acquirer.simulator.heard == ["0800", "0200"]
+        assert acquirer.simulator.received == ["0800", "0200"]
 
     @pytest.mark.parametrize(
         ("changes", "expected"),
@@ -134,7 +134,7 @@ class TestPayment:
         payment = pay(api, amount=10**12)
 
         assert (payment["status"], payment["gateway_code"]) == ("failed", "13")
-        assert acquirer.simulator.heard == ["0800"]
+        assert acquirer.simulator.received == ["0800"]
 
     def test_is_not_sent_after_its_deadline(self, acquirer):
         connected = connectors.make(ISO8583)
@@ -143,7 +143,7 @@ class TestPayment:
         answer = connected.authorise(card_order(1, amount=50_000, age=SEND_WITHIN + 0.1), card=card())
 
         assert (answer.outcome.code, answer.outcome.gateway_code) == ("20030", "91")
-        assert acquirer.simulator.heard == ["0800"]
+        assert acquirer.simulator.received == ["0800"]
 
     def test_closes_a_connection_without_acknowledgements(self, acquirer):
         connected = connectors.make(ISO8583)
@@ -173,7 +173,7 @@ class TestCardCheck:
         check = api.post(PAYMENTS, orders.card_check()).json()
 
         assert (check["status"], check["amount"]) == ("success", 0)
-        assert acquirer.simulator.heard == ["0800", "0100"]
+        assert acquirer.simulator.received == ["0800", "0100"]
         assert books(acquirer, check) == {"charged": 0, "reserved": 0, "refunded": 0}
 
     def test_without_an_answer_fails_at_requery(self, api, acquirer):
@@ -184,7 +184,7 @@ class TestCardCheck:
         requery_all()
 
         assert (check["status"], again(api, check)["status"]) == ("pending", "failed")
-        assert "0400" not in acquirer.simulator.heard
+        assert "0400" not in acquirer.simulator.received
 
 
 class TestAuthorisation:
@@ -197,7 +197,7 @@ class TestAuthorisation:
         assert (payment["status"], reserved["reserved"]) == ("pending", 50_000)
         assert (captured["status"], captured["total_amount_captured"]) == ("success", 20_000)
         assert books(acquirer, payment) == {"charged": 20_000, "reserved": 0, "refunded": 0}
-        assert acquirer.simulator.heard == ["0800", "0100", "0220"]
+        assert acquirer.simulator.received == ["0800", "0100", "0220"]
 
     def test_is_released_by_a_reversal(self, api, acquirer):
         payment = pay(api, capture=False)
@@ -206,7 +206,7 @@ class TestAuthorisation:
 
         assert (voided["status"], voided["response_code"]) == ("failed", "20090")
         assert books(acquirer, payment) == {"charged": 0, "reserved": 0, "refunded": 0}
-        assert acquirer.simulator.heard == ["0800", "0100", "0400"]
+        assert acquirer.simulator.received == ["0800", "0100", "0400"]
 
     @pytest.mark.parametrize(
         "act", ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "delay 0.8"]
@@ -224,7 +224,7 @@ class TestAuthorisation:
         position = books(acquirer, payment)
         assert (again(api, payment)["response_code"], position["charged"]) == ends
         assert position["reserved"] == 0
-        first, repeat = [kind for kind in acquirer.simulator.heard if kind[1] in "24"][-2:]
+        first, repeat = [kind for kind in acquirer.simulator.received if kind[1] in "24"][-2:]
         assert (first, repeat) == {"capture": ("0220", "0221"), "void": ("0400", "0401")}[action]
 
 
@@ -303,8 +303,8 @@ class TestLostAnswer:
         awaited.append(Transaction.objects.get().awaiting)
 
         assert awaited == ["reversal", "reversal", "reversal", ""]
-        assert acquirer.simulator.heard.count("0400") == 1
-        assert acquirer.simulator.heard.count("0401") == 3
+        assert acquirer.simulator.received.count("0400") == 1
+        assert acquirer.simulator.received.count("0401") == 3
         assert (again(api, payment)["status"], books(acquirer, payment)["charged"]) == ("failed", 0)
         moves = Transaction.objects.get().transitions.filter(attribute="awaiting")
         assert [move.after for move in moves] == ["reversal"]
@@ -333,10 +333,10 @@ class TestLostAnswer:
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
         transitions.apply_answer(Transaction.objects.get(), approved, cause=Cause.RAIL, now=timezone.now())
 
-        asked = list(requery.ask(begun, clock=timezone.now))
+        asked = list(requery.query_leased(begun, clock=timezone.now))
 
         assert [one.is_answered for one in asked] == [True]
-        assert "0400" not in acquirer.simulator.heard
+        assert "0400" not in acquirer.simulator.received
         assert (again(api, payment)["status"], books(acquirer, payment)["charged"]) == ("success", 50_000)
 
     def test_leaves_one_event(self, api, acquirer):
@@ -429,7 +429,7 @@ class TestConnection:
     def test_is_reopened_after_it_was_closed(self, api, acquirer):
         pay(api)
         acquirer.do(hang_up=True)
-        until(lambda: acquirer.simulator.heard.count("0800") == 2)
+        until(lambda: acquirer.simulator.received.count("0800") == 2)
 
         assert pay(api)["status"] == "success"
 
@@ -474,7 +474,7 @@ class TestConnection:
         settings.ACQUIRER_ECHO_INTERVAL, settings.ACQUIRER_TIMEOUT = 0.05, 1
         connectors._made.cache_clear()
         pay(api)
-        until(lambda: acquirer.simulator.heard.count("0800") > 3)
+        until(lambda: acquirer.simulator.received.count("0800") > 3)
 
         acquirer.do(is_deaf=True)
         until(lambda: not connectors.make(ISO8583).link._thread._up.is_set())
@@ -512,7 +512,7 @@ class TestManyAtOnce:
         assert [answer.outcome.code for answer in said] == ["10000", "20051"] * 25
         codes = {answer.acquirer_transaction_id for answer in said}
         assert len(codes) == 50
-        assert acquirer.simulator.heard.count("0800") == 1
+        assert acquirer.simulator.received.count("0800") == 1
 
 
 class TestSecrets:
