@@ -4,12 +4,15 @@ from uuid import UUID
 
 from webhooks.models import event_name
 
+USER_AGENT = "Sluice-Webhooks/1.0"
+
 
 def request_headers(
     *, signature: str, event_id: UUID, event: str, attempt: int, is_test: bool
 ) -> dict[str, str]:
-    """Return the headers of one attempt. `sender` adds the constant ones."""
+    """Return the headers of one attempt. `sender` adds those of the connection, such as `Accept`."""
     return {
+        "User-Agent": USER_AGENT,
         "Content-Type": "application/json",
         "X-Service-Signature": signature,
         "X-Service-Idempotency-Key": str(event_id),

@@ -28,7 +28,6 @@ from aiohttp.tracing import Trace
 from kit.db.card_number_fields import masked_bytes, masked_start
 from webhooks.ip_address_rules import Network, is_public
 
-USER_AGENT = "Sluice-Webhooks/1.0"
 EXCERPT = 2048  # bytes of the response body that are stored
 LOOKUPS_AT_ONCE = 16
 LOOKUP_SLOT_SECONDS = 0.5  # seconds after which a slow lookup frees its slot
@@ -119,8 +118,8 @@ class Sender:
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None),  # ours is around everything
-            headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"},
-            skip_auto_headers={"Accept-Encoding"},
+            headers={"Accept": "*/*", "Accept-Encoding": "identity"},
+            skip_auto_headers={"Accept-Encoding", "User-Agent"},
             response_class=Answer,
         )
         return self

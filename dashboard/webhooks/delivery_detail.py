@@ -17,7 +17,6 @@ from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
 from webhooks.retry_schedule import JITTER, delays_of
-from webhooks.sender import USER_AGENT
 from webhooks.services import is_replayable
 from webhooks.signing import sign
 
@@ -192,7 +191,7 @@ def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> l
         attempt=number,
         is_test=delivery.is_test,
     )
-    return [("User-Agent", USER_AGENT), *headers.items()]
+    return list(headers.items())
 
 
 def _indented(body: str, membership: Membership) -> str:

@@ -539,7 +539,11 @@ class TestRequest:
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             post(
                 listener.url,
-                headers={"Content-Type": "application/json", "X-Service-Event": "payment.success"},
+                headers={
+                    "User-Agent": "Sluice-Webhooks/1.0",
+                    "Content-Type": "application/json",
+                    "X-Service-Event": "payment.success",
+                },
             )
 
         (request,) = listener.requests
