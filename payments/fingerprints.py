@@ -1,28 +1,10 @@
-"""Idempotency by the merchant's reference: a repeated request returns the same resource."""
+"""Fingerprints of requests that start a transaction or a refund, for `kit.api.request_fingerprints`."""
 
 from typing import Any
 
-from kit.api.request_fingerprints import (
-    REPLAYED,
-    DuplicateReference,
-    Fingerprint,
-    IdempotentResult,
-    fingerprint_of,
-    keyed_hash,
-    replay_of,
-)
+from kit.api.request_fingerprints import Fingerprint, fingerprint_of, keyed_hash
 from payments.cards import Card
 from payments.rails.protocol import ThreeDSecure
-
-__all__ = [
-    "REPLAYED",
-    "DuplicateReference",
-    "Fingerprint",
-    "IdempotentResult",
-    "fingerprint",
-    "generated_fingerprint",
-    "replay_of",
-]
 
 
 def fingerprint(request: dict[str, Any]) -> Fingerprint:

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from kit.api.field_errors import Errors, InvalidFields, error
+from kit.api.replays import IdempotentResult
 from kit.api.strict_fields import RequestSerializer, read_request
 from kit.db.card_number_fields import MISPLACED, misplaced
 from merchants.models import Business
 from payments.cards import Card
-from payments.fingerprints import IdempotentResult, fingerprint
+from payments.fingerprints import fingerprint
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.serializers import (

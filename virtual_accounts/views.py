@@ -2,14 +2,13 @@
 
 from typing import Any, cast
 
-from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.pagination import page_of
-from kit.api.request_fingerprints import REPLAYED
+from kit.api.replays import created_or_replayed
 from kit.db import clock
 from merchants.models import Business
 from virtual_accounts.filters import filtered
@@ -26,11 +25,10 @@ class VirtualAccountsView(APIView):
         business = _business(request)
         wanted = read_account(cast("dict[str, Any]", request.data or {}), business=business)
         result = accounts.create(business=business, request=wanted, now=clock.now())
-        shown = represent(result.resource)
-        if result.is_replay:
-            return Response(shown, headers=REPLAYED)
-        headers = {"Location": f"/api/virtual-accounts/{result.resource.reference}"}
-        return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
+        account = result.resource
+        return created_or_replayed(
+            result, represent(account), location=f"/api/virtual-accounts/{account.reference}"
+        )
 
     def get(self, request: Request) -> Response:
         own = VirtualAccount.objects.of(_business(request)).with_current_number()

@@ -1,4 +1,4 @@
-"""Idempotency by the merchant's reference: repeating a request returns the same resource.
+"""Fingerprints, by which requests with the same reference are compared.
 
 A `Fingerprint` separates a request's card numbers from its other values, so that requests can be compared without
 them. A response that depends on the card number would confirm guesses (PCI DSS 3.5.1.1, decision 0062).
@@ -10,66 +10,13 @@ import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from rest_framework import status
 
-from kit.api.errors import Problem
 from kit.db.card_number_fields import KEPT_AS_SENT
 from kit.masking import split_card_numbers
-
-# Header of a replayed response, as named in the contract.
-REPLAYED = {"Idempotent-Replayed": "true"}
-
-
-class Fingerprinted(Protocol):
-    """A resource that stores the hash of the request that created it."""
-
-    @property
-    def pk(self) -> Any: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-
-
-R = TypeVar("R")
-F = TypeVar("F", bound=Fingerprinted)
-
-
-class DuplicateReference(Problem):
-    """The reference was already used for a different request."""
-
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "duplicate_reference"
-    default_detail = "This reference was already used for a different request."
-
-    @classmethod
-    def of(cls, existing: Fingerprinted) -> DuplicateReference:
-        """Return the error that names the resource of the first request."""
-        return cls(existing={"id": str(existing.pk), "status": str(existing.status)})
-
-
-@dataclass(frozen=True, slots=True)
-class IdempotentResult(Generic[R]):
-    """The resource of an idempotent request, and whether the request was a replay."""
-
-    resource: R
-    is_replay: bool
-
-
-def replay_of(existing: F | None, *, fingerprint: str) -> IdempotentResult[F] | None:
-    """Return the resource that an equal request created before, or None if the reference is free.
-
-    :raises DuplicateReference: the reference belongs to a different request
-    """
-    if existing is None:
-        return None
-    if existing.fingerprint != fingerprint:
-        raise DuplicateReference.of(existing)
-    return IdempotentResult(existing, is_replay=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,13 +65,13 @@ class BankTransfersView(BankView):
     def post(self, request: Request) -> Response:
         values: dict[str, Any] = TRANSFER.run_validation(request.data)
         values["sender_name"] = values["sender_name"] or UNKNOWN_SENDER
-        receipt = incoming.receive_notification(Notice(**values))
+        received = incoming.receive_notification(Notice(**values))
         return Response(
             {
-                "bank_reference": receipt.bank_reference,
-                "applied": receipt.applied,
-                "reason": receipt.reason,
-                "replayed": not receipt.is_new,
+                "bank_reference": received.resource.bank_reference,
+                "applied": received.resource.applied,
+                "reason": received.resource.reason,
+                "replayed": received.is_replay,
             }
         )
 
@@ -83,12 +83,12 @@ class PayoutReturnsView(BankView):
 
     def post(self, request: Request) -> Response:
         values: dict[str, Any] = PAYOUT_RETURN.run_validation(request.data)
-        receipt = payout_returns.receive(ReturnNotice(**values))
+        received = payout_returns.receive(ReturnNotice(**values))
         return Response(
             {
-                "bank_reference": receipt.payout_return.bank_reference,
-                "applied": receipt.payout_return.applied,
-                "reason": receipt.payout_return.why,
-                "replayed": not receipt.is_new,
+                "bank_reference": received.resource.bank_reference,
+                "applied": received.resource.applied,
+                "reason": received.resource.why,
+                "replayed": received.is_replay,
             }
         )

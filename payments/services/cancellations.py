@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from kit.api.replays import IdempotentResult
 from kit.db.clock import database_now
-from payments.fingerprints import IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.outcomes import CANCELLED
 from payments.services import transitions

@@ -13,10 +13,11 @@ import structlog
 from django.db import transaction as database
 from django.db.models import Case, F, QuerySet, Value, When
 
+from kit.api.replays import DuplicateReference, IdempotentResult
+from kit.api.request_fingerprints import Fingerprint
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import AuditEntry
-from payments.fingerprints import DuplicateReference, Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.services.intents import lock
 

@@ -10,11 +10,12 @@ from uuid import UUID
 
 from django.conf import settings
 
+from kit.api.replays import IdempotentResult
+from kit.api.request_fingerprints import Fingerprint
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from merchants.models import Business
 from payments.cards import Card
 from payments.fees import Snapshot, flow_of
-from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.services import fee_rules

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db import transaction as database
 
+from kit.api.replays import DuplicateReference, IdempotentResult, replay_of
 from kit.db.prepared_statements import insert_if_absent
 from merchants.models import Business
-from payments.fingerprints import DuplicateReference, IdempotentResult, fingerprint, replay_of
+from payments.fingerprints import fingerprint
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable

@@ -112,8 +112,8 @@ def _return_payout(transaction: Transaction, *, actor: Actor, now: datetime) -> 
         currency=payout.currency,
         reason=RETURN_REASON,
     )
-    receipt = payout_returns.receive(notice, clock=lambda: now)
-    if receipt.payout_return.applied != PayoutReturn.Applied.REVERSED:
+    payout_return = payout_returns.receive(notice, clock=lambda: now).resource
+    if payout_return.applied != PayoutReturn.Applied.REVERSED:
         return None
     _record(transaction, Advanced.RETURN, actor=actor, now=now)
     return Advanced.RETURN

@@ -10,13 +10,13 @@ from datetime import datetime
 
 from django.db import transaction as database
 
+from kit.api.replays import IdempotentResult
 from kit.db import clock
 from kit.db.prepared_statements import insert
 from ledger import services as ledger
 from ledger.services import Booking
 from payments.events import event_of
 from payments.fees import FeeRule, fee, withheld_fee
-from payments.fingerprints import IdempotentResult
 from payments.metrics import OUTCOMES
 from payments.models import AlreadyTransitioned, Challenge, Transaction, Transition
 from payments.models.transactions import OUTCOME_FIELDS

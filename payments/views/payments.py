@@ -14,12 +14,12 @@ from rest_framework.views import APIView
 from kit import banks
 from kit.api.conditional_requests import matches
 from kit.api.pagination import page_of
+from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.api.strict_fields import read_request
 from kit.db import clock
 from merchants.models import Business
 from payments import flows
 from payments.filters import filtered
-from payments.fingerprints import REPLAYED, IdempotentResult
 from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
 from payments.serializers import (
@@ -56,9 +56,9 @@ class PaymentsView(APIView):
         body = _body(request)
         intent = flows.choose(body).start(body, business=_business(request), now=clock.now())
         transaction = intent.resource
-        return _created_or_replayed(
+        return created_or_replayed(
+            intent,
             represent(transaction),
-            is_replay=intent.is_replay,
             location=f"/api/payments/{transaction.reference}",
         )
 
@@ -82,7 +82,7 @@ class CaptureView(APIView):
         result = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
         )
-        return _done_or_replayed(result)
+        return done_or_replayed(result, represent(result.resource))
 
 
 class VoidView(APIView):
@@ -91,7 +91,7 @@ class VoidView(APIView):
     def post(self, request: Request, reference: str) -> Response:
         read_request(VOID, _body(request), currencies=_business(request).currencies)
         result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
-        return _done_or_replayed(result)
+        return done_or_replayed(result, represent(result.resource))
 
 
 class CancelView(APIView):
@@ -99,7 +99,8 @@ class CancelView(APIView):
 
     def post(self, request: Request, reference: str) -> Response:
         read_request(CANCEL, _body(request), currencies=_business(request).currencies)
-        return _done_or_replayed(cancellations.cancel(transaction_id=_find(request, reference).pk))
+        result = cancellations.cancel(transaction_id=_find(request, reference).pk)
+        return done_or_replayed(result, represent(result.resource))
 
 
 class RefundsView(APIView):
@@ -108,7 +109,7 @@ class RefundsView(APIView):
     def post(self, request: Request, reference: str) -> Response:
         wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
-        return _created_or_replayed(represent_refund(result.resource), is_replay=result.is_replay)
+        return created_or_replayed(result, represent_refund(result.resource))
 
     def get(self, request: Request, reference: str) -> Response:
         made = CardOperation.objects.filter(
@@ -144,8 +145,8 @@ class SimulateView(APIView):
             raise SandboxOnly
         business = _business(request)
         wanted = read_request(SIMULATE, _body(request), currencies=business.currencies)
-        receipt = incoming.receive(simulated_notice(wanted), owner=business)
-        return Response({"success": True, "message": simulation_message(receipt.transfer)})
+        transfer = incoming.receive(simulated_notice(wanted), owner=business).resource
+        return Response({"success": True, "message": simulation_message(transfer)})
 
     def get(self, request: Request) -> Response:
         """Return the account with the reference `simulate`, if any."""
@@ -199,14 +200,3 @@ def _find_account(request: Request, reference: str) -> VirtualAccount:
 def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:
     """Return the requested page of a list."""
     return Response(page_of(view, rows, show))
-
-
-def _done_or_replayed(result: IdempotentResult[Transaction]) -> Response:
-    return Response(represent(result.resource), headers=REPLAYED if result.is_replay else {})
-
-
-def _created_or_replayed(shown: dict[str, Any], *, is_replay: bool, location: str | None = None) -> Response:
-    if is_replay:
-        return Response(shown, headers=REPLAYED)
-    headers = {"Location": location} if location else {}
-    return Response(shown, status=status.HTTP_201_CREATED, headers=headers)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.pagination import page_of
-from kit.api.request_fingerprints import REPLAYED, IdempotentResult
+from kit.api.replays import IdempotentResult, done_or_replayed
 from kit.api.strict_fields import RequestSerializer, read_request
 from kit.db import clock
 from merchants.models import Business
@@ -72,7 +72,7 @@ def _decided(
     except UnappliedMoney.DoesNotExist:
         raise NotFound from None
     shown = represent_unapplied_transfer(unapplied_queries.find(result.resource.pk))
-    return Response(shown, headers=REPLAYED if result.is_replay else {})
+    return done_or_replayed(result, shown)
 
 
 def _business(request: Request) -> Business:

@@ -11,10 +11,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from config.operations.doctor_checks import Severity, examine
+from kit.api.replays import DuplicateReference
 from kit.masking import passes_luhn
 from merchants.models import AuditEntry
 from payments import flows
-from payments.fingerprints import DuplicateReference
 from payments.models import Transaction
 from payments.tasks import erase_card_number_hashes
 from tests import orders

@@ -97,8 +97,8 @@ def arrive(account: VirtualAccount, amount: int = 100) -> UnappliedMoney | None:
         sender_account_number="0123456789",
         sender_bank_code="058",
     )
-    receipt = incoming.receive(notice)
-    return UnappliedMoney.objects.filter(transfer=receipt.transfer).first()
+    received = incoming.receive(notice)
+    return UnappliedMoney.objects.filter(transfer=received.resource).first()
 
 
 def give_back(payout: Transaction, amount: int) -> object:

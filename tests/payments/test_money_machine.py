@@ -180,8 +180,8 @@ class Money(RuleBasedStateMachine):
             sender_name="Chidi Eze",
             **sender,
         )
-        assert incoming.receive(notice, clock=self.tick).is_new
-        assert not incoming.receive(notice, clock=self.tick).is_new
+        assert not incoming.receive(notice, clock=self.tick).is_replay
+        assert incoming.receive(notice, clock=self.tick).is_replay
 
     @precondition(lambda self: UnappliedMoney.objects.filter(state="open").exists())
     @rule(
@@ -213,7 +213,7 @@ class Money(RuleBasedStateMachine):
                 currency=currency,
                 reason="Account closed",
             )
-            assert payout_returns.receive(notice, clock=self.tick).is_new
+            assert not payout_returns.receive(notice, clock=self.tick).is_replay
             self.notices.append(notice)
 
         self.attempt(which, receive)
@@ -222,7 +222,7 @@ class Money(RuleBasedStateMachine):
     @rule(which=ANY)
     def repeat_a_return(self, which: int) -> None:
         again = payout_returns.receive(self.notices[which % len(self.notices)], clock=self.tick)
-        assert not again.is_new
+        assert again.is_replay
 
     @rule(which=ANY)
     def reverse(self, which: int) -> None:

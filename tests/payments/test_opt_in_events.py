@@ -297,7 +297,7 @@ class TestRaces:
     def test_concurrent_returns_show_each_sum_once(self, api, endpoint):
         payout = sent_payout(api)
         calls = [
-            (lambda place=place: bring_back(payout, 50_000, f"ret-{place}").payout_return.applied)
+            (lambda place=place: bring_back(payout, 50_000, f"ret-{place}").resource.applied)
             for place in range(4)
         ]
 

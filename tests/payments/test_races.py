@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from django.db import connection
 
-from payments.fingerprints import IdempotentResult
+from kit.api.replays import IdempotentResult
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
 from payments.services import cancellations, expiry, refunds, requery
 from payments.services.cards import captures, challenges

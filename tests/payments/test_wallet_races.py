@@ -168,7 +168,7 @@ class TestUnappliedMoney:
         with racers(9) as threads:
             for _ in range(ROUNDS // 10):
                 answers = threads.race(
-                    *[partial(send_back, arrive(closed).transfer) for _ in range(3)],
+                    *[partial(send_back, arrive(closed).resource) for _ in range(3)],
                     *[partial(arrive, closed)] * 3,
                     *[partial(answer, pay_out(business, 100, customer=LOST)) for _ in range(3)],
                 )

@@ -89,21 +89,21 @@ class TestTheEndOfASession:
                 payment = pay_into(dynamic)
                 end = payment.session.expires_at
 
-                receipt, expired = threads.race(
+                received, expired = threads.race(
                     partial(transfer, payment.session.number_id, at=end + off * A_MILLISECOND),
                     partial(expire, at=end),
                 )
                 expire(at=end)
 
                 payment.refresh_from_db()
-                is_paid = not receipt.transfer.is_unapplied
+                is_paid = not received.resource.is_unapplied
                 assert not (is_paid and off >= 0)
                 assert payment.status == ("success" if is_paid else "failed")
                 assert payment.session.status == ("success" if is_paid else "expired")
                 assert expired == (0 if is_paid else expired)
                 assert finishes(payment) == [("success", "transfer") if is_paid else ("failed", "expiry")]
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
-                assert UnappliedMoney.objects.filter(transfer=receipt.transfer).exists() != is_paid
+                assert UnappliedMoney.objects.filter(transfer=received.resource).exists() != is_paid
 
     @pytest.mark.long
     def test_is_one_of_transfer_cancellation_expiry_and_deactivation(self, business):
@@ -130,7 +130,7 @@ class TestTheEndOfASession:
                 assert not (is_cancelled and payment.session.status != "failed")
                 assert len(finishes(payment)) == 1
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
-                received = answers[0].transfer
+                received = answers[0].resource
                 assert (payment.status == "success") == (received.session_id == payment.session_id)
 
     @pytest.mark.long
@@ -155,7 +155,7 @@ class TestTheEndOfASession:
                 assert payment.status == ends[payment.session.status]
                 assert len(finishes(payment)) == 1
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
-                received = answers[0].transfer
+                received = answers[0].resource
                 assert received.amount == sum(
                     UnappliedMoney.objects.filter(transfer=received).values_list("amount", flat=True)
                 ) + sum(
@@ -176,8 +176,8 @@ class TestTransfers:
                 )
 
                 assert not raised(answers)
-                assert sorted(answer.is_new for answer in answers) == [False] * 19 + [True]
-                assert len({answer.transfer.pk for answer in answers}) == 1
+                assert sorted(answer.is_replay for answer in answers) == [False] + [True] * 19
+                assert len({answer.resource.pk for answer in answers}) == 1
         assert Transfer.objects.count() == Transaction.objects.count() == Delivery.objects.count() == 5
 
     @pytest.mark.long
@@ -190,7 +190,7 @@ class TestTransfers:
                 answers = threads.race(*[partial(transfer, payment.session.number_id)] * 2)
 
                 assert not raised(answers)
-                assert sorted(answer.transfer.applied for answer in answers) == ["session", "unapplied"]
+                assert sorted(answer.resource.applied for answer in answers) == ["session", "unapplied"]
                 payment.refresh_from_db()
                 assert finishes(payment) == [("success", "transfer")]
                 assert Delivery.objects.filter(subject=payment.pk).count() == 1
@@ -221,12 +221,12 @@ class TestTransfers:
             for _ in range(30):
                 account = open_account(business, orders.static_account())
 
-                receipt, switched_off = threads.race(
+                received, switched_off = threads.race(
                     partial(transfer, account.account_number),
                     partial(account_deactivation.deactivate, account.pk, now=NOON),
                 )
 
-                assert not raised([receipt, switched_off])
+                assert not raised([received, switched_off])
                 payments = Transaction.objects.filter(session__account=account).count()
                 unapplied = UnappliedMoney.objects.filter(transfer__account=account).count()
                 assert (payments, unapplied) in {(1, 0), (0, 1)}

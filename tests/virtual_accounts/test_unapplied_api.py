@@ -43,8 +43,8 @@ def arrive(dynamic, pay_into, simulate):
 
     def second(amount=40_000, **told):
         notice = {"bank_reference": uuid.uuid4().hex, "sender_name": "Bisi Ojo"} | told
-        receipt = incoming.receive(Notice(account_number=number, amount=amount, **notice))
-        return receipt.transfer.unapplied
+        received = incoming.receive(Notice(account_number=number, amount=amount, **notice))
+        return received.resource.unapplied
 
     return second
 

@@ -31,7 +31,7 @@ def arrive(payment, **told):
         "amount": 40_000,
         "sender_name": "Bisi Ojo",
     } | told
-    return incoming.receive(Notice(**notice)).transfer
+    return incoming.receive(Notice(**notice)).resource
 
 
 def shown():

@@ -7,7 +7,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction as database
 
-from kit.api.request_fingerprints import IdempotentResult, fingerprint_of, keyed_hash, replay_of
+from kit.api.replays import IdempotentResult, replay_of
+from kit.api.request_fingerprints import fingerprint_of, keyed_hash
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from kit.time_ordered_ids import new_id
 from merchants import audit

@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import status
 
 from kit.api.errors import Problem
-from kit.api.request_fingerprints import DuplicateReference
+from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from kit.db.prepared_statements import Lookup, insert, insert_if_absent
 from kit.time_ordered_ids import new_id
@@ -59,15 +59,6 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """A transfer, the session that it ended, if any, and whether it is new."""
-
-    transfer: Transfer
-    session: Session | None
-    is_new: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """How a transfer is applied."""
 
@@ -77,8 +68,8 @@ class Decision:
 
 def receive(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
-) -> Receipt:
-    """Record a transfer and apply it, in the caller's transaction.
+) -> IdempotentResult[Transfer]:
+    """Record a transfer and apply it, in the caller's transaction. Its `session` is the one that it ended, if any.
 
     The clock is read after locking the account and the open session of the number, so that a transfer and an expiry
     are processed one after the other. With `owner`, only that business's numbers are found.
@@ -97,9 +88,9 @@ def receive(
     ended = _session_to_end(notice, account, session, decision, now=now)
     transfer = _fact(notice, account, decision, ended, now=now)
     if not insert_if_absent(transfer):
-        return _told_before(notice)
+        return _replay(notice)
     _apply(transfer, ended, now=now)
-    return Receipt(transfer, ended, is_new=True)
+    return IdempotentResult(transfer, is_replay=False)
 
 
 def _account_of(number: str) -> VirtualAccount:
@@ -201,7 +192,7 @@ def _unapplied(transfer: Transfer, *, now: datetime) -> UnappliedMoney:
     )
 
 
-def _told_before(notice: Notice) -> Receipt:
+def _replay(notice: Notice) -> IdempotentResult[Transfer]:
     """Return the transfer that this notice repeats. The first notice decides how it is applied."""
     first = Transfer.objects.select_related("session").get(bank_reference=notice.bank_reference)
     if (first.number_id, first.amount) != (notice.account_number, notice.amount) or notice.currency not in {
@@ -209,7 +200,7 @@ def _told_before(notice: Notice) -> Receipt:
         first.currency,
     }:
         raise other_content()
-    return Receipt(first, first.session, is_new=False)
+    return IdempotentResult(first, is_replay=True)
 
 
 def is_recorded(bank_reference: str) -> bool:

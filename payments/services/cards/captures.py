@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from payments.fingerprints import IdempotentResult
+from kit.api.replays import IdempotentResult
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.outcomes import VOIDED

@@ -4,8 +4,9 @@ import secrets
 from datetime import datetime
 from typing import Any
 
+from kit.api.replays import IdempotentResult
+from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
-from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.services.intents import card_fields, open_intent
 from payments.services.rail_choices import acquirer_for

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from kit.api.replays import IdempotentResult
+from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
-from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure

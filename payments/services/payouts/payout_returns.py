@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from kit.api.request_fingerprints import DuplicateReference
+from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from kit.db.prepared_statements import insert, insert_if_absent
 from ledger import services as ledger
@@ -45,16 +45,10 @@ class ReturnNotice:
     extra_members: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ReturnReceipt:
-    """A recorded return, and whether this notification was the first about it."""
-
-    payout_return: PayoutReturn
-    is_new: bool
-
-
 @database.atomic
-def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_now) -> ReturnReceipt:
+def receive(
+    notice: ReturnNotice, *, clock: Callable[[], datetime] = database_now
+) -> IdempotentResult[PayoutReturn]:
     """Record a return once per bank reference, and apply it to its payout.
 
     A successful payout is reversed, and a pending one fails. A return that can't be applied is recorded as unmatched,
@@ -85,7 +79,7 @@ def receive(notice: ReturnNotice, *, clock: Callable[[], datetime] = database_no
         _credit(payout, payout_return, actor=BANK)
     elif payout is not None and applied == Applied.FAILED:
         transitions.finish(payout, outcomes.payout_failure(""), cause=Cause.RETURN, now=now)
-    return ReturnReceipt(payout_return, is_new=True)
+    return IdempotentResult(payout_return, is_replay=False)
 
 
 @database.atomic
@@ -218,7 +212,7 @@ def amount_left(payout: Transaction) -> int:
     return 0 if is_reversed else left
 
 
-def _replay(notice: ReturnNotice) -> ReturnReceipt:
+def _replay(notice: ReturnNotice) -> IdempotentResult[PayoutReturn]:
     """Return the return that was recorded with the same bank reference."""
     first = PayoutReturn.objects.get(bank_reference=notice.bank_reference)
     recorded = (first.payout_reference, first.amount, first.currency)
@@ -226,7 +220,7 @@ def _replay(notice: ReturnNotice) -> ReturnReceipt:
         raise DuplicateReference(
             "This bank reference was already used for a return with a different payout reference, amount or currency."
         )
-    return ReturnReceipt(first, is_new=False)
+    return IdempotentResult(first, is_replay=True)
 
 
 def _is_payout(transaction: Transaction) -> bool:

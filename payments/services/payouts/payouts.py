@@ -6,9 +6,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction as database
 
+from kit.api.replays import IdempotentResult
+from kit.api.request_fingerprints import Fingerprint
 from ledger import services as ledger
 from merchants.models import Business
-from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import Transaction
 from payments.outcomes import WALLET_TOO_LOW
 from payments.services import ledger_entries, transitions

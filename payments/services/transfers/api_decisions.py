@@ -12,7 +12,7 @@ from django.db import transaction as database
 from rest_framework import status
 
 from kit.api.errors import Problem
-from kit.api.request_fingerprints import IdempotentResult
+from kit.api.replays import IdempotentResult
 from merchants.audit import Actor
 from merchants.models import Business
 from payments.models import Transaction

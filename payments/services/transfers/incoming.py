@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db import transaction as database
 
-from kit.api.request_fingerprints import DuplicateReference
+from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from ledger import services as ledger
 from ledger.services import Booking
@@ -24,9 +24,9 @@ from payments.services.intents import lock_of_session, open_intent
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
 from virtual_accounts.services import transfer_matching, unclaimed_transfers
-from virtual_accounts.services.transfer_matching import Notice, Receipt, UnknownAccount
+from virtual_accounts.services.transfer_matching import Notice, UnknownAccount
 
-__all__ = ["Notice", "Receipt", "receive", "receive_notification"]
+__all__ = ["Notice", "receive", "receive_notification"]
 
 Why = UnclaimedTransfer.Why
 
@@ -38,34 +38,36 @@ LARGEST_ENTRY = 10**16
 @database.atomic
 def receive(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
-) -> Receipt:
+) -> IdempotentResult[Transfer]:
     """Record a transfer: it finishes a payment, creates a new one, or becomes unapplied money. Idempotent.
 
     :raises UnknownAccount: no account has or had the number; with `owner`, no account of that business
     :raises DuplicateReference: the bank's reference was already used for a different transfer
     """
-    receipt = transfer_matching.receive(notice, owner=owner, clock=clock)
-    if receipt.is_new and receipt.session is not None:
-        _settle(receipt.transfer, receipt.session)
-    if receipt.is_new and receipt.transfer.is_unapplied:
-        opt_in_events.publish_unapplied(receipt.transfer)
-        ledger.book(_unapplied(receipt.transfer))
-    return receipt
+    received = transfer_matching.receive(notice, owner=owner, clock=clock)
+    transfer = received.resource
+    if received.is_replay:
+        return received
+    if transfer.session is not None:
+        _settle(transfer, transfer.session)
+    if transfer.is_unapplied:
+        opt_in_events.publish_unapplied(transfer)
+        ledger.book(_unapplied(transfer))
+    return received
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationReceipt:
-    """The response to a bank's notification."""
+    """How a notified transfer was applied."""
 
     bank_reference: str
     applied: str
     reason: str
-    is_new: bool
 
 
 def receive_notification(
     notice: Notice, *, clock: Callable[[], datetime] = database_now
-) -> NotificationReceipt:
+) -> IdempotentResult[NotificationReceipt]:
     """Record a transfer that the bank notified, even if no account can accept it.
 
     Money that has arrived is never rejected. A transfer that no account can accept is stored as unclaimed.
@@ -78,44 +80,46 @@ def receive_notification(
     if notice.amount > LARGEST_ENTRY:
         return _keep_unclaimed(notice, Why.AMOUNT_TOO_LARGE, now=clock())
     try:
-        receipt = receive(notice, clock=clock)
+        received = receive(notice, clock=clock)
     except UnknownAccount:
         return _keep_unclaimed(notice, Why.UNKNOWN_ACCOUNT, now=clock())
     except DuplicateReference:
         unclaimed_transfers.record(notice, Why.CONFLICT, now=clock())
         raise
-    transfer = receipt.transfer
-    return NotificationReceipt(
-        bank_reference=transfer.bank_reference,
-        applied=transfer.applied,
-        reason=transfer.reason,
-        is_new=receipt.is_new,
+    transfer = received.resource
+    return IdempotentResult(
+        NotificationReceipt(
+            bank_reference=transfer.bank_reference, applied=transfer.applied, reason=transfer.reason
+        ),
+        is_replay=received.is_replay,
     )
 
 
-def _keep_unclaimed(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> NotificationReceipt:
+def _keep_unclaimed(
+    notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime
+) -> IdempotentResult[NotificationReceipt]:
     if transfer_matching.is_recorded(notice.bank_reference):
         unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
         raise transfer_matching.other_content()
     if unclaimed_transfers.record(notice, why, now=now):
-        return _unclaimed_receipt(notice, why, is_new=True)
+        return IdempotentResult(_unclaimed(notice, why), is_replay=False)
     recorded = unclaimed_transfers.find(notice)  # a concurrent notification was first
     if recorded is None:
         raise UnclaimedTransfer.DoesNotExist
     return _replay(recorded, notice, now=now)
 
 
-def _replay(recorded: UnclaimedTransfer, notice: Notice, *, now: datetime) -> NotificationReceipt:
+def _replay(
+    recorded: UnclaimedTransfer, notice: Notice, *, now: datetime
+) -> IdempotentResult[NotificationReceipt]:
     if not unclaimed_transfers.has_content(recorded, notice):
         unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
         raise transfer_matching.other_content()
-    return _unclaimed_receipt(notice, Why(recorded.why), is_new=False)
+    return IdempotentResult(_unclaimed(notice, Why(recorded.why)), is_replay=True)
 
 
-def _unclaimed_receipt(notice: Notice, why: UnclaimedTransfer.Why, *, is_new: bool) -> NotificationReceipt:
-    return NotificationReceipt(
-        bank_reference=notice.bank_reference, applied=UNCLAIMED, reason=why, is_new=is_new
-    )
+def _unclaimed(notice: Notice, why: UnclaimedTransfer.Why) -> NotificationReceipt:
+    return NotificationReceipt(bank_reference=notice.bank_reference, applied=UNCLAIMED, reason=why)
 
 
 def _settle(transfer: Transfer, session: Session) -> None:

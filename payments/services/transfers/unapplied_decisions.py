@@ -14,12 +14,13 @@ from rest_framework import status
 
 from kit import banks
 from kit.api.errors import Problem
+from kit.api.replays import IdempotentResult
 from ledger import services as ledger
 from ledger.services import Booking, Kind
 from merchants import audit
 from merchants.audit import Actor
 from payments import fees
-from payments.fingerprints import IdempotentResult, generated_fingerprint
+from payments.fingerprints import generated_fingerprint
 from payments.models import InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank

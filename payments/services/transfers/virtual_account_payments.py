@@ -9,9 +9,10 @@ from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
 from kit.api.field_errors import error
+from kit.api.replays import IdempotentResult
+from kit.api.request_fingerprints import Fingerprint
 from kit.time_ordered_ids import new_id
 from merchants.models import Business
-from payments.fingerprints import Fingerprint, IdempotentResult
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
 from payments.services.intents import find_of, open_intent, order_fields
