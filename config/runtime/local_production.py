@@ -6,7 +6,6 @@ generated secrets and a temporary certificate. This tests that the parts work to
 """
 
 import argparse
-import ipaddress
 import json
 import os
 import secrets
@@ -24,9 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+import trustme
 
 PROJECT = Path(__file__).resolve().parents[2]
 Command = Sequence[str | Path]
@@ -253,31 +250,17 @@ def _free_port() -> int:
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    """Create a certificate for this machine's names, valid for a day."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=5))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
+    """Create a key and a certificate for this machine's names, valid for a day.
+
+    The file of the certificate also has its authority's, so that clients can use it as their trust store.
+    """
+    authority = trustme.CA()
+    issued = authority.issue_cert("localhost", "127.0.0.1", not_after=datetime.now(UTC) + timedelta(days=1))
     certificate_file, key_file = folder / "certificate.pem", folder / "key.pem"
-    certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    for part in (*issued.cert_chain_pems, authority.cert_pem):
+        part.write_to_path(str(certificate_file), append=True)
     key_file.touch(mode=0o600)
-    key_file.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
+    issued.private_key_pem.write_to_path(str(key_file))
     return certificate_file, key_file
 
 

@@ -9,15 +9,11 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import StringIO
-from ipaddress import ip_address
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+import trustme
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -317,8 +313,8 @@ class TestCall:
 
         assert self.caller(bank).call("GET", "/transfers/1")["response_code"] == "25"
 
-    def test_rejects_untrusted_certificates(self, tmp_path):
-        with tls_server(tmp_path) as port:
+    def test_rejects_untrusted_certificates(self):
+        with tls_server() as port:
             caller = SignedCaller(
                 Peer(url=f"https://127.0.0.1:{port}", client_id="sluice", key="key", timeout=5)
             )
@@ -375,22 +371,10 @@ def talker(says):
 
 
 @contextmanager
-def tls_server(folder):
-    """A server with a self-signed certificate."""
-    certificate = folder / "certificate.pem"
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )  # fmt: skip
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    certificate.write_bytes(private + made.public_bytes(Encoding.PEM))
+def tls_server():
+    """A server with a certificate of an unknown authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def shake_hands():
