@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from mdit_py_plugins.anchors import anchors_plugin
 
 from config.error_codes import ERROR_CODES
 
@@ -119,6 +120,11 @@ LANGUAGES = frozenset(
 # Pages that are no guides: where a guide says their address as code, it becomes a link.
 PLACES = frozenset({"/api/docs", "/api/openapi.json", "/docs/test-data", "/docs/errors/", "/dashboard/"})
 
+# Headings below the title get anchors in GitHub's form.
+_PARSER = (
+    MarkdownIt("commonmark", {"html": False}).enable("table").use(anchors_plugin, min_level=2, max_level=6)
+)
+
 _PAGE_OF = {guide.file: guide.slug for guide in GUIDES.values()}
 
 
@@ -135,18 +141,14 @@ def page(markdown: str, *, file: str) -> Page:
     <p>See <a href="/docs/signing#samples">it</a>.</p>
     <BLANKLINE>
     """
-    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(markdown)
-    title, tokens = _without_title(tokens)
-    anchors: dict[str, int] = {}
-    sections = []
-    for place, token in enumerate(tokens):
-        if token.type == "heading_open":
-            text = _text(tokens[place + 1])
-            token.attrs["id"] = _anchor(text, anchors)
-            if token.tag == "h2":
-                sections.append(Heading(str(token.attrs["id"]), text))
+    title, tokens = _without_title(_PARSER.parse(markdown))
+    sections = tuple(
+        Heading(str(token.attrs["id"]), _text(tokens[place + 1]))
+        for place, token in enumerate(tokens)
+        if token.type == "heading_open" and token.tag == "h2"
+    )
     renderer = _Renderer(folder=posixpath.dirname(file))
-    return Page(title, tuple(sections), mark_safe("".join(_parts(tokens, renderer))))  # noqa: S308  (made here)
+    return Page(title, sections, mark_safe("".join(_parts(tokens, renderer))))  # noqa: S308  (made here)
 
 
 def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
@@ -157,13 +159,6 @@ def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
 
 def _text(inline: Token) -> str:
     return "".join(child.content for child in inline.children or [])
-
-
-def _anchor(text: str, taken: dict[str, int]) -> str:
-    """Return a heading's anchor, in GitHub's form; a second one of the same name has a number."""
-    name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
-    taken[name] = taken.get(name, -1) + 1
-    return f"{name}-{taken[name]}" if taken[name] else name
 
 
 # Tabs ------------------------------------------------------------------------------------------------
