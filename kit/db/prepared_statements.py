@@ -9,10 +9,10 @@ key. They read and write whole model instances through the models' fields. Every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeVar, cast
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, models
 
 M = TypeVar("M", bound=models.Model)
 
@@ -21,7 +21,7 @@ Converter = Callable[[Any], Any]
 
 def insert(row: models.Model) -> None:
     """Insert a row, and set its key if the database generates it."""
-    statement, attributes, made_by_database = _insert_statement(type(row), connection.vendor)
+    statement, attributes, made_by_database = _insert_statement(type(row))
     with connection.cursor() as cursor:
         if made_by_database is None:
             cursor.execute(statement, _values(row, attributes))
@@ -31,12 +31,17 @@ def insert(row: models.Model) -> None:
     _is_stored(row)
 
 
-def insert_if_absent(row: models.Model) -> bool:
+def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> bool:
     """Insert a row in one statement; return False if one of its unique keys exists.
 
     Of concurrent callers, exactly one gets True. Outside a transaction, the row is committed on return.
+    `at_default` names fields that a new row leaves at their default: they become constants of the statement. psycopg
+    parses a statement of more than fifty parameters anew each time.
+
+    :raises ValueError: one of these fields is not at its default
     """
-    statement, attributes, _ = _insert_statement(type(row), connection.vendor)
+    _check_defaults(row, at_default)
+    statement, attributes, _ = _insert_statement(type(row), at_default)
     inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
     if inserted:
         _is_stored(row)
@@ -48,8 +53,19 @@ def update_if_unchanged(row: models.Model, fields: tuple[str, ...], *, still: tu
 
     First writer wins: a second writer waits for the first one's commit and then finds another value.
     """
-    statement, attributes, key = _update_statement(type(row), fields, still[0], connection.vendor)
+    statement, attributes, key = _update_statement(type(row), fields, still[0])
     return _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
+
+
+def _check_defaults(row: models.Model, names: tuple[str, ...]) -> None:
+    for name, default in _defaults(type(row), names):
+        if getattr(row, name) != default:
+            raise ValueError(f"{name} is not at its default, so this statement would not store it.")
+
+
+@lru_cache(maxsize=64)
+def _defaults(model: type[models.Model], names: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, _field(model, name).get_default()) for name in names)
 
 
 def _execute(statement: str, values: list[Any]) -> int:
@@ -77,10 +93,9 @@ class Lookup(Generic[M]):
         self._columns = columns
         self._joined = joined
         self._lock = "UPDATE" if lock else "SHARE" if share else ""
-        self._made: dict[str, tuple[str, list[Converter | None], list[_Part]]] = {}  # by database vendor
 
     def find(self, *values: Any) -> M | None:
-        statement, keys, parts = self._made.get(connection.vendor) or self._make()
+        statement, keys, parts = self._statement
         with connection.cursor() as cursor:
             cursor.execute(
                 statement, [key(value) if key else value for key, value in zip(keys, values, strict=True)]
@@ -93,7 +108,9 @@ class Lookup(Generic[M]):
             setattr(main, name, other)
         return cast("M", main)
 
-    def _make(self) -> tuple[str, list[Converter | None], list[_Part]]:
+    @cached_property
+    def _statement(self) -> tuple[str, list[Converter | None], list[_Part]]:
+        """The SQL, the converters of its values and the parts of its result. Models must be loaded."""
         table = _table(self._model)
         parts, selected, joins = [_Part(self._model, 0)], _qualified(self._model), ""
         for link in (_field(self._model, name) for name in self._joined):
@@ -105,8 +122,7 @@ class Lookup(Generic[M]):
         conditions = " AND ".join(f"{table}.{_column(field)} = %s" for field in keys)
         locking = f" FOR {self._lock} OF {table}" if self._lock and connection.vendor == "postgresql" else ""
         statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"
-        self._made[connection.vendor] = made = (statement, [_attribute(field)[1] for field in keys], parts)
-        return made
+        return statement, [_attribute(field)[1] for field in keys], parts
 
 
 class _Part:
@@ -125,7 +141,7 @@ class _Part:
         values = list(found[self._start : self.end])
         for place, converter in self._converters:
             values[place] = converter(values[place])
-        return self._model.from_db(connection.alias, self._names, values)
+        return self._model.from_db(DEFAULT_DB_ALIAS, self._names, values)
 
 
 def _converters(field: models.Field) -> Iterable[Converter]:
@@ -143,16 +159,22 @@ def _values(row: models.Model, attributes: Iterable[tuple[str, Converter | None]
 
 def _is_stored(row: models.Model) -> None:
     row._state.adding = False
-    row._state.db = connection.alias
+    row._state.db = DEFAULT_DB_ALIAS
 
 
 def _attribute(field: models.Field) -> tuple[str, Converter | None]:
     """Return a field's attribute name and the converter that prepares its value, if any."""
-    if isinstance(field, models.BooleanField | models.IntegerField):
+    if isinstance(field, models.BooleanField | models.IntegerField) or _is_adapted_by_driver(field):
         return field.attname, None
     if type(field) is models.CharField:
         return field.attname, _plain_text
     return field.attname, lambda value: field.get_db_prep_save(value, connection)
+
+
+def _is_adapted_by_driver(field: models.Field) -> bool:
+    """Return whether psycopg stores the field's values as they are. Django's own preparation returns them unchanged."""
+    stored = getattr(field, "target_field", field)  # a foreign key stores its target's value
+    return connection.vendor == "postgresql" and type(stored) in {models.DateTimeField, models.UUIDField}
 
 
 def _plain_text(value: Any) -> Any:
@@ -161,15 +183,24 @@ def _plain_text(value: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _insert_statement(
-    model: type[models.Model], _vendor: str
+    model: type[models.Model], at_default: tuple[str, ...] = ()
 ) -> tuple[str, tuple[tuple[str, Converter | None], ...], str | None]:
     key = model._meta.pk
     made = key if isinstance(key, models.AutoField) else None
-    fields = _inserted_fields(model)
-    columns = ", ".join(_column(field) for field in fields)
-    places = ", ".join(["%s"] * len(fields))
+    constants = {name: _literal(default) for name, default in _defaults(model, at_default)}
+    fields = [field for field in _inserted_fields(model) if field.name not in constants]
+    columns = ", ".join([*map(_column, fields), *(_column(_field(model, name)) for name in constants)])
+    places = ", ".join([*["%s"] * len(fields), *constants.values()])
     statement = f"INSERT INTO {_table(model)} ({columns}) VALUES ({places})"
     return statement, tuple(_attribute(field) for field in fields), _column(made) if made else None
+
+
+def _literal(default: str | int | None) -> str:
+    if default is None:
+        return "NULL"
+    if isinstance(default, int):
+        return str(default)
+    return "'" + str(default).replace("'", "''") + "'"
 
 
 def _inserted_fields(model: type[models.Model]) -> list[models.Field]:
@@ -183,7 +214,7 @@ def _inserted_fields(model: type[models.Model]) -> list[models.Field]:
 
 @lru_cache(maxsize=64)
 def _update_statement(
-    model: type[models.Model], names: tuple[str, ...], still: str, _vendor: str
+    model: type[models.Model], names: tuple[str, ...], still: str
 ) -> tuple[str, tuple[tuple[str, Converter | None], ...], Converter]:
     fields = [_field(model, name) for name in names]
     assignments = ", ".join(f"{_column(field)} = %s" for field in fields)

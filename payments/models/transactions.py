@@ -505,6 +505,23 @@ class Transaction(models.Model):
         self.merchant_descriptor = answer.merchant_descriptor
 
 
+SET_LATER = (  # fields that no intent sets
+    "card_number_mismatches",
+    "refund_status",
+    "settle_status",
+    "fee",
+    "amount_captured",
+    "amount_refunded",
+    "amount_being_refunded",
+    "amount_returned",
+    "gateway_code",
+    "gateway_recommendation",
+    "acquirer_transaction_id",
+    "authorization_code",
+    "merchant_descriptor",
+    "queries_made",
+    "finished_at",
+)
 FAIL_FIELDS = ("status", "awaiting", "response_code", "response_summary", "finished_at")
 RAIL_FIELDS = ("gateway_code", "authorization_code", "acquirer_transaction_id", "merchant_descriptor")
 OUTCOME_FIELDS = (

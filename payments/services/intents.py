@@ -18,6 +18,7 @@ from payments.cards import Card
 from payments.fees import Snapshot, flow_of
 from payments.identifiers import new_id
 from payments.models import Transaction
+from payments.models.transactions import SET_LATER
 from payments.services import fee_rules
 from payments.services.fee_rules import NoPrice
 from payments.trace_numbers import trace_numbers
@@ -58,7 +59,7 @@ def open_intent(
         query_leased_until=query_at,
         **fields,
     )
-    if insert_if_absent(new):
+    if insert_if_absent(new, at_default=SET_LATER):
         return IdempotentResult(new, is_replay=False)
     return IdempotentResult(_existing(find_of(business, reference)), is_replay=True)
 

@@ -1,0 +1,63 @@
+"""Prepared statements store what the ORM would store."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kit.db.prepared_statements import insert_if_absent
+from payments.identifiers import new_id
+from payments.models import Transaction
+from payments.models.transactions import SET_LATER
+from tests.factories import BusinessFactory
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
+
+
+def new_transaction(**changes: object) -> Transaction:
+    fields = {
+        "id": new_id(NOW),
+        "business": BusinessFactory(),
+        "reference": "order-1",
+        "request_type": Transaction.RequestType.PAYMENT,
+        "method": Transaction.Method.CARD,
+        "amount": 490_000,
+        "currency": "NGN",
+        "metadata": {"order": "1"},
+        "next_query_at": NOW,
+        "created_at": NOW,
+    }
+    return Transaction(**fields | changes)
+
+
+def columns_of(transaction: Transaction) -> dict[str, object]:
+    return {field.attname: getattr(transaction, field.attname) for field in Transaction._meta.concrete_fields}
+
+
+def test_every_column_is_stored_as_it_was_given() -> None:
+    transaction = new_transaction()
+
+    assert insert_if_absent(transaction, at_default=SET_LATER)
+
+    assert columns_of(Transaction.objects.get()) == columns_of(transaction)
+
+
+def test_a_second_row_with_the_same_key_is_not_stored() -> None:
+    transaction = new_transaction()
+    insert_if_absent(transaction, at_default=SET_LATER)
+
+    assert not insert_if_absent(new_transaction(business=transaction.business), at_default=SET_LATER)
+
+    assert Transaction.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("fee", 1), ("settle_status", "released"), ("finished_at", NOW), ("gateway_code", "00")],
+)
+def test_a_constant_column_refuses_another_value(field: str, value: object) -> None:
+    with pytest.raises(ValueError, match=field):
+        insert_if_absent(new_transaction(**{field: value}), at_default=SET_LATER)
+
+    assert not Transaction.objects.exists()
