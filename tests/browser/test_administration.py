@@ -58,7 +58,7 @@ def seen(service, browser):
 
 
 class TestStaff:
-    def test_look_at_the_glance_and_at_every_list(self, service, seen):
+    def test_open_the_summary_and_every_list(self, service, seen):
         links = seen.page.locator("#content-main th[scope=row] a[href^='/admin/']")
         for path in sorted({each.get_attribute("href") for each in links.all()}):
             answer = seen.page.goto(service.base_url + path)
@@ -82,7 +82,7 @@ class TestStaff:
         expect(page.get_by_text("The bank has received the money.").first).to_be_visible()
         assert client.get(f"/api/payments/{order['reference']}").json()["settle_status"] == "released"
 
-    def test_give_unapplied_money_to_its_business(self, service, client, seen):
+    def test_credit_unapplied_money_to_its_business(self, service, client, seen):
         account = client.post("/api/virtual-accounts", orders.dynamic_account()).json()
         payment = client.post("/api/payments", orders.transfer_payment(account["id"], amount=40_000)).json()
         number = payment["virtual_account_details"]["account_number"]
@@ -100,7 +100,7 @@ class TestStaff:
         (naira,) = [one for one in client.get("/api/balance").json()["data"] if one["currency"] == "NGN"]
         assert naira["available"] == 40_100
 
-    def test_send_a_delivery_again(self, service, client, business, seen):
+    def test_resend_a_delivery(self, service, client, business, seen):
         with running_receiver() as receiver:
             endpoint = ["--url", receiver.url, "--events", "payment"]
             service.command("configure_webhook", "--business", business["business"], *endpoint)
@@ -151,7 +151,7 @@ class TestReauthentication:
         )
         return asked.stdout.split()[-1] == "True"
 
-    def test_is_done_by_a_passkey(self, service, browser, person):
+    def test_works_with_a_passkey(self, service, browser, person):
         here = service.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
         email = f"{secrets.token_hex(6)}@staff.example"
         making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
@@ -175,7 +175,7 @@ class TestReauthentication:
             self.check_and_continue(service, page, person)
             assert seen.complaints == []
 
-    def test_is_done_by_a_code(self, service, seen, person):
+    def test_works_with_a_code(self, service, seen, person):
         page = seen.page
 
         self.change(service, page, service.base_url, person)

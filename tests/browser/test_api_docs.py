@@ -17,7 +17,7 @@ def seen(request):
 
 
 class TestApiPage:
-    def test_shows_an_operation_and_asks_no_other_host(self, service, seen):
+    def test_shows_an_operation_and_loads_nothing_from_other_hosts(self, service, seen):
         page = seen.page
         page.goto(f"{service.base_url}/api/docs")
 

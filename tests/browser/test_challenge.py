@@ -35,7 +35,7 @@ def status_of(service, payment):
 
 
 class TestPayer:
-    def test_mistypes_then_approves_and_arrives_at_the_shop(self, service, shop, start, seen):
+    def test_approves_after_a_typo_and_returns_to_the_shop(self, service, shop, start, seen):
         payment, page = start(), seen.page
 
         page.goto(payment["redirect_link"])
@@ -73,7 +73,7 @@ class TestPayer:
         assert status_of(service, payment) == "failed"
         assert seen.complaints == []
 
-    def test_is_not_sent_off_with_an_empty_code(self, service, start, seen):
+    def test_cannot_submit_an_empty_code(self, service, start, seen):
         payment, page = start(), seen.page
 
         page.goto(payment["redirect_link"])
@@ -83,7 +83,7 @@ class TestPayer:
         assert status_of(service, payment) == "pending"
         assert page.get_by_role("alert").count() == 0
 
-    def test_never_scrolls_sideways(self, service, start, seen):
+    def test_has_no_horizontal_scrolling(self, service, start, seen):
         page = seen.page
 
         page.goto(start(amount=10**12)["redirect_link"])
@@ -94,7 +94,7 @@ class TestPayer:
 
 
 class TestShop:
-    def test_may_send_the_payer_on_to_another_origin(self, service, shop, start, browser):
+    def test_may_redirect_the_payer_to_another_origin(self, service, shop, start, browser):
         with visit(browser) as seen:
             seen.page.goto(start(path="/moved")["redirect_link"])
             enter(seen.page, "123456")
@@ -105,7 +105,7 @@ class TestShop:
 
 
 class TestKeyboard:
-    def test_is_enough(self, service, start, browser):
+    def test_completes_the_page(self, service, start, browser):
         payment = start()
         with visit(browser) as seen:
             page = seen.page
@@ -118,7 +118,7 @@ class TestKeyboard:
             expect(page.get_by_role("heading")).to_have_text("Thank you")
         assert status_of(service, payment) == "success"
 
-    def test_goes_from_code_to_approve_to_decline(self, service, start, browser):
+    def test_moves_focus_from_code_to_approve_to_decline(self, service, start, browser):
         with visit(browser) as seen:
             page = seen.page
             page.goto(start()["redirect_link"])
@@ -132,7 +132,7 @@ class TestKeyboard:
 
 class TestDocumentationPages:
     @pytest.mark.parametrize("path", ["/", "/docs/test-data", "/docs/errors/", "/docs/errors/not_found"])
-    def test_fit_a_phone_and_load_nothing_from_elsewhere(self, service, browser, path):
+    def test_fit_a_phone_and_load_nothing_from_other_hosts(self, service, browser, path):
         with visit(browser, viewport={"width": 390, "height": 844}) as seen:
             seen.page.goto(service.base_url + path)
 

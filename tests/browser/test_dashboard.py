@@ -21,7 +21,7 @@ def owner(service):
 
 
 class TestOwner:
-    def test_signs_in_looks_and_leaves(self, service, owner, seen):
+    def test_signs_in_opens_pages_and_signs_out(self, service, owner, seen):
         page = seen.page
 
         replace(owner, email=owner.email.upper()).sign_in(page)
@@ -41,7 +41,7 @@ class TestOwner:
         assert seen.complaints == []
         assert seen.origins == {service.base_url}
 
-    def test_sees_a_payment_that_was_just_made(self, service, owner, seen):
+    def test_sees_a_new_payment(self, service, owner, seen):
         order = orders.card_payment(amount=12_345_600, reference=orders.new_reference("a" * 60))
         owner.client.post("/api/payments", order)
 
@@ -57,7 +57,7 @@ class TestOwner:
 
 
 class TestStranger:
-    def test_is_told_in_one_sentence(self, service, browser):
+    def test_gets_one_error_message(self, service, browser):
         with visit(browser) as seen:
             seen.page.goto(f"{service.base_url}/dashboard/")
             sign_in(seen.page, f"{secrets.token_hex(6)}@example.com", "wrong")
@@ -69,7 +69,7 @@ class TestStranger:
 
 
 class TestKeyboard:
-    def test_is_enough(self, service, owner, browser):
+    def test_completes_the_page(self, service, owner, browser):
         with visit(browser) as seen:
             page = seen.page
             page.goto(f"{service.base_url}/dashboard/")
@@ -86,7 +86,7 @@ class TestKeyboard:
 
 
 class TestPhone:
-    def test_never_scrolls_sideways(self, service, owner, browser):
+    def test_has_no_horizontal_scrolling(self, service, owner, browser):
         with visit(browser, viewport={"width": 390, "height": 844}) as seen:
             owner.sign_in(seen.page)
 
@@ -94,7 +94,7 @@ class TestPhone:
 
 
 class TestAdministration:
-    def test_lets_browsers_sign_in_too(self, service, browser):
+    def test_accepts_sign_in_from_a_browser(self, service, browser):
         credentials = service.folder / "credentials.json"
         if not credentials.exists():
             pytest.skip("the administrator is a sandbox's; PostgreSQL has no sandbox")

@@ -19,7 +19,7 @@ PATHS = [
 
 class TestGuides:
     @pytest.mark.parametrize("path", PATHS)
-    def test_fit_every_screen_and_load_nothing_from_elsewhere(self, service, seen, path):
+    def test_fit_every_screen_and_load_nothing_from_other_hosts(self, service, seen, path):
         seen.page.goto(service.base_url + path)
 
         content, window = seen.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
@@ -52,7 +52,7 @@ class TestSamples:
             expect(seen.page.get_by_role("radio", name="Node")).to_be_checked()
             expect(seen.page.get_by_text("node:crypto").first).to_be_visible()
 
-    def test_are_copied_as_they_are(self, service, browser):
+    def test_are_copied_unchanged(self, service, browser):
         with visit(browser, permissions=["clipboard-read", "clipboard-write"]) as seen:
             page = seen.page
             page.goto(f"{service.base_url}/docs/quickstart")

@@ -68,7 +68,7 @@ def examine(page, width):
 @pytest.mark.timeout(900)  # seconds: the longest leg has some sixty stops
 class TestEveryPage:
     @pytest.mark.parametrize("leg", LEGS)
-    def test_fits_and_shuts_nobody_out(self, stage, browser, visited, leg):
+    def test_fits_the_screen_and_is_accessible(self, stage, browser, visited, leg):
         is_ours = leg != "staff"  # Django's administration scrolls its wide tables sideways
         with on(browser, LEGS[leg], stage) as (seen, stops):
             findings = {}

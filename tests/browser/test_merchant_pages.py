@@ -34,7 +34,7 @@ def save_endpoint(service, page, url):
 
 
 class TestWebhooks:
-    def test_show_a_key_once_and_another_when_it_is_rotated(self, service, page):
+    def test_show_a_key_once_and_a_new_one_after_rotation(self, service, page):
         first = save_endpoint(service, page, "http://127.0.0.1:9/hooks")
         page.goto(f"{service.base_url}/dashboard/webhooks/")
         assert first not in page.content()
@@ -58,7 +58,7 @@ class TestWebhooks:
                 timeout=10_000
             )
 
-    def test_send_a_failed_delivery_again(self, service, page, owner):
+    def test_resend_a_failed_delivery(self, service, page, owner):
         with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
             save_endpoint(service, page, receiver.url)
             owner.client.post("/api/payments", orders.card_payment())

@@ -33,7 +33,7 @@ def live_delivery(service, owner, browser):
 
 
 class TestPart:
-    def test_leads_to_the_sign_in_once_the_session_is_over_and_back(self, owner, live_delivery):
+    def test_redirects_to_sign_in_after_the_session_ends_and_back(self, owner, live_delivery):
         page = live_delivery.page
         address = page.url
 
@@ -45,9 +45,7 @@ class TestPart:
         assert page.url == address
         expect(page.get_by_role("heading", level=1)).to_have_text("payment.success")
 
-    def test_leads_to_the_page_that_asks_who_it_is_and_keeps_what_was_posted(
-        self, service, owner, live_delivery
-    ):
+    def test_redirects_to_reauthentication_and_keeps_the_submitted_form(self, service, owner, live_delivery):
         page = live_delivery.page
         assert service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
 

@@ -31,7 +31,7 @@ def fits(page):
 
 
 class TestAuthenticatorApp:
-    def test_is_set_up_and_asked_for(self, owner, seen, browser):
+    def test_is_set_up_and_then_required(self, owner, seen, browser):
         page = seen.page
         owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/account/")
@@ -55,7 +55,7 @@ class TestAuthenticatorApp:
 
 
 class TestPasskey:
-    def test_is_made_and_signs_in_without_a_password(self, owner, browser):
+    def test_is_created_and_signs_in_without_a_password(self, owner, browser):
         here = owner.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
         with visit(browser) as seen:
             page = seen.page
@@ -75,7 +75,7 @@ class TestPasskey:
             expect(page).to_have_title("Overview · Ada Books")
             assert seen.complaints == []
 
-    def test_is_not_offered_where_browsers_make_none(self, owner, browser):
+    def test_is_not_offered_if_the_browser_supports_none(self, owner, browser):
         with visit(browser) as seen:
             seen.page.goto(f"{owner.base_url}/dashboard/login/")
 
@@ -118,7 +118,7 @@ class TestViewer:
 
 
 class TestKey:
-    def test_is_made_shown_once_and_found_in_the_log(self, owner, seen):
+    def test_is_created_shown_once_and_listed_in_the_activity(self, owner, seen):
         page = seen.page
         owner.sign_in(page)
         page.goto(f"{owner.base_url}/dashboard/developers/")

@@ -22,7 +22,7 @@ def transfer(service, payment, amount=50_000):
 
 
 class TestPayer:
-    def test_sees_the_money_arrive_without_touching_the_page(self, service, payment, browser):
+    def test_sees_the_transfer_arrive_without_reloading(self, service, payment, browser):
         with visit(browser) as seen:
             page = seen.page
             page.goto(f"{service.base_url}/pay/{payment['id']}")
@@ -46,7 +46,7 @@ class TestPayer:
             copied = page.evaluate("navigator.clipboard.readText()")
             assert copied == payment["virtual_account_details"]["account_number"]
 
-    def test_asks_nothing_while_the_page_is_hidden(self, service, payment, browser):
+    def test_sends_no_requests_while_the_page_is_hidden(self, service, payment, browser):
         with visit(browser) as seen:
             page, address = seen.page, f"{service.base_url}/pay/{payment['id']}"
             asked = []
@@ -61,7 +61,7 @@ class TestPayer:
             page.wait_for_timeout(500)
             assert address in asked
 
-    def test_does_without_javascript(self, service, payment, browser):
+    def test_works_without_javascript(self, service, payment, browser):
         with visit(browser, java_script_enabled=False) as seen:
             seen.page.goto(f"{service.base_url}/pay/{payment['id']}")
             transfer(service, payment)

@@ -40,7 +40,7 @@ def try_out(service, page, preset):
 
 
 class TestWithoutJavaScript:
-    def test_a_form_that_comes_too_late_is_confirmed_and_sent(self, service, page):
+    def test_form_is_submitted_after_reauthentication(self, service, page):
         page.goto(f"{service.base_url}/dashboard/developers/keys/new/")
         page.get_by_label("Name").fill("Till 7")
         assert service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
@@ -54,7 +54,7 @@ class TestWithoutJavaScript:
 
         expect(page.locator("[data-secret]").first).to_be_visible()
 
-    def test_an_endpoint_is_set_and_a_delivery_sent_again(self, service, page):
+    def test_endpoint_is_configured_and_a_delivery_resent(self, service, page):
         with running_receiver(lambda count: 500 if count == 1 else 200) as receiver:
             page.goto(f"{service.base_url}/dashboard/webhooks/")
             page.get_by_label("Webhook URL").fill(receiver.url)
@@ -73,7 +73,7 @@ class TestWithoutJavaScript:
 
             receiver.wait_for(3)
 
-    def test_a_payment_is_created_captured_and_refunded(self, service, page):
+    def test_payment_is_created_captured_and_refunded(self, service, page):
         try_out(service, page, "authorise")
         follow(page, "Open payment")
         follow(page, "Capture")
@@ -85,7 +85,7 @@ class TestWithoutJavaScript:
 
         expect(page.get_by_text("Refunded NGN 200.00.")).to_be_visible()
 
-    def test_money_that_fits_no_payment_is_taken(self, service, page):
+    def test_unapplied_money_is_credited(self, service, page):
         page.goto(f"{service.base_url}/dashboard/virtual-accounts/new/")
         for label, text in {"First name": "Ada", "Last name": "Obi", "Email": "ada@shop.example",
                             "Address": "12 Marina", "City": "Lagos", "State": "Lagos",

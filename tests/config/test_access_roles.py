@@ -76,7 +76,7 @@ class TestApi:
     SIGNED = [route for route, each in OF_KEYS.items() if each.look or each.by]
 
     @pytest.mark.parametrize("who", [STRANGER, *Member.Role.values, *STAFF])
-    def test_refuses_requests_without_a_key(self, use, who):
+    def test_rejects_requests_without_a_key(self, use, who):
         client = use(who)
 
         answers = {client.get(path_of(route)).status_code for route in OF_KEYS}
@@ -168,7 +168,7 @@ class TestAdministration:
         assert stored() == before
 
     @pytest.mark.parametrize("who", STAFF)
-    def test_is_viewed_as_it_is_declared(self, use, who):
+    def test_can_be_viewed_as_declared(self, use, who):
         client = use(who)
 
         for route, address in of_administration().items():
@@ -178,7 +178,7 @@ class TestAdministration:
             assert (status not in REFUSED) == may(who, address.look), (route, status)
 
     @pytest.mark.parametrize("who", STAFF)
-    def test_is_changed_as_it_is_declared(self, use, who):
+    def test_can_be_changed_as_declared(self, use, who):
         client, before = use(who), stored()
 
         for route, address in of_administration().items():
@@ -193,7 +193,7 @@ class TestAdministration:
         assert who == SUPERUSER or stored() == before
 
     @pytest.mark.parametrize("who", [NO_RIGHTS, VIEWS])
-    def test_shows_the_history_of_a_row_to_those_who_may_view_it(self, use, who, ada):
+    def test_shows_the_history_of_a_row_to_users_who_may_view_it(self, use, who, ada):
         client, person = use(who), UserFactory()
 
         for path in (f"merchants/user/{person.pk}", f"merchants/business/{ada.business_id}"):
@@ -208,7 +208,7 @@ class TestStaleSession:
     @pytest.mark.parametrize(
         ("at", "is_recent"), [("2026-11-22T12:09:59Z", True), ("2026-11-22T12:10:01Z", False)]
     )
-    def test_is_asked_wherever_it_acts(self, ada, at, is_recent):
+    def test_must_reauthenticate_for_every_action(self, ada, at, is_recent):
         user = UserFactory(email="both@example.com", is_staff=True, is_superuser=True, password=PASSWORD)
         MemberFactory(business=ada.business, role=Member.Role.OWNER, user=user)
         client = Client(raise_request_exception=False)

@@ -76,7 +76,7 @@ def is_asked(answer):
 
 
 class TestDeclarations:
-    def test_are_there_for_every_address_and_for_no_other(self):
+    def test_exist_for_every_address_and_no_other(self):
         assert set(VIEWS) - set(addresses()) == set(), "Declare the new address in config/access_rules.py."
         assert set(addresses()) - set(VIEWS) == set()
 
@@ -103,14 +103,14 @@ class TestDeclarations:
     @pytest.mark.parametrize(
         "route", [route for route, each in addresses().items() if each.asks == Asks.NEVER]
     )
-    def test_say_why_an_address_never_asks(self, route):
+    def test_give_a_reason_for_never_asking(self, route):
         assert addresses()[route].because
 
     @pytest.mark.parametrize("route", [route for route, each in addresses().items() if each.by])
-    def test_say_what_is_asked_for(self, route):
+    def test_describe_the_action(self, route):
         assert re.match("[a-z]", addresses()[route].act)
 
-    def test_name_no_reason_where_an_address_asks(self):
+    def test_give_no_reason_if_an_address_asks(self):
         assert not [route for route, each in addresses().items() if each.because and each.asks != Asks.NEVER]
 
 
@@ -143,7 +143,7 @@ class TestAsking:
 
         assert wrong == []
 
-    def test_is_not_repeated_after_a_recent_confirmation(self, stale_superuser):
+    def test_is_not_repeated_within_the_time_limit(self, stale_superuser):
         asked = [route for route in of_people() if is_asked(signed_in(stale_superuser).post(path_of(route)))]
 
         assert asked == []
@@ -172,10 +172,10 @@ class TestAsking:
 class TestGuide:
     GUIDE = Path(settings.BASE_DIR, "docs", "addresses.md")
 
-    def test_is_written_from_the_table(self):
+    def test_is_generated_from_the_table(self):
         assert self.GUIDE.read_text() == guide(), "Run `make addresses`."
 
-    def test_names_every_address(self):
+    def test_lists_every_address(self):
         text = self.GUIDE.read_text()
         of_models = {f"admin/{label.replace('.', '/')}/" for label in ROWS}
         shown = [route for route in addresses() if not route.startswith(tuple(of_models))] + list(of_models)
@@ -197,14 +197,14 @@ class TestWho:
             assert address.by in {acts, None}
 
     @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
-    def test_may_view_and_act_as_the_table_of_roles_says(self, row):
+    def test_may_view_and_act_according_to_the_table_of_roles(self, row):
         address = addresses()[row.route]
 
         assert (address.look is None) == (row.get == NOT_ALLOWED)
         assert (address.by is None) == (row.post == NOT_ALLOWED)
 
     @pytest.mark.parametrize("route", OF_KEYS)
-    def test_is_a_key_in_the_api(self, route):
+    def test_is_an_api_key_for_the_api(self, route):
         view, address = VIEWS[route].callback.cls, addresses()[route]
 
         assert list(view.authentication_classes) == [SignedRequest]
@@ -213,7 +213,7 @@ class TestWho:
         assert (address.by == Who.FULL_KEY) == any(hasattr(view, method) for method in UNSAFE)
 
     @pytest.mark.parametrize("route", OF_BANK)
-    def test_is_the_bank_where_it_notifies(self, route):
+    def test_is_the_bank_for_notifications(self, route):
         assert addresses()[route].by == Who.BANK
         assert list(VIEWS[route].callback.cls.authentication_classes) == [SignedByBank]
 
@@ -233,7 +233,7 @@ class TestStaff:
         assert set(ROWS) == {model._meta.label_lower for model in admin.site._registry}
 
     @pytest.mark.parametrize("label", ROWS)
-    def test_add_and_change_rows_where_it_is_declared(self, label):
+    def test_add_and_change_rows_as_declared(self, label):
         (pages,) = [each for model, each in admin.site._registry.items() if model._meta.label_lower == label]
         name = label.partition(".")[2]
         superuser = RequestFactory().get("/admin/")
@@ -255,7 +255,7 @@ class TestStaff:
         assert ROWS[label].limits == ()
 
     @pytest.mark.parametrize("label", ROWS)
-    def test_act_on_lists_where_it_is_declared(self, label):
+    def test_act_on_lists_as_declared(self, label):
         (pages,) = [each for model, each in admin.site._registry.items() if model._meta.label_lower == label]
         superuser = RequestFactory().get("/admin/")
         superuser.user = UserFactory(is_staff=True, is_superuser=True)
@@ -270,7 +270,7 @@ class TestStaff:
             if route.startswith("admin/") and "<uuid:" in route and (each.by or each.look)
         ],
     )
-    def test_are_refused_without_the_declared_right(self, route):
+    def test_are_rejected_without_the_declared_right(self, route):
         right = (addresses()[route].by or addresses()[route].look).rpartition(".")[2]
         enough = {right, right.replace("view_", "change_")}  # the right to change rows includes viewing them
         everything_else = Right.objects.exclude(codename__in=enough)
@@ -297,13 +297,13 @@ class TestSecondPerson:
     }
     CONFIRMED = "admin/payments/proposal/<uuid:proposal_id>/confirm/"
 
-    def test_is_declared_where_an_action_is_proposed_or_confirmed_and_nowhere_else(self):
+    def test_is_declared_exactly_for_proposed_and_confirmed_actions(self):
         assert set(self.WHERE) == set(Action)
         declared = {route for route, each in addresses().items() if each.needs_second_person}
         assert declared == {self.CONFIRMED}.union(*self.WHERE.values())
 
     @pytest.mark.parametrize("action", Action)
-    def test_needs_the_permission_that_the_first_one_needs(self, action):
+    def test_needs_the_same_permission_as_the_first_one(self, action):
         assert {addresses()[route].by for route in self.WHERE[action]} == {f"staff: {PERMISSIONS[action]}"}
 
 
@@ -386,7 +386,7 @@ class TestLimits:
 
         assert (Limit.KEY in addresses()[route].limits) == (PerKeyRateLimit in throttles)
 
-    def test_that_the_database_counts_are_all_in_the_guide(self):
+    def test_in_the_database_are_all_in_the_guide(self):
         made = {
             name for path in _sources() for name in re.findall(r'= Limit\(\s*"([^"]+)", ', path.read_text())
         }

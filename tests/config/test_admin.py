@@ -164,7 +164,7 @@ class TestEveryModel:
         assert set(registered()) == set(MODELS)
 
     @pytest.mark.parametrize("label", MODELS)
-    def test_cannot_be_deleted_and_changes_only_where_meant(self, label):
+    def test_cannot_be_deleted_and_is_changed_only_as_intended(self, label):
         model, shown = registered()[label]
         request = RequestFactory().get("/")
         request.user = User(is_superuser=True, is_staff=True, is_active=True)
@@ -208,13 +208,13 @@ class TestPages:
             assert "NGN 12,345.00" in words(staff.get(address))
         assert words(staff.get(page(Transaction, "change", payment.pk))).count("Amount captured:") == 1
 
-    def test_name_what_is_an_amount_as_people_do(self, late_money):
+    def test_are_labelled_for_people(self, late_money):
         session = Session.objects.get()
 
         assert str(late_money) == f"NGN {late_money.amount / 100:,.2f} (open)"
         assert str(session) == f"{session.number_id}: NGN {session.expected_amount / 100:,.2f}"
 
-    def test_open_with_whatever_is_stored(self, staff, everything, django_assert_max_num_queries):
+    def test_open_with_any_stored_data(self, staff, everything, django_assert_max_num_queries):
         for label in MODELS:
             model = apps.get_model(label)
             with django_assert_max_num_queries(20):
@@ -257,11 +257,11 @@ class TestPages:
     @pytest.mark.parametrize(
         "term", ["a\0b", "%", "'", "12345678901234567890", "\u0664\u0664\u0664\u0664", NASTY]
     )
-    def test_search_for_anything(self, staff, label, term):
+    def test_accept_any_search(self, staff, label, term):
         assert staff.get(page(apps.get_model(label)), {"q": term}).status_code == 200
 
     @pytest.mark.parametrize("label", MODELS)
-    def test_filters_that_no_text_can_match_show_the_whole_list(self, staff, label):
+    def test_ignore_filters_that_match_nothing(self, staff, label):
         model = apps.get_model(label)
 
         for each in admin.site.get_model_admin(model).list_filter:
@@ -342,7 +342,7 @@ class TestSearch:
 class TestBusinessPage:
     FORM = {"name": "Ada Books", "descriptor": "", "currencies": '["NGN"]', "reason": "Closed by its owner."}
 
-    def test_shows_what_belongs_to_it(self, staff, everything, ada):
+    def test_shows_its_related_rows(self, staff, everything, ada):
         text = words(staff.get(page(Business, "change", ada.business_id)))
 
         for expected in (ada.public_id, "person", "basis points", "card acquirer"):
@@ -372,7 +372,7 @@ class TestBusinessPage:
 
 
 class TestUserPage:
-    def test_refuses_to_extend_ones_own_rights(self, db):
+    def test_rejects_extending_ones_own_rights(self, db):
         person = UserFactory(is_staff=True)
         person.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "change_user"]))
         client = signed_in(person, client=Client())
@@ -392,7 +392,7 @@ class TestUserPage:
     @pytest.mark.parametrize(
         "rights", [{"is_staff": True}, {"is_superuser": True}, {"is_staff": True, "is_superuser": True}]
     )
-    def test_of_staff_is_changed_by_superusers_only(self, clerk, staff, rights):
+    def test_of_staff_can_be_changed_by_superusers_only(self, clerk, staff, rights):
         person = UserFactory(email="colleague@example.com", password="a password of theirs", **rights)
         before = User.objects.filter(pk=person.pk).values().get()
 
@@ -410,7 +410,7 @@ class TestUserPage:
         person.refresh_from_db()
         assert not person.is_active
 
-    def test_of_others_is_closed_by_staff_who_may_change_people(self, clerk):
+    def test_of_others_can_be_closed_by_staff_who_may_change_users(self, clerk):
         person = UserFactory(is_active=True)
         rights = {"is_staff": "on", "is_superuser": "on", "groups": [Group.objects.create(name="All").pk]}
 
@@ -429,7 +429,7 @@ class TestUserPage:
         ],
     )  # fmt: skip
     @pytest.mark.parametrize("rights", [{"is_superuser": True}, {"is_staff": True}])
-    def test_of_staff_changes_at_no_address_for_a_clerk(self, clerk, path, rights):
+    def test_of_staff_cannot_be_changed_by_a_clerk_at_any_address(self, clerk, path, rights):
         person = UserFactory(email="colleague@example.com", password="a password of theirs", **rights)
         group = Group.objects.create(name="Rights")
         before = User.objects.filter(pk=person.pk).values().get()
@@ -447,7 +447,7 @@ class TestUserPage:
         assert User.objects.count() == 2
 
     @pytest.mark.parametrize("action", ["delete_selected", "replay_chosen", "", "is_superuser"])
-    def test_of_staff_changes_in_no_list_for_a_clerk(self, clerk, action):
+    def test_of_staff_cannot_be_changed_by_a_clerk_in_any_list(self, clerk, action):
         person = UserFactory(email="colleague@example.com", is_staff=True, is_superuser=True)
         before = User.objects.filter(pk=person.pk).values().get()
         form = {"action": action, "_selected_action": [person.pk], "post": "yes", "_save": "Save"}
@@ -463,7 +463,7 @@ class TestUserPage:
 
         assert User.objects.filter(pk=person.pk).values().get() == before
 
-    def test_gives_a_clerk_no_right_by_a_group(self, clerk):
+    def test_grants_a_clerk_no_rights_through_a_group(self, clerk):
         """With every permission that Django knows, those to change groups included."""
         person = User.objects.get(email="clerk@example.com")
         mine, other = Group.objects.create(name="Mine"), Group.objects.create(name="Other")
@@ -492,7 +492,7 @@ class TestUserPage:
                       "sessions/session", "merchants/member", "merchants/invitation", "admin/logentry"):  # fmt: skip
             assert staff.get(f"/admin/{label}/").status_code == 404
 
-    def test_of_a_person_who_became_staff_meanwhile_is_left_alone(self, clerk):
+    def test_of_a_person_who_became_staff_meanwhile_is_unchanged(self, clerk):
         """The rights are those of the row that the form was posted for, not of the page that was shown."""
         person = UserFactory(email="new@example.com")
         assert clerk.get(page(User, "change", person.pk)).status_code == 200
@@ -501,7 +501,7 @@ class TestUserPage:
         assert clerk.post(page(User, "change", person.pk), {"reason": "x"}).status_code == 403
         assert User.objects.get(pk=person.pk).is_active
 
-    def test_and_groups_are_added_by_superusers_only(self, clerk):
+    def test_and_groups_can_be_added_by_superusers_only(self, clerk):
         assert clerk.post(page(User, "add"), {"email": "new@example.com"}).status_code == 403
         group = Group.objects.create(name="Rights")
         assert clerk.post(page(Group, "add"), {"name": "Mine", "reason": "x"}).status_code == 403
@@ -540,12 +540,12 @@ class TestUnappliedMoney:
             ("return", {"reason": "Not theirs.", "account_number": "0123456789", "bank_code": "none"}),
         ],
     )
-    def test_stays_open_without_what_it_needs(self, staff, late_money, what, form):
+    def test_stays_open_without_required_fields(self, staff, late_money, what, form):
         assert "Nothing was decided" in self.decide(staff, late_money, what, **form)
         late_money.refresh_from_db()
         assert late_money.is_open
 
-    def test_is_decided_by_staff_with_the_permission(self, onlooker, late_money):
+    def test_can_be_decided_by_staff_with_the_permission_only(self, onlooker, late_money):
         assert "Credit business" not in words(onlooker.get(page(UnappliedMoney, "change", late_money.pk)))
         for what in ("credit", "return"):
             answer = onlooker.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
@@ -579,7 +579,7 @@ class TestDeliveries:
         assert dead.state == Delivery.State.WAITING
 
     @pytest.mark.parametrize("reason", ["", "x" * 256])
-    def test_stay_without_a_reason(self, staff, dead, reason):
+    def test_are_not_replayed_without_a_reason(self, staff, dead, reason):
         form = {"action": "replay_chosen", "_selected_action": [str(dead.pk)], "reason": reason}
 
         for address, sent in (
@@ -590,14 +590,14 @@ class TestDeliveries:
         dead.refresh_from_db()
         assert dead.state == Delivery.State.DEAD
 
-    def test_without_a_body_say_that_they_cannot_be(self, staff, dead):
+    def test_without_a_body_cannot_be_replayed(self, staff, dead):
         Delivery.objects.filter(pk=dead.pk).update(body="")
 
         assert "retention period" in words(staff.get(page(Delivery, "change", dead.pk)))
         said = words(staff.post(page(Delivery, "replay", dead.pk), {"reason": "Try."}, follow=True))
         assert "Not resent: 1." in said
 
-    def test_are_replayed_by_staff_with_the_permission(self, onlooker, dead):
+    def test_can_be_replayed_by_staff_with_the_permission_only(self, onlooker, dead):
         assert onlooker.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403
 
 
@@ -642,7 +642,7 @@ class TestGlance:
 
         assert (figure.value, figure.needs_attention) == ("2", True)
 
-    def test_counts_the_deliveries_that_died_today(self, ada):
+    def test_counts_the_deliveries_that_failed_for_good_today(self, ada):
         now = timezone.now()
         endpoint = make_endpoint(business=ada.business)
         for hours in (23, 25):
@@ -685,7 +685,7 @@ class TestGlance:
         settings.BANK_MEMORY = 0
         assert payout["reference"] in words(staff.get(self.told()[label].address))
 
-    def test_is_the_first_page(self, staff):
+    def test_is_the_index_page(self, staff):
         text = words(staff.get("/admin/"))
 
         for label in self.told():

@@ -120,7 +120,7 @@ class TestEveryPage:
         for each in ours:
             assert "lookup_allowed" not in vars(each) or each is StaffAdmin, each
 
-    def test_is_left_out_without_the_base_class(self):
+    def test_is_not_protected_without_the_base_class(self):
         class WithoutBaseClass(admin.ModelAdmin):
             pass
 
@@ -187,7 +187,7 @@ class TestEveryPage:
 
     @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_refers_to_rows_by_their_ids_only(self, viewer, model, page):
+    def test_references_rows_by_id_only(self, viewer, model, page):
         for field in model._meta.fields:
             if not field.primary_key:
                 answer = viewer.get(address(model), {"_to_field": field.name, "_popup": "1"})
@@ -195,7 +195,7 @@ class TestEveryPage:
 
     @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_still_filters_by_what_it_offers(self, viewer, model, page):
+    def test_still_filters_by_its_own_filters(self, viewer, model, page):
         listed = viewer.get(address(model)).context["cl"]
 
         for spec in listed.filter_specs:
@@ -232,7 +232,7 @@ class TestSecrets:
         ):
             assert self.guesses(viewer, model, lookup, value, "z") == [400, 400]
 
-    def test_are_not_found_by_searching(self, viewer, ada, api):
+    def test_cannot_be_searched(self, viewer, ada, api):
         api.post("/api/virtual-accounts", orders.static_account())
         api.post("/api/payments", orders.card_payment())
         person = UserFactory()

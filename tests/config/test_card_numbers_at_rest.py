@@ -89,7 +89,7 @@ class TestOwnNumber:
     ]
 
     @pytest.mark.parametrize(("field", "changes"), SLOTS)
-    def test_in_another_field_is_refused(self, api, field, changes):
+    def test_in_another_field_is_rejected(self, api, field, changes):
         answer = api.post("/api/payments", orders.card_payment(**changes))
 
         problem = answer.json()
@@ -108,13 +108,13 @@ class TestOwnNumber:
             {"source": orders.card_source(type="card", name=OWN)},
         ],
     )
-    def test_in_another_field_of_a_card_check_is_refused(self, api, changes):
+    def test_in_another_field_of_a_card_check_is_rejected(self, api, changes):
         answer = api.post("/api/payments", orders.card_check(**changes))
 
         assert (answer.status_code, answer.json()["code"]) == (400, "card_number_misplaced")
         assert not Transaction.objects.exists()
 
-    def test_is_found_in_every_field_at_once(self, api):
+    def test_is_reported_for_every_field_at_once(self, api):
         answer = api.post("/api/payments", orders.card_payment(reference=OWN, narration=OWN))
 
         assert {error["field"] for error in answer.json()["errors"]} == {"reference", "narration"}
@@ -179,7 +179,7 @@ class TestApi:
         assert VirtualAccount.objects.get().address["city"] == MASKED
         assert_nowhere(*(answer.content.decode() for answer in answers))
 
-    def test_masks_the_name_of_a_sender_before_it_is_cut(self, api, number):
+    def test_masks_the_name_of_a_sender_before_truncation(self, api, number):
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
         name = f"{'A' * 88} {number}"
         transfer = {"account_number": account["customer"]["account_number"], "amount": 5, "sender_name": name}
@@ -259,7 +259,7 @@ class TestDashboard:
         assert MASKED in f"{sent.subject} {sent.body}"
         assert_nowhere()
 
-    def test_refuses_an_invitation_to_a_card_number(self, browser, number):
+    def test_rejects_an_invitation_to_a_card_number(self, browser, number):
         email = f"{number.replace(' ', '-')}@example.com"
 
         shown = browser.post("/dashboard/team/invite/", {"email": email, "role": "viewer"}, follow=True)
@@ -267,7 +267,7 @@ class TestDashboard:
         assert "may not hold a card number" in unescape(shown.content.decode())
         assert_nowhere()
 
-    def test_refuses_it_in_the_webhook_url(self, browser, number):
+    def test_rejects_it_in_the_webhook_url(self, browser, number):
         form = {"url": f"https://shop.example/{quote(number)}", "payment": "on", "enabled": "on"}
 
         shown = browser.post("/dashboard/webhooks/", form, follow=True)
@@ -275,7 +275,7 @@ class TestDashboard:
         assert "may not hold a card number" in unescape(shown.content.decode())
         assert_nowhere()
 
-    def test_refuses_it_where_a_password_is_forgotten(self, number):
+    def test_rejects_it_in_a_password_reset_request(self, number):
         email = f"{number.replace(' ', '-')}@example.com"
 
         shown = Client().post("/dashboard/login/forgotten/", {"email": email})
@@ -292,7 +292,7 @@ class TestDashboard:
         assert passkey.wrap().name == f"Phone {MASKED}"
         assert_nowhere()
 
-    def test_masks_the_name_that_a_browser_gives_itself(self, owner, number):
+    def test_masks_the_user_agent(self, owner, number):
         owner.set_password("a good long password")
         owner.save()
         browser = Client(headers={"User-Agent": f"Browser {number}"})
@@ -305,7 +305,7 @@ class TestDashboard:
     @pytest.mark.parametrize(
         "area", ["payments", "payouts", "virtual-accounts", "webhooks/deliveries", "developers/requests"]
     )
-    def test_masks_it_where_a_search_is_shown_again(self, browser, area, number):
+    def test_masks_it_in_a_repeated_search(self, browser, area, number):
         shown = browser.get(f"/dashboard/{area}/", {"q": number}).content.decode()
 
         assert MASKED in shown
@@ -334,7 +334,7 @@ class TestAdministration:
         assert Proposal.objects.get().reason == MASKED
         assert_nowhere()
 
-    def test_masks_a_search_that_is_shown_again(self, staff, number):
+    def test_masks_a_repeated_search(self, staff, number):
         shown = staff.get("/admin/payments/transaction/", {"q": number}).content.decode()
 
         assert MASKED in shown
@@ -349,13 +349,13 @@ class TestCommands:
         assert Business.objects.get().name == f"Ada {MASKED}"
         assert_nowhere(capsys.readouterr().out)
 
-    def test_refuse_the_address_of_its_owner(self, number):
+    def test_reject_the_address_of_its_owner(self, number):
         with pytest.raises((CommandError, ValidationError)):
             call_command("create_business", name="Ada", email=f"{number.replace(' ', '-')}@example.com")
 
         assert_nowhere()
 
-    def test_refuse_it_in_the_webhook_url(self, ada, number):
+    def test_reject_it_in_the_webhook_url(self, ada, number):
         url = f"https://shop.example/{quote(number)}"
         with pytest.raises(CommandError, match="may not hold a card number"):
             call_command("configure_webhook", business=str(ada.business.pk), url=url, events="payment")
@@ -374,7 +374,7 @@ class TestOtherServers:
         assert (attempt.explanation, bytes(attempt.excerpt)) == (MASKED, b"\xff" + MASKED.encode())
 
     @pytest.mark.parametrize("number", SPELLINGS)
-    def test_rails_that_repeat_one_leave_it_masked(self, ada, number):
+    def test_answers_of_rails_are_masked(self, ada, number):
         row = challenged_payment(business=ada.business, now=timezone.now())
 
         Transaction.objects.filter(pk=row.pk).update(response_summary=f"No card {number}")

@@ -73,7 +73,7 @@ class TestMigrate:
         assert len(made) == 1
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such limits.")
-    def test_waits_briefly_and_lets_statements_take_their_time(self, tries):
+    def test_waits_briefly_for_locks_and_does_not_limit_statements(self, tries):
         _, made = tries
         before = timeouts()
 
@@ -121,7 +121,7 @@ class TestSquash:
         assert set(REPLACED) <= {(app, name) for _, app, name, _ in recorded()}
         assert migration_state.partial_squashes(connection) == []
 
-    def test_continues_a_database_at_the_last_migration_before(self):
+    def test_migrates_a_database_at_the_last_replaced_migration(self):
         for app in APPS:
             if app not in SEVERAL:
                 remove_rows(app, "0001_initial")
@@ -134,7 +134,7 @@ class TestSquash:
         assert before < recorded()
 
     @pytest.mark.parametrize("app", SEVERAL)
-    def test_refuses_a_database_behind_it(self, app, monkeypatch):
+    def test_rejects_a_database_behind_it(self, app, monkeypatch):
         monkeypatch.setattr(djangos.Command, "handle", fail)
         last = last_replaced(app)
         remove_rows(app, last)
@@ -149,7 +149,7 @@ class TestSquash:
         assert f"--diff-filter=D -- {app}/migrations/{last}.py" in str(refused.value)
         assert recorded() == before
 
-    def test_refuses_a_database_at_the_first_migration(self, monkeypatch):
+    def test_rejects_a_database_at_the_first_migration(self, monkeypatch):
         monkeypatch.setattr(djangos.Command, "handle", fail)
         for app, name in REPLACED:
             if app in SEVERAL:
@@ -160,7 +160,7 @@ class TestSquash:
         ):
             call_command("migrate", "webhooks", verbosity=0)
 
-    def test_applies_an_app_of_which_the_database_has_nothing(self):
+    def test_applies_an_app_that_is_new_to_the_database(self):
         remove_rows("dashboard", "0001_initial")
         remove_rows("dashboard", "0001_password_reset_requests")
 

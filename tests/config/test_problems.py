@@ -53,13 +53,13 @@ class TestProblem:
         assert {error["field"] for error in body["errors"]} == {"amount", "currency", "customer"}
         assert all(set(error) == {"field", "code", "message"} for error in body["errors"])
 
-    def test_400_has_a_code_of_its_own_where_all_errors_share_one(self, api):
+    def test_400_uses_the_code_that_all_errors_share(self, api):
         answer = api.post(PAYMENTS, orders.payout(colour="red", flavour="sour"))
 
         body = problem(answer, 400, "unknown_field", extra=["errors"])
         assert [error["field"] for error in body["errors"]] == ["colour", "flavour"]
 
-    def test_400_of_a_body_that_is_no_json(self, api):
+    def test_400_of_a_body_that_is_not_json(self, api):
         problem(api.post(PAYMENTS, b"{"), 400, "malformed_json")
 
     def test_401(self, client):
@@ -73,7 +73,7 @@ class TestProblem:
 
     @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH"])
     @pytest.mark.parametrize("target", ["/api/", "/api/nothing", "/api/payments/", "/api/payments/a/b/c"])
-    def test_404_of_a_path_is_answered_after_401(self, client, api, method, target):
+    def test_404_of_a_path_comes_after_401(self, client, api, method, target):
         problem(client.generic(method, target), 401, "missing_header")
         problem(api.send(method, target), 404, "not_found")
 
@@ -85,21 +85,21 @@ class TestProblem:
             ("/api/x", ""),
         ],
     )
-    def test_404_of_a_path_names_the_one_that_is_close(self, api, target, close):
+    def test_404_of_a_path_suggests_the_closest_one(self, api, target, close):
         body = problem(api.get(target), 404, "not_found")
 
         assert body["detail"] == (
             f"There is no such path; did you mean {close}?" if close else "There is no such path."
         )
 
-    def test_404_of_a_path_is_no_403_for_a_read_only_key(self, api, ada):
+    def test_404_of_a_path_is_not_403_for_a_read_only_key(self, api, ada):
         ada.access = ApiKey.Access.READ_ONLY
         ada.save()
 
         problem(api.post("/api/nothing", {}), 404, "not_found")
 
     @pytest.mark.parametrize("target", [f"{PAYMENTS}/%00", f"{PAYMENTS}/a%00b/refunds", "/api/%00"])
-    def test_404_of_an_address_with_a_nul_is_answered_after_401(self, client, api, target):
+    def test_404_of_a_url_with_a_nul_comes_after_401(self, client, api, target):
         problem(client.get(target), 401, "missing_header")
         problem(api.get(target), 404, "not_found")
 
@@ -116,7 +116,7 @@ class TestProblem:
             ("/api/banks", {"GET", "HEAD", "OPTIONS"}),
         ],
     )
-    def test_405_says_what_is_allowed(self, api, method, target, allowed):
+    def test_405_lists_the_allowed_methods(self, api, method, target, allowed):
         answer = api.send(method, target)
 
         problem(answer, 405, "method_not_allowed")
@@ -127,10 +127,10 @@ class TestProblem:
         problem(api.get("/api/banks", Accept=wanted), 406, "not_acceptable")
 
     @pytest.mark.parametrize("wanted", ["*/*", "application/*", "application/json;q=0.5, text/html"])
-    def test_is_none_where_json_is_acceptable(self, api, wanted):
+    def test_accepts_json_media_types(self, api, wanted):
         assert api.get("/api/banks", Accept=wanted).status_code == 200
 
-    def test_409_carries_id_and_status_of_the_first(self, api):
+    def test_409_includes_id_and_status_of_the_first(self, api):
         order = orders.payout()
         first = api.post(PAYMENTS, order).json()
 
@@ -162,7 +162,7 @@ class TestProblem:
     @pytest.mark.parametrize(
         "content_type", ["application/json", "Application/JSON", "application/json; charset=utf-8"]
     )
-    def test_is_none_where_the_body_is_json(self, api, content_type):
+    def test_accepts_a_json_body(self, api, content_type):
         body = json.dumps(orders.payout()).encode()
 
         assert api.send("POST", PAYMENTS, body, content_type=content_type).status_code == 201
@@ -180,7 +180,7 @@ class TestProblem:
         assert not Transaction.objects.exists()
 
     @pytest.mark.parametrize("encoding", ["identity", "Identity", " identity ", ""])
-    def test_is_none_where_the_body_is_not_encoded(self, api, encoding):
+    def test_accepts_an_unencoded_body(self, api, encoding):
         answer = api.post(PAYMENTS, orders.payout(), **{"Content-Encoding": encoding})
 
         assert answer.status_code == 201
@@ -218,13 +218,13 @@ class TestProblem:
         problem(api.get(f"{PAYMENTS}?" + "a&" * 1001), 400, "invalid_request")
 
     @pytest.mark.parametrize("host", ["a b", "a_b!", "[::1", ""])
-    def test_400_of_a_host_that_is_none(self, api, host):
+    def test_400_of_an_invalid_host(self, api, host):
         problem(api.get(PAYMENTS, Host=host), 400, "invalid_request")
 
     @pytest.mark.parametrize(
         "target", [PAYMENTS, "/api/banks", "/api/docs", "/api/openapi.json", "/api/nothing"]
     )
-    def test_400_of_a_host_that_is_not_ours(self, api, settings, target):
+    def test_400_of_an_unknown_host(self, api, settings, target):
         settings.ALLOWED_HOSTS = ["pay.shop.example"]
 
         problem(api.get(target, Host="evil.example"), 400, "invalid_request")
@@ -233,20 +233,20 @@ class TestProblem:
     @pytest.mark.parametrize(
         "target", ["/", "/docs/", "/dashboard/login/", "/admin/", "/metrics", "/static/x", "/3ds/x"]
     )
-    def test_400_of_a_page_at_a_host_that_is_not_ours(self, client, settings, target):
+    def test_400_of_a_page_at_an_unknown_host(self, client, settings, target):
         settings.ALLOWED_HOSTS = ["pay.shop.example"]
 
         assert client.get(target, headers={"Host": "evil.example"}).status_code == 400
 
     @pytest.mark.parametrize("target", ["/livez", "/readyz"])
     @pytest.mark.parametrize("host", ["10.0.0.7:8000", "a b"])
-    def test_is_none_where_a_process_is_probed(self, client, settings, target, host):
+    def test_accepts_any_host_for_probes(self, client, settings, target, host):
         settings.ALLOWED_HOSTS = ["pay.shop.example"]
 
         assert client.get(target, headers={"Host": host}).status_code == 200
 
     @pytest.mark.parametrize("code", sorted(ERROR_CODES))
-    def test_type_is_the_address_of_a_page_that_explains_it(self, client, code):
+    def test_type_is_the_url_of_a_page_that_explains_it(self, client, code):
         answer = client.get(f"/docs/errors/{code}")
 
         assert answer.status_code == 200
@@ -262,7 +262,7 @@ class TestBodySize:
         order["narration"] = "x" * (size - len(json.dumps(order)))
         return json.dumps(order).encode()
 
-    def test_of_64_kib_is_read(self, api):
+    def test_of_64_kib_is_accepted(self, api):
         body = self.padded(self.LIMIT)
 
         answer = api.post(PAYMENTS, body)
@@ -271,11 +271,11 @@ class TestBodySize:
         errors = problem(answer, 400, "invalid_request", extra=["errors"])["errors"]
         assert [error["field"] for error in errors] == ["narration"]
 
-    def test_of_one_byte_more_is_413(self, api):
+    def test_above_64_kib_is_413(self, api):
         problem(api.post(PAYMENTS, self.padded(self.LIMIT + 1)), 413, "body_too_large")
         assert not Nonce.objects.exists()
 
-    def test_is_looked_at_before_the_signature(self, client):
+    def test_is_checked_before_the_signature(self, client):
         answer = client.generic("POST", PAYMENTS, b"x" * (self.LIMIT + 1))
 
         problem(answer, 413, "body_too_large")
@@ -289,7 +289,7 @@ class TestRateLimit:
         with freeze_time("2026-06-01T08:00:00.250Z"):
             yield
 
-    def test_tells_what_is_left(self, api):
+    def test_returns_the_remaining_calls(self, api):
         answers = [api.get("/api/banks") for _ in range(3)]
 
         assert [answer.status_code for answer in answers] == [200, 200, 200]
@@ -298,7 +298,7 @@ class TestRateLimit:
         ]
         assert answers[0].headers["RateLimit-Policy"] == '"reads";q=3;w=1'
 
-    def test_is_answered_429_beyond(self, api):
+    def test_returns_429_above_the_limit(self, api):
         answers = [api.post(PAYMENTS, orders.payout()) for _ in range(3)]
 
         assert [answer.status_code for answer in answers] == [201, 201, 429]
@@ -308,14 +308,14 @@ class TestRateLimit:
         assert answers[-1].headers["RateLimit-Policy"] == '"writes";q=2;w=1'
         assert Transaction.objects.count() == 2
 
-    def test_is_counted_apart_for_reads_and_writes_and_for_each_key(self, api, other_api):
+    def test_is_counted_separately_for_reads_and_writes_and_each_key(self, api, other_api):
         writes = [api.post(PAYMENTS, orders.payout()) for _ in range(3)]
 
         assert writes[-1].status_code == 429
         assert api.get("/api/banks").status_code == 200
         assert other_api.post(PAYMENTS, orders.payout()).status_code == 201
 
-    def test_begins_anew_with_the_next_second(self, api):
+    def test_restarts_with_the_next_second(self, api):
         for _ in range(4):
             last = api.get("/api/banks")
 
@@ -324,7 +324,7 @@ class TestRateLimit:
 
         assert (last.status_code, next_second.status_code) == (429, 200)
 
-    def test_is_not_enforced_without_its_counter(self, api, monkeypatch):
+    def test_is_not_enforced_while_the_cache_is_unavailable(self, api, monkeypatch):
         def away(key):
             raise RedisAway(f"Connection refused while counting {key}")
 
@@ -364,7 +364,7 @@ class TestSurprise:
         shown = answer.content.decode().replace(random, "").replace(orders.GOOD_CARD, "408")
         assert not re.search(r"RuntimeError|route|rails|408|Traceback", shown)
 
-    def test_is_logged_with_its_place_and_without_its_numbers(self, captured):
+    def test_is_logged_with_its_location_and_without_card_numbers(self, captured):
         surprise = RuntimeError(f"No route for pan={orders.GOOD_CARD} cvv=8263").with_traceback(here())
 
         answer_exception(surprise, {"request": None})
@@ -373,13 +373,13 @@ class TestSurprise:
         assert line["said"] == "No route for pan=… cvv=…"
         assert "test_problems.py" in line["where"]
 
-    def test_of_the_database_is_logged_without_its_words(self, captured):
+    def test_of_the_database_is_logged_without_its_message(self, captured):
         answer_exception(IntegrityError("Failing row contains (4084084084084081)"), {"request": None})
 
         [line] = [line for line in captured if line["event"] == "request failed"]
         assert (line["error"], line["said"]) == ("IntegrityError", "")
 
-    def test_leaves_a_payment_that_is_requeried(self, api, settings):
+    def test_leaves_a_payment_for_requery(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
 
         api.post(PAYMENTS, orders.card_payment())
@@ -407,7 +407,7 @@ class TestUnavailable:
         assert int(answer.headers["Retry-After"]) > 0
         assert not Transaction.objects.exists()
 
-    def test_database_is_503_with_a_time_to_come_back(self, api, monkeypatch):
+    def test_database_is_503_with_retry_after(self, api, monkeypatch):
         def away(*_, **__):
             raise OperationalError("connection to server at 10.0.0.7 failed")
 
@@ -420,7 +420,7 @@ class TestUnavailable:
         assert answer.headers["Retry-After"] == "5"
         assert "10.0.0.7" not in answer.content.decode()
 
-    def test_database_in_the_middle_of_a_payment_is_503(self, api, settings):
+    def test_database_during_a_payment_is_503(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.AcquirerWithoutDatabase"
 
         answer = api.post(PAYMENTS, orders.card_payment())
@@ -459,7 +459,7 @@ class TestRequestId:
 
         assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-Id"])
 
-    def test_is_on_every_answer(self, client):
+    def test_is_in_every_response(self, client):
         targets = ["/", "/livez", "/api/docs", "/api/openapi.json", "/nothing", "/api/nothing", PAYMENTS]
 
         assert all(client.get(target).headers["X-Request-Id"] for target in targets)
@@ -470,7 +470,7 @@ class TestOtherMethods:
     TARGETS = (PAYMENTS, f"{PAYMENTS}/known", f"{PAYMENTS}/known/refunds", "/api/banks")
 
     @pytest.mark.parametrize("target", TARGETS)
-    def test_head_is_get_without_a_body(self, api, target):
+    def test_head_returns_get_without_a_body(self, api, target):
         api.post(PAYMENTS, orders.card_payment(reference="known"))
         got = api.get(target)
 
@@ -480,7 +480,7 @@ class TestOtherMethods:
         assert answer.headers["Content-Type"] == got.headers["Content-Type"]
 
     @pytest.mark.parametrize("target", TARGETS)
-    def test_options_says_what_is_allowed_to_who_signs(self, api, target):
+    def test_options_lists_the_allowed_methods_for_signed_requests(self, api, target):
         answer = api.send("OPTIONS", target)
 
         assert answer.status_code == 200
@@ -528,14 +528,14 @@ class TestOverHttp:
     @pytest.mark.parametrize(
         "length", [b"-1", b"+5", b"5, 5", b"5\nContent-Length: 6", b"0x5", b"five", b"9" * 5000]
     )
-    def test_length_that_is_none_is_refused(self, service, length):
+    def test_invalid_length_is_rejected(self, service, length):
         head = b"POST /api/payments HTTP/1.1\nHost: x\nContent-Length: " + length + b"\n\n"
 
         status, _, _ = raw_answer(service, head)
 
         assert 400 <= status < 500
 
-    def test_length_of_too_much_is_413_before_a_byte_is_sent(self, service):
+    def test_excessive_length_is_413_before_a_byte_is_sent(self, service):
         head = b"POST /api/payments HTTP/1.1\nHost: x\nContent-Length: 65537\n\n"
 
         status, headers, body = raw_answer(service, head)
@@ -562,14 +562,14 @@ class TestOverHttp:
         assert answer.status_code == expected
 
     @pytest.mark.parametrize("charset", ["rot13", "idna", "undefined", "utf-16", "punycode"])
-    def test_charset_does_not_change_how_an_address_is_read(self, service, charset):
+    def test_charset_does_not_change_how_a_url_is_decoded(self, service, charset):
         headers = {"Content-Type": f"application/json; charset={charset}"}
 
         answer = service.client.get(f"{PAYMENTS}?created_from=2026-01-01T00:00:00%2B01:00", **headers)
 
         assert answer.status_code == 200
 
-    def test_half_a_body_is_refused(self, service):
+    def test_incomplete_body_is_rejected(self, service):
         body = json.dumps(orders.payout()).encode()
         signed = signed_headers(service.credentials, "POST", PAYMENTS, body)
         lines = [f"{name}: {value}" for name, value in signed.items()]
@@ -580,7 +580,7 @@ class TestOverHttp:
 
         assert status == 400
 
-    def test_signed_body_shorter_than_its_length_is_refused(self, service):
+    def test_signed_body_shorter_than_its_length_is_rejected(self, service):
         order = orders.payout()
         body = json.dumps(order).encode()
         signed = signed_headers(service.credentials, "POST", PAYMENTS, body)
@@ -604,11 +604,11 @@ class TestReadableContentType:
             ("application/json; a*=nonsense''%FF", ""),
         ],
     )
-    def test_is_what_django_can_act_upon(self, sent, read):
+    def test_is_known_to_django(self, sent, read):
         assert readable(sent) == read
 
     @pytest.mark.django_db
-    def test_lets_the_request_through(self):
+    def test_accepts_the_request(self):
         statuses = []
         environ = {
             "REQUEST_METHOD": "GET",

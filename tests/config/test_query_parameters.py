@@ -34,7 +34,7 @@ def filled(path):
 
 class TestUnknownParameter:
     @pytest.mark.parametrize(("path", "method"), OPERATION_PATHS)
-    def test_is_refused_by_every_operation(self, api, path, method):
+    def test_is_rejected_by_every_operation(self, api, path, method):
         answer = api.send(
             method.upper(), f"{filled(path)}?colour=red&utm_source=", b"{}" if method == "post" else b""
         )
@@ -43,12 +43,12 @@ class TestUnknownParameter:
         assert answer.json()["code"] == "unknown_field"
         assert [error["field"] for error in answer.json()["errors"]] == ["colour", "utm_source"]
 
-    def test_is_refused_where_simulate_is_a_reference(self, api):
+    def test_is_rejected_if_simulate_is_a_reference(self, api):
         answer = api.get("/api/virtual-accounts/simulate?colour=red")
 
         assert (answer.status_code, answer.json()["code"]) == (400, "unknown_field")
 
-    def test_is_answered_401_without_a_signature(self, client):
+    def test_returns_401_without_a_signature(self, client):
         assert client.get("/api/banks?colour=red").status_code == 401
 
     def test_of_a_create_changes_nothing(self, api):
@@ -67,14 +67,14 @@ class TestUnknownParameter:
         assert not CardOperation.objects.exists()
         assert Nonce.objects.count() == 5
 
-    def test_comes_with_the_known_one_that_is_close(self, api):
+    def test_comes_with_the_closest_known_one(self, api):
         api.post("/api/payments", orders.card_payment(reference="x"))
 
         [error] = api.get("/api/payments/x/refunds?limt=5").json()["errors"]
 
         assert error["suggestion"] == "limit"
 
-    def test_that_holds_a_card_number_is_masked(self, api):
+    def test_with_a_card_number_is_masked(self, api):
         answer = api.get(f"/api/banks?{orders.GOOD_CARD}=1")
 
         assert answer.status_code == 400
@@ -83,11 +83,11 @@ class TestUnknownParameter:
 
 class TestKnownParameter:
     @pytest.mark.parametrize("path", LISTS)
-    def test_is_taken_by_every_list(self, api, path):
+    def test_is_accepted_by_every_list(self, api, path):
         api.post("/api/payments", orders.card_payment(reference="x"))
 
         assert api.get(f"{filled(path)}?limit=5").status_code == 200
 
-    def test_is_taken_by_head_as_by_get(self, api):
+    def test_is_accepted_by_head_as_by_get(self, api):
         assert api.send("HEAD", "/api/payments?limit=1").status_code == 200
         assert api.send("HEAD", "/api/banks?limit=1").status_code == 400

@@ -72,7 +72,7 @@ class TestEnvironmentExample:
         assert listed == read
 
     @pytest.mark.parametrize("file", ["settings.py", "runtime/gunicorn.py"])
-    def test_says_the_limits_of_every_number(self, file):
+    def test_states_the_limits_of_every_number(self, file):
         limits = {
             call.args[0].value: {
                 keyword.arg: keyword.value.value
@@ -129,7 +129,7 @@ class TestProduction:
             ({"BANK_TIMEOUT": "60"}, "BANK_TIMEOUT must be a whole number of at most 9"),
         ],
     )
-    def test_refuses_what_is_unsafe(self, changes, complaint):
+    def test_rejects_unsafe_settings(self, changes, complaint):
         refused = start(PRODUCTION | changes)
 
         assert_refused(refused, complaint)
@@ -144,21 +144,21 @@ class TestProduction:
 
     @pytest.mark.long
     @pytest.mark.parametrize("name", ["ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "BANK_SECRET_KEY"])
-    def test_names_what_a_real_rail_lacks(self, name):
+    def test_reports_missing_settings_of_a_real_rail(self, name):
         checked = start(PRODUCTION | RAILS | {name: ""}, "manage.py", "check")
 
         assert checked.returncode == 1
         assert name in checked.stderr
 
     @pytest.mark.long
-    def test_names_a_connector_that_does_not_exist(self):
+    def test_reports_a_connector_that_does_not_exist(self):
         checked = start(PRODUCTION | {"CARD_ACQUIRER": "payments.rails.none.Missing"}, "manage.py", "check")
 
         assert checked.returncode == 1
         assert "is not a connector" in checked.stderr
 
     @pytest.mark.long
-    def test_has_nothing_that_a_deploy_check_objects_to(self):
+    def test_passes_the_deployment_checks(self):
         rails = dict.fromkeys(
             ("CARD_ACQUIRER", "PAYOUT_BANK", "ACCOUNT_PROVIDER"), "tests.rails.TalkativeAcquirer"
         )
@@ -179,12 +179,12 @@ class TestProduction:
     @pytest.mark.parametrize(
         ("hosts", "answered"), [("", "pay.shop.com"), ("a.shop.com, b.shop.com", "a.shop.com b.shop.com")]
     )
-    def test_answers_to_the_host_of_its_public_address_or_to_those_that_are_named(self, hosts, answered):
+    def test_accepts_the_host_of_its_public_url_or_the_configured_hosts(self, hosts, answered):
         code = "from config import settings; print(*settings.ALLOWED_HOSTS)"
 
         assert start(PRODUCTION | {"ALLOWED_HOSTS": hosts}, "-c", code).stdout == f"{answered}\n"
 
-    def test_holds_its_cookies_and_connections_to_account(self):
+    def test_has_secure_cookies_and_connections(self):
         code = (
             "from config import settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, "
             "s.SESSION_COOKIE_SECURE, s.HSTS_SECONDS, s.DATABASES['default']['OPTIONS']['options'])"
@@ -198,7 +198,7 @@ class TestProduction:
         )
 
     @pytest.mark.long
-    def test_names_the_rails_without_a_connector(self):
+    def test_reports_rails_without_a_connector(self):
         checked = start(PRODUCTION, "manage.py", "check")
 
         assert checked.returncode == 0
@@ -235,14 +235,14 @@ class TestTypedValues:
             ("FIELD_ENCRYPTION_KEYS", "password"),
         ],
     )
-    def test_a_wrong_value_stops_the_start(self, name, value, tmp_path):
+    def test_invalid_value_prevents_the_start(self, name, value, tmp_path):
         refused = start({"SANDBOX_DATA": str(tmp_path), name: value})
 
         assert_refused(refused, name)
         assert "password" not in refused.stderr.replace("user:password@", "")
 
     @pytest.mark.long
-    def test_all_wrong_values_are_reported_at_once(self, tmp_path):
+    def test_all_invalid_values_are_reported_at_once(self, tmp_path):
         wrong = {"CHALLENGE_LIFETIME": "0", "DEBUG": "maybe", "DATABASE_URL": "nonsense", "LOG_LEVEL": "LOUD"}
 
         for command in (("manage.py", "check"), ("-m", "celery", "-A", "config", "worker")):
@@ -251,7 +251,7 @@ class TestTypedValues:
             assert_refused(refused, *wrong)
             assert len(refused.stderr.splitlines()) == len(wrong)
 
-    def test_a_wrong_value_stops_gunicorn_instead_of_restarting_its_workers(self, tmp_path):
+    def test_invalid_value_stops_gunicorn_instead_of_restarting_its_workers(self, tmp_path):
         wrong = {"CHALLENGE_LIFETIME": "0", "WEB_WORKERS": "0", "SANDBOX_DATA": str(tmp_path)}
 
         refused = start(wrong, "-m", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
@@ -262,7 +262,7 @@ class TestTypedValues:
         ("value", "read"),
         [("true", True), ("YES", True), ("1", True), ("On", True), ("no", False), ("0", False)],
     )
-    def test_a_boolean_is_read_as_people_write_it(self, value, read, tmp_path):
+    def test_booleans_accept_common_spellings(self, value, read, tmp_path):
         code = "from config import settings; print(settings.FOUR_EYES)"
 
         printed = start({"FOUR_EYES": value, "SANDBOX_DATA": str(tmp_path)}, "-c", code).stdout

@@ -49,7 +49,7 @@ class TestTracing:
 
         assert "OTEL_SERVICE_NAME" not in os.environ
 
-    def test_says_how_to_install_what_an_endpoint_needs(self, settings):
+    def test_explains_how_to_install_the_packages_that_an_endpoint_needs(self, settings):
         settings.TRACES_ENDPOINT = "http://127.0.0.1:4318"
 
         with (
@@ -58,7 +58,7 @@ class TestTracing:
         ):
             tracing.start()
 
-    def test_follows_requests_and_tasks(self, settings, packages):
+    def test_traces_requests_and_tasks(self, settings, packages):
         settings.TRACES_ENDPOINT = "http://127.0.0.1:4318"
 
         tracing.start()
@@ -70,7 +70,7 @@ class TestTracing:
             made = getattr(packages[f"opentelemetry.instrumentation.{name}"], instrumentor).return_value
             made.instrument.assert_called_once_with()
 
-    def test_leaves_out_addresses_that_are_credentials(self, settings, packages):
+    def test_omits_urls_that_are_credentials(self, settings, packages):
         settings.TRACES_ENDPOINT = "http://127.0.0.1:4318"
 
         tracing.start()
@@ -78,7 +78,7 @@ class TestTracing:
         left_out = os.environ["OTEL_PYTHON_DJANGO_EXCLUDED_URLS"].split(",")
         assert {*middleware.SECRET_PLACES, "/pay/"} <= set(left_out)
 
-    def test_leaves_out_what_the_operator_says_instead(self, settings, packages):
+    def test_omits_the_urls_that_the_operator_configures(self, settings, packages):
         settings.TRACES_ENDPOINT = "http://127.0.0.1:4318"
         os.environ["OTEL_PYTHON_DJANGO_EXCLUDED_URLS"] = "/admin/"
 

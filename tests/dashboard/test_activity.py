@@ -43,7 +43,7 @@ def lines(client, query=""):
 
 
 class TestPage:
-    def test_tells_who_did_what_and_from_where(self, browser, ada):
+    def test_shows_user_action_and_address(self, browser, ada):
         tell(ada.business)
 
         shown = page(browser)
@@ -68,12 +68,12 @@ class TestPage:
         assert "<s><bdi>viewer</bdi></s>" in shown
         assert "<bdi>finance</bdi>" in shown
 
-    def test_writes_amounts_as_people_do(self, browser, ada):
+    def test_formats_amounts(self, browser, ada):
         tell(ada.business, "wallet.topped_up", after={"amount": 250_050, "currency": "NGN"})
 
         assert "NGN 2500.50" in page(browser)
 
-    def test_shows_nothing_of_others(self, other_browser, ada):
+    def test_shows_nothing_of_other_businesses(self, other_browser, ada):
         tell(ada.business)
 
         assert "No activity yet" in page(other_browser)
@@ -96,14 +96,14 @@ class TestPage:
             ("?before=99999999999999999999", 3),
         ],
     )
-    def test_is_narrowed_down_by_its_address(self, browser, ada, query, count):
+    def test_is_filtered_by_its_query(self, browser, ada, query, count):
         tell(ada.business)
         tell(ada.business, "session.signed_in")
         tell(ada.business, "member.invited", actor="left@example.com", target="chidi@example.com")
 
         assert page(browser, query).count('class="rows__row') == count
 
-    def test_goes_on_page_by_page(self, browser, ada):
+    def test_is_paginated(self, browser, ada):
         for number in range(30):
             tell(ada.business, "member.invited", target=f"person{number}@example.com")
 
@@ -113,7 +113,7 @@ class TestPage:
         assert first.content.decode().count('class="rows__row') == 25
         assert second.count('class="rows__row') == 5
 
-    def test_keeps_nasty_text_harmless(self, browser, ada):
+    def test_escapes_text(self, browser, ada):
         tell(ada.business, "api_key.created", target=NASTY, after={"name": NASTY}, actor=NASTY[:50])
 
         assert "<script>" not in page(browser)
@@ -122,7 +122,7 @@ class TestPage:
 
 
 class TestExport:
-    def test_has_what_the_filter_lets_through(self, browser, ada):
+    def test_has_the_filtered_rows(self, browser, ada):
         tell(ada.business)
         tell(ada.business, "session.signed_in")
 
@@ -176,7 +176,9 @@ class TestAttribution:
         for actor, role in self.ACTORS.items():
             assert re.search(rf"{re.escape(actor)}</td><td class=\"field-role\">{role}</td>", shown), actor
 
-    def test_takes_as_many_queries_for_many_as_for_one(self, browser, ada, django_assert_max_num_queries):
+    def test_number_of_queries_does_not_depend_on_number_of_entries(
+        self, browser, ada, django_assert_max_num_queries
+    ):
         for number in range(20):
             tell(ada.business, actor=f"person{number}@example.com")
 
@@ -185,7 +187,7 @@ class TestAttribution:
 
 
 class TestSentences:
-    def test_exist_for_every_action_that_is_told(self):
+    def test_exist_for_every_audited_action(self):
         told = set()
         for name in (
             "merchants",

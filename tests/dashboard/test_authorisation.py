@@ -383,7 +383,7 @@ def people(ada, bisi, members):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
 class TestAddress:
-    def test_answers_each_person_as_the_table_says(self, row, method, people, here, request):
+    def test_responds_to_each_user_as_declared(self, row, method, people, here, request):
         path = "/" + (row.path or row.route).format_map(here)
         form = {name: str(value).format_map(here) for name, value in row.form.items()}
         answered = {}
@@ -404,22 +404,22 @@ class TestTable:
 
         assert wanted == {row.route for row in TABLE}
 
-    def test_names_no_address_twice(self):
+    def test_lists_no_address_twice(self):
         routes = [row.route for row in TABLE]
 
         assert sorted(routes) == sorted(set(routes))
 
 
 class TestRoles:
-    def test_grant_every_permission_to_somebody_and_always_to_owners(self):
+    def test_grant_every_permission_to_owners(self):
         assert set(GRANTS) == set(Permission)
         assert all(may(Role.OWNER, permission) for permission in Permission)
 
-    def test_let_viewers_only_look(self):
+    def test_let_viewers_only_view(self):
         assert [each for each in Permission if may(Role.VIEWER, each)] == [Permission.VIEW]
 
     @pytest.mark.parametrize("permission", Permission)
-    def test_have_a_sentence_for_those_who_may_not(self, permission):
+    def test_explain_a_missing_permission(self, permission):
         sentence = why_not(permission)
 
         assert sentence.startswith("Only owners")

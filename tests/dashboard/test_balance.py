@@ -125,7 +125,7 @@ class TestPage:
         assert browser.get(f"{BALANCE}?{query}").status_code == 200
         assert browser.get(f"{BALANCE}export.csv?{query}").status_code in {200, 302}
 
-    def test_nasty_text_stays_text(self, browser, ada):
+    def test_text_is_escaped(self, browser, ada):
         top_up(ada.business, 1, at=NOON, reason=NASTY)
 
         shown = browser.get(BALANCE).content.decode()
@@ -163,7 +163,7 @@ class TestExport:
             "4998900",
         )
 
-    def test_holds_no_formula(self, browser, ada):
+    def test_contains_no_formula(self, browser, ada):
         top_up(ada.business, 1, at=NOON, reason="=HYPERLINK(1)")
 
         (row,) = exported(browser, f"{BALANCE}export.csv")

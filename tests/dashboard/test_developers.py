@@ -43,7 +43,7 @@ def create(client, **form):
 
 
 class TestKeys:
-    def test_are_made_with_a_secret_that_is_shown_once_and_signs(self, developer):
+    def test_are_created_with_a_secret_that_is_shown_once_and_signs(self, developer):
         page = create(developer)
 
         secret = secret_on(page)
@@ -54,7 +54,7 @@ class TestKeys:
         assert secret not in developer.get(KEYS).content.decode()
         assert secret not in str(list(AuditEntry.objects.values()))
 
-    def test_are_made_once_however_often_a_form_is_sent(self, developer):
+    def test_are_created_once_however_often_a_form_is_submitted(self, developer):
         number = once(developer.get(NEW))
         for _ in range(3):
             create_again = developer.post(NEW, {"name": "Web shop", "access": "full", "once": number})
@@ -63,7 +63,7 @@ class TestKeys:
         assert ApiKey.objects.filter(name="Web shop").count() == 1
 
     @pytest.mark.parametrize("name", UNREADABLE)
-    def test_are_not_made_with_control_characters_in_their_name(self, developer, name):
+    def test_are_not_created_with_control_characters_in_their_name(self, developer, name):
         page = create(developer, name=f"{name} x")
 
         assert "control characters" in page.content.decode()
@@ -91,13 +91,13 @@ class TestKeys:
         assert ada.public_id not in developer.get(KEYS).content.decode()
         assert "Revoked" in developer.get(f"{KEYS}?ended=yes").content.decode()
 
-    def test_of_others_are_not_there(self, developer, bisi):
+    def test_of_others_are_not_found(self, developer, bisi):
         for act in ("rotate", "revoke"):
             assert developer.post(f"/dashboard/developers/keys/{bisi.pk}/{act}/").status_code == 404
         bisi.refresh_from_db()
         assert bisi.revoked_at is None
 
-    def test_that_have_ended_are_not_rotated(self, developer, ada):
+    def test_cannot_be_rotated_after_their_end(self, developer, ada):
         ended = ApiKeyFactory(business=ada.business, expires_at=timezone.now())
         address = f"/dashboard/developers/keys/{ended.pk}/rotate/"
 
@@ -105,14 +105,14 @@ class TestKeys:
 
         assert "has already expired or been revoked" in page.content.decode()
 
-    def test_want_the_password_again_after_a_while(self, ada_member):
+    def test_require_reauthentication(self, ada_member):
         stale = signed_in(ada_member.user, fresh=False)
 
         answer = stale.post(NEW, {"name": "x", "access": "full"})
 
         assert answer["Location"].startswith("/dashboard/confirm/")
 
-    def test_keep_nasty_names_harmless(self, developer):
+    def test_escape_names(self, developer):
         create(developer, name="<script>alert(1)</script>")
 
         assert "<script>" not in developer.get(KEYS).content.decode()
@@ -155,13 +155,13 @@ class TestRequests:
             ("?q=%00", []),
         ],
     )
-    def test_are_found(self, developer, calls, query, found):
+    def test_can_be_filtered(self, developer, calls, query, found):
         page = developer.get(REQUESTS + query)
 
         assert page.status_code == 200
         assert re.findall(r'<code title="(r-\d)"', page.content.decode()) == found
 
-    def test_keep_nasty_addresses_harmless(self, developer, calls):
+    def test_escape_urls(self, developer, calls):
         page = developer.get(REQUESTS).content.decode()
 
         assert "<b>x" not in page
@@ -169,7 +169,7 @@ class TestRequests:
 
 
 class TestFailedCalls:
-    def test_are_added_up_by_key_and_reason(self, developer, ada, bisi):
+    def test_are_summed_by_key_and_reason(self, developer, ada, bisi):
         now = timezone.now()
         for key, count, hours in ((ada, 5, 0), (ada, 7, 2), (ada, 90, 30), (bisi, 1000, 0)):
             FailedCallCount.objects.create(
@@ -188,7 +188,7 @@ class TestFailedCalls:
         assert bisi.public_id not in page
         assert Audit(page).findings == []
 
-    def test_are_not_shown_where_there_are_none(self, developer):
+    def test_are_not_shown_if_there_are_none(self, developer):
         assert "failed authentication" not in developer.get(REQUESTS).content.decode()
 
 
@@ -213,7 +213,7 @@ class TestChecker:
     def words(self, page):
         return " ".join(step.text for step in page.context["report"].steps)
 
-    def test_finds_a_right_one_right(self, developer, ada):
+    def test_accepts_a_valid_signature(self, developer, ada):
         page = self.paste(developer, ada)
 
         assert page.context["report"].verdict == "All checks passed"
@@ -234,7 +234,7 @@ class TestChecker:
     def test_names_the_step_that_differs(self, developer, ada, changed, step):
         assert step in self.wrong(self.paste(developer, ada, **changed))
 
-    def test_names_a_clock_that_is_wrong_or_counts_milliseconds(self, developer, ada):
+    def test_detects_a_wrong_clock_or_milliseconds(self, developer, ada):
         assert self.wrong(self.paste(developer, ada, signed={"timestamp": "1000000000"})) == ["Clock"]
 
     @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ class TestChecker:
             (lambda text: text.replace("\n", "\r\n"), "CR LF"),
         ],
     )
-    def test_names_the_mistake_behind_a_wrong_signature(self, developer, ada, mistake, words):
+    def test_detects_the_mistake_behind_a_wrong_signature(self, developer, ada, mistake, words):
         right = signed_headers(
             Credentials(ada.public_id, ada.secret), "POST", self.TARGET, self.BODY.encode()
         )
@@ -264,7 +264,7 @@ class TestChecker:
         assert self.wrong(page) == ["Signature"]
         assert words in self.words(page)
 
-    def test_names_a_body_that_was_written_differently(self, developer, ada):
+    def test_detects_a_reformatted_body(self, developer, ada):
         right = signed_headers(
             Credentials(ada.public_id, ada.secret), "POST", self.TARGET, b'{"amount":1000}'
         )
@@ -273,7 +273,7 @@ class TestChecker:
 
         assert "formatted differently" in self.words(page)
 
-    def test_shows_the_right_signature_only_to_who_gives_the_secret(self, developer, ada):
+    def test_shows_the_right_signature_only_with_the_secret(self, developer, ada):
         without = self.paste(developer, ada, X_Signature="0" * 64)
         with_it = self.paste(developer, ada, X_Signature="0" * 64, secret=ada.secret)
 
@@ -281,12 +281,12 @@ class TestChecker:
         assert len(with_it.context["report"].signature) == 64
         assert ada.secret not in with_it.content.decode()
 
-    def test_tells_nothing_of_other_businesses_keys(self, developer, bisi):
+    def test_reveals_nothing_about_keys_of_others(self, developer, bisi):
         page = self.paste(developer, bisi)
 
         assert "no active key with this public ID" in self.words(page)
         assert page.context["report"].steps[5].state == "skipped"
 
     @pytest.mark.parametrize("form", [{}, {"method": "GET", "target": "x" * 3000, "headers": "\x00"}])
-    def test_refuses_nonsense_in_a_sentence(self, developer, form):
+    def test_shows_an_error_for_malformed_input(self, developer, form):
         assert developer.post(CHECKER, form).status_code == 200

@@ -18,7 +18,7 @@ EXPORTS = [
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", EXPORTS)
 class TestLimit:
-    def test_refuses_a_person_who_exports_too_often(self, browser, other_browser, limit_clock, address):
+    def test_rejects_too_many_exports(self, browser, other_browser, limit_clock, address):
         answers = [browser.get(address).status_code for _ in range(rate_limits.EXPORTS + 1)]
 
         assert answers == [200] * rate_limits.EXPORTS + [429]

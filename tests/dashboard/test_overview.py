@@ -33,7 +33,7 @@ def declined_payment(**arguments):
 
 
 class TestFigures:
-    def test_count_what_happened(self, browser, ada, now):
+    def test_count_transactions(self, browser, ada, now):
         for amount in (50_000, 70_000, 1_500):
             captured_payment(business=ada.business, now=now, amount=amount)
         captured_payment(business=ada.business, now=now, amount=999, currency="USD")
@@ -49,7 +49,7 @@ class TestFigures:
         assert "NGN 1,215.00" in page(browser)
 
     @pytest.mark.parametrize(("days", "volume"), [(7, 500), (30, 1_100), (90, 1_900)])
-    def test_look_back_as_many_days_as_asked(self, browser, ada, now, days, volume):
+    def test_cover_the_requested_number_of_days(self, browser, ada, now, days, volume):
         for amount, ago in ((500, 6), (600, 29), (800, 89), (900, 90)):
             captured_payment(business=ada.business, now=now - timedelta(days=ago), amount=amount)
 
@@ -57,11 +57,11 @@ class TestFigures:
 
         assert shown.figures.volume == [("NGN", volume)]
 
-    def test_fall_back_to_thirty_days(self, browser, ada_member):
+    def test_default_to_thirty_days(self, browser, ada_member):
         for days in ("", "0", "31", "x", "9" * 40):
             assert browser.get("/dashboard/", {"days": days}).context["days"] == 30
 
-    def test_do_not_mix_payouts_and_checks_into_volume(self, browser, ada, now):
+    def test_exclude_payouts_and_checks_from_volume(self, browser, ada, now):
         start(orders.payout(), business=ada.business, now=now)
         start(orders.card_check(), business=ada.business, now=now)
 
@@ -69,7 +69,7 @@ class TestFigures:
 
         assert (figures.volume, figures.finished) == ([], 0)
 
-    def test_are_nobody_elses(self, browser, other_browser, ada, now):
+    def test_exclude_other_businesses(self, browser, other_browser, ada, now):
         payment = captured_payment(business=ada.business, now=now, narration="only for Ada")
         make_deliveries(make_endpoint(business=ada.business, url="https://ada.example/hooks"), 3)
 
@@ -83,7 +83,7 @@ class TestFigures:
 
 
 class TestRecent:
-    def test_shows_the_newest_ten(self, browser, ada, now):
+    def test_shows_the_ten_newest(self, browser, ada, now):
         made = [
             captured_payment(business=ada.business, now=now - timedelta(minutes=number)).reference
             for number in range(12)
@@ -102,7 +102,7 @@ class TestRecent:
 
 
 class TestNastyText:
-    def test_stays_text(self, browser, ada, ada_member, now):
+    def test_is_escaped(self, browser, ada, ada_member, now):
         payment = captured_payment(business=ada.business, now=now)
         Transaction.objects.filter(pk=payment.pk).update(reference=NASTY)
         Business.objects.filter(pk=ada.business_id).update(name=NASTY)
@@ -143,7 +143,7 @@ class TestWebhook:
         assert "3 deliveries have failed" in page(browser)
         assert 'href="/dashboard/webhooks/replay/"' in page(browser)
 
-    def test_says_how_the_last_day_went(self, browser, ada, now):
+    def test_summarises_the_last_day(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
         delivered = {"state": Delivery.State.DELIVERED, "delivered_at": now, "next_attempt_at": None}
         make_deliveries(endpoint, 4, at=now - timedelta(hours=1), **delivered)
@@ -157,7 +157,7 @@ class TestWebhook:
         assert health.due_since == now - timedelta(hours=2)
         assert 'href="/dashboard/webhooks/deliveries/"' in page(browser)
 
-    def test_says_when_it_is_switched_off(self, browser, ada):
+    def test_shows_that_it_is_disabled(self, browser, ada):
         make_endpoint(business=ada.business, enabled=False)
 
         assert "Disabled, deliveries are held" in page(browser)
@@ -178,7 +178,7 @@ class TestKeys:
         for secret in (ada.secret, other.secret, endpoint.hash_key):
             assert secret not in shown
 
-    def test_that_are_missing_are_told_how_to_be_made(self, browser, ada, now):
+    def test_that_are_missing_can_be_created(self, browser, ada, now):
         ada.revoked_at = now
         ada.save()
 
@@ -186,7 +186,7 @@ class TestKeys:
 
 
 class TestFirstSteps:
-    def test_teach_when_there_is_nothing(self, browser, ada):
+    def test_are_shown_to_a_new_business(self, browser, ada):
         shown = page(browser)
 
         assert not overview(browser).first_steps.all_done
@@ -195,7 +195,7 @@ class TestFirstSteps:
         assert "No transactions yet" in shown
         assert shown.count("To do:") == 4
 
-    def test_tick_themselves(self, browser, api, ada, now):
+    def test_are_checked_when_done(self, browser, api, ada, now):
         def done():
             steps = overview(browser).first_steps
             return [steps.has_called, steps.has_paid, steps.has_webhook, steps.has_delivered]
@@ -214,7 +214,7 @@ class TestFirstSteps:
 
 
 class TestPage:
-    def test_holds_to_the_policy(self, browser, ada, now):
+    def test_follows_the_content_security_policy(self, browser, ada, now):
         captured_payment(business=ada.business, now=now)
 
         answer = browser.get("/dashboard/")
@@ -226,19 +226,19 @@ class TestPage:
         assert "unsafe" not in answer["Content-Security-Policy"]
         assert "no-store" in answer["Cache-Control"]
 
-    def test_finds_its_styles(self, browser):
+    def test_loads_its_styles(self, browser):
         audit = Audit(page(browser))
 
         for address in audit.loads:
             if address.startswith("/static/"):
                 assert Client().get(address).status_code == 200, address
 
-    def test_is_also_found_without_the_last_slash(self, visitor):
+    def test_works_without_a_trailing_slash(self, visitor):
         assert visitor.get("/dashboard")["Location"] == "/dashboard/"
 
 
 class TestCharts:
-    def test_draw_what_came_in_and_what_failed(self, browser, ada, now):
+    def test_show_successes_and_failures(self, browser, ada, now):
         captured_payment(business=ada.business, now=now, amount=70_000)
         for _ in range(2):
             declined_payment(business=ada.business, now=now)

@@ -122,7 +122,7 @@ def address(busy):
     return lambda page: PAGES[page].format(**some)
 
 
-def test_every_page_costs_little(browser, address, django_assert_max_num_queries):
+def test_every_page_stays_within_its_budget(browser, address, django_assert_max_num_queries):
     def read(address):
         return browser.get(address).getvalue()
 

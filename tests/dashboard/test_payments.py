@@ -14,7 +14,7 @@ PAYMENTS = "/dashboard/payments/"
 
 
 class TestActs:
-    def test_capture_a_part_and_tell_the_trail(self, browser, ada, now):
+    def test_capture_a_part_and_write_an_audit_entry(self, browser, ada, now):
         payment = authorised_payment(business=ada.business, now=now)
 
         answer = browser.post(f"{PAYMENTS}{payment.pk}/capture/", {"amount": "123.45"}, follow=True)
@@ -48,7 +48,7 @@ class TestActs:
         assert f"{PAYMENTS}{payment.pk}/cancel/" not in answer.content.decode()
         assert AuditEntry.objects.filter(action="payment.cancel_asked").count() == 2
 
-    def test_refund_once_though_the_form_comes_twice(self, browser, ada, now):
+    def test_refund_once_if_the_form_is_submitted_twice(self, browser, ada, now):
         payment = captured_payment(business=ada.business, now=now)
         form = {"reference": "rf-1", "amount": "100.00", "reason": "too large"}
 
@@ -60,7 +60,7 @@ class TestActs:
         assert CardOperation.objects.filter(reference="rf-1").count() == 1
 
     @pytest.mark.parametrize("amount", ["0", "-1", "1.001", "abc", "9" * 20, "1e3", "٣"])
-    def test_refuse_what_is_no_amount(self, browser, ada, now, amount):
+    def test_reject_an_invalid_amount(self, browser, ada, now, amount):
         payment = captured_payment(business=ada.business, now=now)
 
         answer = browser.post(f"{PAYMENTS}{payment.pk}/refund/", {"reference": "rf-1", "amount": amount})
@@ -68,7 +68,7 @@ class TestActs:
         assert answer.status_code == 200
         assert not CardOperation.objects.exists()
 
-    def test_refuse_more_than_there_is(self, browser, ada, now):
+    def test_reject_more_than_the_rest(self, browser, ada, now):
         payment = captured_payment(business=ada.business, now=now)
 
         form = {"reference": "rf-1", "amount": "500.01"}

@@ -28,7 +28,7 @@ class TestNewPayout:
             assert word in shown
         assert not Transaction.objects.exists()
 
-    def test_pays_once_though_it_is_confirmed_twice(self, browser, ada):
+    def test_pays_once_if_confirmed_twice(self, browser, ada):
         for _ in range(2):
             answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"}, follow=True)
 
@@ -46,13 +46,13 @@ class TestNewPayout:
             ("name", " "),
         ],
     )
-    def test_says_what_is_wrong(self, browser, ada, field, value):
+    def test_shows_errors(self, browser, ada, field, value):
         answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed", field: value})
 
         assert field in answer.context["form"].errors
         assert not Transaction.objects.exists()
 
-    def test_refuses_a_reference_that_is_taken(self, browser, ada, now):
+    def test_rejects_a_used_reference(self, browser, ada, now):
         captured_payment(business=ada.business, now=now, reference="by-hand-1")
 
         answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"})

@@ -50,7 +50,7 @@ class TestTrying:
         assert '"408"' not in call.request
         assert ada.secret not in answer.content.decode()
 
-    def test_shows_the_webhook_that_it_made(self, browser, ada):
+    def test_shows_the_resulting_webhook(self, browser, ada):
         make_endpoint(business=ada.business)
 
         (delivery,) = send(browser, orders.card_payment()).context["deliveries"]
@@ -62,10 +62,10 @@ class TestTrying:
         assert send(browser, body).status_code == 200
         assert not Transaction.objects.exists()
 
-    def test_reaches_no_other_address(self, browser, ada):
+    def test_calls_no_other_url(self, browser, ada):
         assert "call" not in send(browser, {}, "/api/balance").context
 
-    def test_says_that_a_key_is_missing(self, browser, ada):
+    def test_explains_a_missing_key(self, browser, ada):
         ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
 
         assert (
@@ -74,14 +74,14 @@ class TestTrying:
         )
         assert not Transaction.objects.exists()
 
-    def test_is_not_there_in_production(self, browser, settings):
+    def test_does_not_exist_in_production(self, browser, settings):
         settings.SANDBOX = False
 
         assert browser.get(SANDBOX).status_code == 404
 
 
 class TestTransfers:
-    def test_offer_what_is_waiting(self, browser, ada):
+    def test_offer_pending_payments(self, browser, ada):
         mismatched_money(business=ada.business, now=timezone.now())
         transfer = browser.get(SANDBOX, {"preset": "transfer"}).context["preset"]
         send(browser, transfer.body)
@@ -94,7 +94,7 @@ class TestTransfers:
 
 
 class TestExpiry:
-    def test_ends_what_waits_for_the_payer(self, browser, ada):
+    def test_expires_payments_that_await_the_payer(self, browser, ada):
         waiting = challenged_payment(business=ada.business, now=timezone.now())
 
         browser.post(f"{SANDBOX}expire/{waiting.pk}/")
@@ -102,7 +102,7 @@ class TestExpiry:
         waiting.refresh_from_db()
         assert waiting.status == "failed"
 
-    def test_leaves_alone_what_waits_for_nothing(self, browser, ada):
+    def test_leaves_finished_payments_unchanged(self, browser, ada):
         done = captured_payment(business=ada.business, now=timezone.now())
 
         answer = browser.post(f"{SANDBOX}expire/{done.pk}/", follow=True)
@@ -113,7 +113,7 @@ class TestExpiry:
 
 
 class TestRetry:
-    def test_of_what_waits_for_no_attempt_says_so(self, browser, ada):
+    def test_reports_a_delivery_without_a_planned_attempt(self, browser, ada):
         delivery = make_delivery(make_endpoint(business=ada.business), state="dead")
 
         answer = browser.post(f"{SANDBOX}retry/{delivery.pk}/", follow=True)
@@ -131,7 +131,7 @@ class TestViewer:
 
 class TestPage:
     @pytest.mark.parametrize("preset", ["success", "</script>", "\x00", "mismatch"])
-    def test_is_well_formed_whatever_is_chosen(self, browser, ada, preset):
+    def test_is_well_formed_for_every_preset(self, browser, ada, preset):
         shown = browser.get(SANDBOX, {"preset": preset}).content.decode()
 
         assert Audit(shown).findings == []

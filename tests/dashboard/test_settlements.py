@@ -36,11 +36,11 @@ def text_of(client, address):
 
 
 class TestList:
-    def test_shows_ones_own_batches(self, browser, other_browser, batch):
+    def test_shows_own_batches_only(self, browser, other_browser, batch):
         assert f"{SETTLEMENTS}{batch.pk}/" in text_of(browser, SETTLEMENTS)
         assert f"{SETTLEMENTS}{batch.pk}/" not in text_of(other_browser, SETTLEMENTS)
 
-    def test_is_narrowed_by_state(self, browser, batch):
+    def test_is_filtered_by_state(self, browser, batch):
         assert str(batch.pk) in text_of(browser, f"{SETTLEMENTS}?state=pending")
         assert str(batch.pk) not in text_of(browser, f"{SETTLEMENTS}?state=released")
 
@@ -53,33 +53,33 @@ class TestList:
 
 
 class TestBatch:
-    def test_tells_how_its_net_comes_about(self, browser, batch, payment):
+    def test_shows_the_net_calculation(self, browser, batch, payment):
         page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
 
         assert (batch.gross, batch.fees, batch.net) == (123_400, payment.fee, 123_400 - payment.fee)
         assert "NGN 1,234.00" in page
         assert payment.reference in page
 
-    def test_tells_its_steps_in_order(self, browser, batch):
+    def test_shows_its_steps_in_order(self, browser, batch):
         decide(batch, "approve", "release")
 
         steps = browser.get(f"{SETTLEMENTS}{batch.pk}/").context["steps"]
 
         assert [step.title for step in steps] == ["Batch created", "Complete", "Approved", "Released"]
 
-    def test_is_exported_as_its_statement(self, browser, batch, payment):
+    def test_exports_its_statement(self, browser, batch, payment):
         answer = browser.get(f"{SETTLEMENTS}{batch.pk}/statement.csv")
 
         rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
         assert payment.reference in [row["reference"] for row in rows]
 
     @pytest.mark.parametrize("page", ["", "statement.csv"])
-    def test_of_another_business_is_not_there(self, other_browser, batch, page):
+    def test_of_another_business_is_not_found(self, other_browser, batch, page):
         assert other_browser.get(f"{SETTLEMENTS}{batch.pk}/{page}").status_code == 404
 
 
 class TestNastyText:
-    def test_stays_text_on_every_page_of_the_area(self, browser, ada, batch, payment):
+    def test_is_escaped_on_every_page_of_the_area(self, browser, ada, batch, payment):
         Transaction.objects.filter(pk=payment.pk).update(reference=NASTY[:100], customer_name=NASTY)
         decide(batch, "reject", reason=NASTY)
 

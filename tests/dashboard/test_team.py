@@ -72,7 +72,7 @@ class TestInvitation:
             list(Invitation.objects.values()) + list(AuditEntry.objects.values())
         )
 
-    def test_makes_an_account_and_a_member_who_sees_and_changes_nothing(self, link):
+    def test_creates_an_account_and_a_viewer_who_changes_nothing(self, link):
         visitor = Client()
         page = visitor.get(link).content.decode()
 
@@ -107,18 +107,18 @@ class TestInvitation:
         assert "no longer valid" in Client().get(link).content.decode()
         assert "Role: finance" in Client().get(newer).content.decode()
 
-    def test_is_withdrawn(self, owner, link):
+    def test_can_be_cancelled(self, owner, link):
         owner.post(f"/dashboard/team/invitations/{Invitation.objects.get().pk}/withdraw/")
 
         assert "no longer valid" in Client().get(link).content.decode()
 
-    def test_asks_for_a_good_password(self, link):
+    def test_requires_a_strong_password(self, link):
         page = Client().post(link, {"name": "Chidi", "password": "short"}).content.decode()
 
         assert "too short" in page
         assert not User.objects.filter(email="chidi@example.com").exists()
 
-    def test_of_somebody_with_an_account_wants_them_signed_in(self, link):
+    def test_for_an_existing_account_requires_sign_in(self, link):
         user = UserFactory(email="chidi@example.com", password=PASSWORD)
 
         stranger = Client().post(link, JOIN).content.decode()
@@ -129,13 +129,13 @@ class TestInvitation:
         assert answer["Location"] == "/dashboard/"
         assert Member.objects.get(user=user).role == "viewer"
 
-    def test_is_not_for_others(self, owner, link, bisi_member):
+    def test_cannot_be_used_by_others(self, owner, link, bisi_member):
         page = signed_in(bisi_member.user).post(link).content.decode()
 
         assert "you're signed in as bisi@example.com" in page
         assert not Member.objects.filter(user__email="chidi@example.com").exists()
 
-    def test_goes_to_nobody_who_belongs_already(self, owner):
+    def test_is_not_sent_to_members(self, owner):
         page = owner.post(INVITE, {"email": "ADA@example.com", "role": "viewer"}).content.decode()
 
         assert "is already a member" in page
@@ -143,7 +143,7 @@ class TestInvitation:
     @pytest.mark.parametrize(
         "form", [{}, {"email": "x", "role": "viewer"}, {"email": "a@b.example", "role": "king"}]
     )
-    def test_is_refused_in_a_sentence(self, owner, form):
+    def test_shows_an_error_message(self, owner, form):
         answer = owner.post(INVITE, form)
 
         assert answer.status_code == 200
@@ -152,7 +152,7 @@ class TestInvitation:
 
 
 class TestLinkThatTheInviterSees:
-    def test_makes_no_account(self, owner):
+    def test_creates_no_account(self, owner):
         shown = invite(owner)
 
         answer = Client().post(shown, JOIN)
@@ -160,7 +160,7 @@ class TestLinkThatTheInviterSees:
         assert "open the link in the email that was sent to this address" in answer.content.decode()
         assert not User.objects.filter(email="chidi@example.com").exists()
 
-    def test_has_the_link_that_proves_the_address_mailed(self, owner):
+    def test_mails_the_link_that_proves_the_address(self, owner):
         visitor = Client()
 
         page = visitor.post(invite(owner), {"mail": "again"}).content.decode()
@@ -170,7 +170,7 @@ class TestLinkThatTheInviterSees:
         assert mail.outbox[-1].to == ["chidi@example.com"]
         assert joins(mailed_link())
 
-    def test_has_it_mailed_three_times_a_day(self, owner):
+    def test_is_mailed_at_most_three_times_a_day(self, owner):
         shown = invite(owner)
 
         answers = [Client().post(shown, {"mail": "again"}) for _ in range(4)]
@@ -180,7 +180,7 @@ class TestLinkThatTheInviterSees:
         assert ["Resend email" in each.content.decode() for each in answers] == [True] * 3 + [False]
         assert len(mail.outbox) == 4
 
-    def test_is_enough_for_a_person_who_is_signed_in(self, owner):
+    def test_is_sufficient_for_a_signed_in_user(self, owner):
         shown = invite(owner)
         user = UserFactory(email="chidi@example.com", password=PASSWORD)
 
@@ -205,12 +205,12 @@ class TestLinkThatTheInviterSees:
         )
 
     @pytest.mark.parametrize("end", [".", ".0", "." + "0" * 64, ".é", ".x.y"])
-    def test_is_not_turned_into_the_mailed_one(self, owner, end):
+    def test_cannot_be_converted_into_the_mailed_one(self, owner, end):
         shown = invite(owner)
 
         assert not joins(f"{shown.rstrip('/')}{end}/")
 
-    def test_says_that_a_server_without_mail_makes_no_accounts(self, owner, settings):
+    def test_explains_that_a_server_without_mail_creates_no_accounts(self, owner, settings):
         settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
         shown = invite(owner)
 
@@ -243,7 +243,7 @@ class TestInviter:
         assert Invitation.objects.filter(ended_at__isnull=True).count() == 0
         assert ("member.invitation_ended", "chidi@example.com") in told()
 
-    def test_leaves_the_invitations_of_others(self, owner, link, other, ada_member):
+    def test_keeps_the_invitations_of_others(self, owner, link, other, ada_member):
         invite(other, "dayo@example.com")
 
         other.post(f"/dashboard/team/{ada_member.pk}/remove/")
@@ -300,13 +300,13 @@ class TestQuota:
     def attempts(self, owner, emails):
         return [owner.post(INVITE, {"email": email, "role": "viewer"}).content.decode() for email in emails]
 
-    def test_allows_five_invitations_of_one_address_in_a_day(self, owner):
+    def test_allows_five_invitations_per_address_and_day(self, owner):
         pages = self.attempts(owner, ["chidi@example.com", "CHIDI@example.com"] * 3)
 
         assert ["invitations to this address (5 a day)" in page for page in pages] == [False] * 5 + [True]
         assert len(mail.outbox) == 5
 
-    def test_counts_every_spelling_of_a_domain_that_mail_reaches(self, owner):
+    def test_counts_all_spellings_of_a_domain_together(self, owner):
         spellings = [
             "site.example",
             "\u017fite.example",
@@ -320,14 +320,14 @@ class TestQuota:
         assert ["invitations to this address (5 a day)" in page for page in pages] == [False] * 5 + [True]
         assert {each.to[0] for each in mail.outbox} == {"chidi@site.example"}
 
-    def test_is_free_again_the_next_day(self, owner):
+    def test_resets_the_next_day(self, owner):
         self.attempts(owner, ["chidi@example.com"] * 6)
         Invitation.objects.all().delete()
         LimitSlot.objects.update(expires_at=timezone.now())
 
         assert "Invitation for chidi@example.com" in self.attempts(owner, ["chidi@example.com"])[0]
 
-    def test_allows_fifty_of_one_person(self, owner, monkeypatch):
+    def test_allows_fifty_per_inviter(self, owner, monkeypatch):
         monkeypatch.setattr(team, "PER_INVITER", replace(team.PER_INVITER, slots=2))
         pages = self.attempts(owner, [f"a{number}@example.com" for number in range(3)])
 
@@ -337,7 +337,7 @@ class TestQuota:
             True,
         ]
 
-    def test_allows_a_hundred_of_one_business(self, owner, ada, monkeypatch):
+    def test_allows_a_hundred_per_business(self, owner, ada, monkeypatch):
         monkeypatch.setattr(team, "PER_BUSINESS", replace(team.PER_BUSINESS, slots=2))
         self.attempts(owner, ["a1@example.com", "a2@example.com"])
         other = signed_in(MemberFactory(business=ada.business, role="owner").user)
@@ -369,7 +369,7 @@ HOSTILE = [
 
 class TestNamesInMails:
     @pytest.mark.parametrize("name", HOSTILE)
-    def test_make_no_links_and_no_headers(self, owner, ada, ada_member, name):
+    def test_create_no_links_and_no_headers(self, owner, ada, ada_member, name):
         Business.objects.filter(pk=ada.business_id).update(name=name)
         User.objects.filter(pk=ada_member.user_id).update(name=name)
 
@@ -385,7 +385,7 @@ class TestNamesInMails:
         assert message.body.startswith("ada@example.com has invited you to join ")
         assert "x" * 61 not in text
 
-    def test_leave_plain_names_as_they_are(self, owner, ada):
+    def test_leave_ordinary_names_unchanged(self, owner, ada):
         Business.objects.filter(pk=ada.business_id).update(name="Ada & Sons (Lagos) Ltd.")
 
         invite(owner)
@@ -401,7 +401,7 @@ class TestNamesInMails:
 
 
 class TestRole:
-    def test_is_changed_and_told_with_before_and_after(self, owner, ada):
+    def test_is_changed_and_audited_with_before_and_after(self, owner, ada):
         member = MemberFactory(business=ada.business, role="viewer")
 
         owner.post(f"/dashboard/team/{member.pk}/", {"role": "finance"})
@@ -413,7 +413,7 @@ class TestRole:
         assert (entry.before, entry.after) == ({"role": "viewer"}, {"role": "finance"})
 
     @pytest.mark.parametrize("address", ["", "remove/"])
-    def test_of_the_last_owner_stays(self, owner, ada_member, address):
+    def test_of_the_last_owner_cannot_be_changed(self, owner, ada_member, address):
         MemberFactory(business=ada_member.business, role="finance")
 
         page = owner.post(f"/dashboard/team/{ada_member.pk}/{address}", {"role": "viewer"}, follow=True)
@@ -422,7 +422,7 @@ class TestRole:
         assert ada_member.role == "owner"
         assert "needs at least one owner" in page.content.decode()
 
-    def test_of_an_owner_changes_where_there_is_another(self, owner, ada, ada_member):
+    def test_of_an_owner_can_be_changed_if_there_is_another(self, owner, ada, ada_member):
         MemberFactory(business=ada.business, role="owner")
 
         owner.post(f"/dashboard/team/{ada_member.pk}/", {"role": "viewer"})
@@ -447,7 +447,7 @@ class TestRemoval:
 
 
 class TestPage:
-    def test_tells_a_viewer_why_nothing_can_be_changed(self, owner, link):
+    def test_explains_to_a_viewer_why_nothing_can_be_changed(self, owner, link):
         viewer = Client()
         viewer.post(link, JOIN)
 

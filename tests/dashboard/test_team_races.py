@@ -15,7 +15,7 @@ from tests.racing import racers
 @pytest.mark.django_db(transaction=True)
 class TestLastOwner:
     @pytest.mark.parametrize("change", [team.remove, partial(team.change_role, role="viewer")])
-    def test_stays_whoever_is_faster(self, change):
+    def test_is_kept_in_concurrent_removals(self, change):
         business = BusinessFactory()
         owners = [MemberFactory(business=business) for _ in range(2)]
         act = partial(change, actor=Actor(name="test"), now=timezone.now())
@@ -32,7 +32,7 @@ class TestActor:
     """An owner who is removed between the check of the role and the change."""
 
     @pytest.mark.parametrize("change", [team.remove, partial(team.change_role, role="owner")])
-    def test_changes_nothing_without_the_right_to(self, change):
+    def test_changes_nothing_after_losing_the_permission(self, change):
         business = BusinessFactory()
         MemberFactory(business=business, role="owner")
         actor = MemberFactory(business=business, role="owner")

@@ -35,7 +35,7 @@ def exported(client, address, **query):
 
 
 class TestSearch:
-    def test_finds_by_everything_that_people_have_at_hand(self, browser, ada, now):
+    def test_finds_by_every_known_reference(self, browser, ada, now):
         customer = {"reference": "c-1", "name": "Ngozi", "email": "Ngozi@Example.com"}
         payment = captured_payment(business=ada.business, now=now, customer=customer)
         captured_payment(
@@ -55,7 +55,7 @@ class TestSearch:
             assert found(browser, q=text) == [payment.reference], text
         assert found(browser, q="nothing like it") == []
 
-    def test_sees_nobody_elses(self, other_browser, ada, bisi, now):
+    def test_excludes_other_businesses(self, other_browser, ada, bisi, now):
         payment = captured_payment(business=ada.business, now=now)
 
         assert found(other_browser, q=payment.reference) == []
@@ -80,7 +80,7 @@ class TestSearch:
         for address in (PAYMENTS, PAYOUTS, "/dashboard/webhooks/deliveries/", "/dashboard/virtual-accounts/"):
             assert browser.get(address, query).status_code == 200
 
-    def test_narrows_by_status_and_day(self, browser, ada, now):
+    def test_filters_by_status_and_day(self, browser, ada, now):
         old = captured_payment(business=ada.business, now=now - timedelta(days=3))
         pending = challenged_payment(business=ada.business, now=now)
 
@@ -90,7 +90,7 @@ class TestSearch:
 
 
 class TestPages:
-    def test_follow_each_other_without_gap_or_repetition(self, browser, ada, now):
+    def test_have_no_gaps_or_repetitions(self, browser, ada, now):
         made = [
             captured_payment(business=ada.business, now=now - timedelta(seconds=number)).reference
             for number in range(60)
@@ -107,7 +107,7 @@ class TestPages:
         assert seen == made
         assert [row.reference for row in back.rows] == made[:25]
 
-    def test_cost_few_queries(self, browser, ada, now, django_assert_max_num_queries):
+    def test_need_few_queries(self, browser, ada, now, django_assert_max_num_queries):
         make_endpoint(business=ada.business)
         for _ in range(5):
             payment = captured_payment(business=ada.business, now=now)
@@ -123,7 +123,7 @@ class TestPages:
 
 
 class TestExport:
-    def test_streams_what_the_filter_shows(self, browser, ada, now):
+    def test_streams_the_filtered_rows(self, browser, ada, now):
         payment = captured_payment(business=ada.business, now=now, amount=50_001)
         start(orders.payout(), business=ada.business, now=now)
 
@@ -146,7 +146,7 @@ class TestExport:
         assert shown == {(str(second.pk), "pending"), ("", "")}
 
     @pytest.mark.parametrize("text", FORMULAS)
-    def test_holds_no_formula(self, browser, ada, now, text):
+    def test_contains_no_formula(self, browser, ada, now, text):
         payment = captured_payment(business=ada.business, now=now)
         Transaction.objects.filter(pk=payment.pk).update(narration=text, customer_name=text)
 
@@ -157,7 +157,7 @@ class TestExport:
 
 
 class TestNastyText:
-    def test_stays_text_everywhere(self, browser, ada, now):
+    def test_is_escaped_everywhere(self, browser, ada, now):
         payment = captured_payment(business=ada.business, now=now)
         Transaction.objects.filter(pk=payment.pk).update(
             reference="r" * 100, customer_name=NASTY, narration=NASTY, customer_email=NASTY[:60]
@@ -171,7 +171,7 @@ class TestNastyText:
 
 
 class TestTimeline:
-    def test_tells_all_that_happened_in_order(self, browser, ada, now):
+    def test_shows_all_events_in_order(self, browser, ada, now):
         payment = authorised_payment(business=ada.business, now=now)
         make_delivery(make_endpoint(business=ada.business))
         browser.post(f"{PAYMENTS}{payment.pk}/capture/", {"amount": "300.00"})
@@ -192,7 +192,7 @@ class TestTimeline:
 
 
 class TestViewer:
-    def test_sees_no_way_to_act(self, client, ada, now):
+    def test_sees_no_actions(self, client, ada, now):
         client.force_login(MemberFactory(business=ada.business, role="viewer").user)
         payment = captured_payment(business=ada.business, now=now)
 

@@ -45,7 +45,7 @@ def wallet(business):
 
 
 class TestPage:
-    def test_says_what_arrived_and_why_it_fits_nothing(self, browser, money):
+    def test_shows_the_transfer_and_why_it_is_unapplied(self, browser, money):
         page = browser.get(f"{INBOX}{money.pk}/").content.decode()
 
         payment = money.transfer.session.payment
@@ -54,14 +54,14 @@ class TestPage:
         assert "The amount didn&#x27;t match the payment, which failed." in page
         assert f"/dashboard/payments/{payment.pk}/" in page
 
-    def test_has_a_sentence_for_every_reason(self):
+    def test_describes_every_reason(self):
         assert set(WHY) == {reason for reason in Transfer.Reason if reason}
 
-    def test_is_found_in_the_inbox(self, browser, money):
+    def test_is_listed_with_the_open_items(self, browser, money):
         assert f'href="{INBOX}{money.pk}/"' in browser.get(INBOX).content.decode()
         assert str(money.pk) not in browser.get(INBOX, {"state": "credited"}).content.decode()
 
-    def test_of_anothers_money_is_not_there(self, bisi_member, money):
+    def test_of_another_business_is_not_found(self, bisi_member, money):
         stranger = signed_in(bisi_member.user)
 
         for form in (CREDIT, RETURN):
@@ -76,7 +76,7 @@ class TestPage:
         assert 'name="decision"' not in page
         assert "Only owners and finance may credit or return unapplied transfers." in page
 
-    def test_costs_few_queries(self, browser, money, django_assert_max_num_queries):
+    def test_needs_few_queries(self, browser, money, django_assert_max_num_queries):
         decide(browser, money, RETURN)
 
         for address in (INBOX, f"{INBOX}{money.pk}/"):
@@ -85,7 +85,7 @@ class TestPage:
 
 
 class TestCredit:
-    def test_fills_the_wallet_and_tells_the_trail(self, browser, ada, money):
+    def test_credits_the_wallet_and_writes_an_audit_entry(self, browser, ada, money):
         page = decide(browser, money, CREDIT)
 
         assert "NGN 400.00 was credited to the wallet." in page
@@ -99,7 +99,7 @@ class TestCredit:
             in browser.get("/dashboard/activity/").content.decode()
         )
 
-    def test_happens_once_though_it_is_sent_twice(self, browser, ada, money):
+    def test_happens_once_if_submitted_twice(self, browser, ada, money):
         decide(browser, money, CREDIT)
 
         page = decide(browser, money, CREDIT)
@@ -109,7 +109,7 @@ class TestCredit:
         assert AuditEntry.objects.filter(action="unapplied.credited").count() == 1
 
     @pytest.mark.parametrize("reason", ["", "   ", "x" * 256, "a\x00b"])
-    def test_wants_a_reason(self, browser, money, reason):
+    def test_requires_a_reason(self, browser, money, reason):
         answer = browser.post(f"{INBOX}{money.pk}/", CREDIT | {"reason": reason})
 
         assert "reason" in answer.context["credit_form"].errors
@@ -118,7 +118,7 @@ class TestCredit:
 
 
 class TestReturn:
-    def test_pays_the_account_that_is_named(self, browser, ada, money):
+    def test_pays_the_entered_account(self, browser, ada, money):
         page = decide(browser, money, RETURN)
 
         payout = Transaction.objects.get(request_type="payout")
@@ -129,13 +129,13 @@ class TestReturn:
         trail = browser.get("/dashboard/activity/").content.decode()
         assert f"returned an unapplied transfer to its sender by the payout {payout.reference}" in trail
 
-    def test_happens_once_though_it_is_sent_twice(self, browser, money):
+    def test_happens_once_if_submitted_twice(self, browser, money):
         decide(browser, money, RETURN)
 
         assert "This money was already returned or credited." in decide(browser, money, RETURN)
         assert Transaction.objects.filter(request_type="payout").count() == 1
 
-    def test_pays_the_account_that_the_bank_told_and_no_other(self, browser, ada):
+    def test_pays_only_the_account_that_the_bank_named(self, browser, ada):
         money = mismatched_money(business=ada.business, now=timezone.now(), **TOLD)
         assert 'name="account_number"' not in browser.get(f"{INBOX}{money.pk}/").content.decode()
 
@@ -145,7 +145,7 @@ class TestReturn:
         assert (payout.account_number, payout.bank_code) == ("1112223334", "044")
 
     @pytest.mark.parametrize("unknown", [{"sender_bank_code": "xyz"}, {"sender_account_number": ""}])
-    def test_asks_for_the_account_where_the_banks_word_is_not_enough(self, browser, ada, unknown):
+    def test_asks_for_the_account_if_the_bank_named_none_that_can_be_paid(self, browser, ada, unknown):
         money = mismatched_money(business=ada.business, now=timezone.now(), **TOLD | unknown)
 
         decide(browser, money, RETURN)
@@ -164,13 +164,13 @@ class TestReturn:
             ("reason", ""),
         ],
     )
-    def test_says_what_is_wrong(self, browser, money, field, value):
+    def test_shows_errors(self, browser, money, field, value):
         answer = browser.post(f"{INBOX}{money.pk}/", RETURN | {field: value})
 
         assert list(answer.context["return_form"].errors) == [field]
         assert state_of(money) == "open"
 
-    def test_that_the_bank_refuses_leaves_the_money_in_the_wallet(self, browser, ada):
+    def test_declined_by_the_bank_leaves_the_money_in_the_wallet(self, browser, ada):
         money = mismatched_money(business=ada.business, now=timezone.now(), amount=40_051)
 
         page = decide(browser, money, RETURN)
@@ -178,13 +178,13 @@ class TestReturn:
         assert "The return of NGN 400.51 failed" in page
         assert wallet(ada.business) == 40_051
 
-    def test_whose_answer_is_lost_is_said_to_be_open(self, browser, money):
+    def test_without_an_answer_is_shown_as_pending(self, browser, money):
         page = decide(browser, money, RETURN | {"account_number": "0000000097"})
 
         assert "The bank hasn't responded yet. We'll keep checking the return's status." in page
         assert state_of(money) == "returned"
 
-    def test_says_that_no_bank_can_be_reached(self, browser, money, settings):
+    def test_reports_an_unavailable_bank(self, browser, money, settings):
         settings.PAYOUT_BANK = ""
 
         page = decide(browser, money, RETURN)
@@ -195,7 +195,7 @@ class TestReturn:
 
 class TestDecision:
     @pytest.mark.parametrize("form", [CREDIT, RETURN])
-    def test_wants_the_password_given_a_moment_ago(self, ada_member, money, form):
+    def test_requires_recent_reauthentication(self, ada_member, money, form):
         stale = signed_in(ada_member.user, fresh=False)
 
         answer = stale.post(f"{INBOX}{money.pk}/", form)
@@ -204,7 +204,7 @@ class TestDecision:
         assert state_of(money) == "open"
 
     @pytest.mark.parametrize("decision", ["", "burn", "\x00"])
-    def test_that_is_none_changes_nothing(self, browser, money, decision):
+    def test_without_a_choice_changes_nothing(self, browser, money, decision):
         answer = browser.post(f"{INBOX}{money.pk}/", CREDIT | {"decision": decision})
 
         assert answer.status_code == 400
@@ -212,7 +212,7 @@ class TestDecision:
 
 
 class TestNastyText:
-    def test_stays_text_on_every_page_of_the_area(self, browser, ada):
+    def test_is_escaped_on_every_page_of_the_area(self, browser, ada):
         money = mismatched_money(
             business=ada.business, now=timezone.now(), sender_name=NASTY[:100], bank_reference=NASTY[:100]
         )

@@ -26,7 +26,7 @@ class TestNumberOfADynamicAccount:
         assert number in page
         assert "One per payment" not in page
 
-    def test_is_shown_on_the_accounts_page(self, browser, account, number):
+    def test_is_shown_on_the_page_of_the_account(self, browser, account, number):
         page = browser.get(f"{AREA}{account['id']}/").content.decode()
 
         assert "<dt>Number</dt>" in page

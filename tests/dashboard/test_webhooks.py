@@ -40,7 +40,7 @@ class TestSettings:
         assert endpoint.hash_key not in browser.get(WEBHOOKS).content.decode()
         assert shown_key(browser.post(WEBHOOKS, SETTINGS, follow=True)) is None
 
-    def test_carry_the_contracts_labels(self, browser, ada):
+    def test_have_the_labels_of_the_contract(self, browser, ada):
         make_endpoint(business=ada.business)
 
         shown = browser.get(WEBHOOKS).content.decode()
@@ -53,20 +53,20 @@ class TestSettings:
             assert re.search(rf"{button}</button>", shown), button
 
     @pytest.mark.parametrize("form", [{"url": "ftp://x", "payment": "on"}, {"url": URL}, {"payment": "on"}])
-    def test_say_what_is_wrong(self, browser, ada, form):
+    def test_show_errors(self, browser, ada, form):
         answer = browser.post(WEBHOOKS, form)
 
         assert answer.context["form"].errors
         assert not Endpoint.objects.exists()
 
-    def test_are_closed_to_viewers(self, client, ada):
+    def test_are_forbidden_for_viewers(self, client, ada):
         client.force_login(MemberFactory(business=ada.business, role="viewer").user)
 
         assert "may change webhooks" in client.get(WEBHOOKS).content.decode()
 
 
 class TestRotation:
-    def test_asks_first_and_happens_once(self, browser, ada):
+    def test_asks_for_confirmation_and_happens_once(self, browser, ada):
         before = make_endpoint(business=ada.business)
         page = browser.get(f"{WEBHOOKS}rotate/")
         form = {"made": page.context["made"]}
@@ -80,7 +80,7 @@ class TestRotation:
 
 
 class TestTestEvent:
-    def test_is_sent_by_hand_and_shown(self, browser, ada):
+    def test_is_sent_manually_and_shown(self, browser, ada):
         make_endpoint(business=ada.business)
 
         answer = browser.post(f"{WEBHOOKS}test/", follow=True)
@@ -89,7 +89,7 @@ class TestTestEvent:
         assert delivery.is_manual
         assert answer.redirect_chain[-1][0] == f"{WEBHOOKS}deliveries/{delivery.pk}/"
 
-    def test_is_no_part_of_the_health_figures(self, browser, ada, now):
+    def test_is_excluded_from_the_health_figures(self, browser, ada, now):
         make_endpoint(business=ada.business)
         browser.post(f"{WEBHOOKS}test/")
         (claimed,) = acquire(at=now + timedelta(minutes=1))
@@ -101,7 +101,7 @@ class TestTestEvent:
         assert (health.total, health.median_ms) == (0, None)
         assert "Test failed" in answer.content.decode()
 
-    def test_cannot_be_sent_again(self, browser, ada, now):
+    def test_cannot_be_resent(self, browser, ada, now):
         make_endpoint(business=ada.business)
         browser.post(f"{WEBHOOKS}test/")
         record(acquire(at=now + timedelta(minutes=1)), FAILED, at=now)
@@ -132,7 +132,7 @@ class TestTestEvent:
 
 
 class TestDelivery:
-    def test_tells_attempts_plans_and_request(self, browser, ada, now):
+    def test_shows_attempts_schedule_and_request(self, browser, ada, now):
         delivery = make_delivery(make_endpoint(business=ada.business), at=now)
         record(acquire(at=now + timedelta(seconds=1)), FAILED, at=now)
 
@@ -149,7 +149,7 @@ class TestDelivery:
         assert "attempt 3 after 1 min to 3 min" in shown
         assert Audit(shown).findings == []
 
-    def test_asks_for_its_newer_self_only_while_something_comes(self, browser, ada, now):
+    def test_refreshes_only_while_attempts_are_planned(self, browser, ada, now):
         delivery = make_delivery(make_endpoint(business=ada.business), at=now)
         address = f"{WEBHOOKS}deliveries/{delivery.pk}/"
 
@@ -161,7 +161,7 @@ class TestDelivery:
         assert "<html" not in waiting
         assert "data-poll" not in over
 
-    def test_goes_again(self, browser, ada, now):
+    def test_is_resent(self, browser, ada, now):
         delivery = make_delivery(
             make_endpoint(business=ada.business), state=Delivery.State.DEAD, next_attempt_at=None
         )
@@ -173,7 +173,7 @@ class TestDelivery:
 
 
 class TestRange:
-    def test_is_counted_before_it_is_sent(self, browser, ada, now):
+    def test_is_counted_before_resending(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
         make_deliveries(endpoint, 3, at=now, state=Delivery.State.DEAD, next_attempt_at=None)
         form = {"state": "dead", "since": now.date(), "until": now.date()}

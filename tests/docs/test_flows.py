@@ -72,7 +72,7 @@ def shown_part(answer: Any, shown: Any) -> Any:
 @pytest.mark.django_db
 class TestFlows:
     @pytest.mark.parametrize("guide", GUIDES)
-    def test_are_answered_as_their_guide_says(self, api, guide):
+    def test_get_the_responses_shown_in_their_guide(self, api, guide):
         answer = None
         for line, body in blocks(guide):
             if not line.startswith("HTTP/1.1 "):

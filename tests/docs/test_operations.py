@@ -68,7 +68,7 @@ def labels_of(names):
 
 class TestRulesAndDashboard:
     @pytest.mark.parametrize("query", [*(rule["expr"] for rule in RULES), *QUERIES])
-    def test_ask_for_metrics_that_exist(self, query):
+    def test_use_existing_metrics(self, query):
         names = set(re.findall(r"sluice_\w+", query))
 
         assert names
@@ -77,7 +77,7 @@ class TestRulesAndDashboard:
         assert query.count("{") == query.count("}")
 
     @pytest.mark.parametrize("query", [*(rule["expr"] for rule in RULES), *QUERIES])
-    def test_tell_apart_by_labels_that_exist(self, query):
+    def test_use_existing_labels(self, query):
         asked = set(re.findall(r"(\w+)(?:=~|!~|!=|=)\"", query))
         for group in re.findall(r"by \(([\w, ]+)\)", query):
             asked |= set(group.split(", "))
@@ -85,7 +85,7 @@ class TestRulesAndDashboard:
         assert asked <= labels_of(set(re.findall(r"sluice_\w+", query))) | {"instance", "job", "le"}
 
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
-    def test_lead_to_a_section_of_the_guide(self, rule):
+    def test_link_to_a_section_of_the_guide(self, rule):
         page, _, anchor = rule["annotations"]["runbook"].partition("#")
 
         assert page == "docs/operations.md"
@@ -93,13 +93,13 @@ class TestRulesAndDashboard:
         assert f'id="{anchor}"' in guides.page_of(guides.GUIDES["operations"]).html
         assert rule["labels"]["severity"] in {"page", "ticket"}
 
-    def test_leave_no_metric_unseen(self):
+    def test_show_every_metric(self):
         everything = " ".join([*(rule["expr"] for rule in RULES), *QUERIES])
 
         ours = {re.sub(r"_(bucket|count|sum|total)$", "", name) for name in metric_names()}
         assert {name for name in ours if name not in everything} == set()
 
-    def test_of_the_dashboard_have_places_of_their_own(self):
+    def test_of_the_dashboard_do_not_overlap(self):
         places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]]
 
         assert len(set(places)) == len(places)
@@ -107,7 +107,7 @@ class TestRulesAndDashboard:
 
 
 class TestGuide:
-    def test_names_commands_that_exist(self):
+    def test_mentions_existing_commands_only(self):
         named = set(re.findall(r"manage\.py (\w+)", GUIDE))
         table = GUIDE.partition("## Regular work")[2]
         named |= set(re.findall(r"\| `(\w+)` \|$", table, re.MULTILINE))
@@ -120,7 +120,7 @@ class TestGuide:
     def test_of_each_command_has_an_example(self, name):
         assert f"manage.py {name}" in load_command_class(get_commands()[name], name).help
 
-    def test_names_settings_that_exist(self):
+    def test_mentions_existing_settings_only(self):
         example = (PROJECT / ".env.example").read_text()
 
         of_compose = set(re.findall(r"\$\{([A-Z_]+)", (PROJECT / "docker-compose.yml").read_text()))
@@ -129,19 +129,19 @@ class TestGuide:
 
 
 class TestImage:
-    def test_gives_the_processes_no_rights(self):
+    def test_gives_the_processes_no_privileges(self):
         lines = (PROJECT / "Dockerfile").read_text().splitlines()
 
         assert "USER 10001" in lines
         assert not any(re.match(r"(ADD|COPY) .*(\.env|var)\b", line) for line in lines)
         assert any(line.startswith("HEALTHCHECK") for line in lines)
 
-    def test_holds_no_secret_of_its_builder(self):
+    def test_contains_no_secret_of_its_builder(self):
         ignored = (PROJECT / ".dockerignore").read_text().splitlines()
 
         assert {".env", "var", ".git", ".venv"} <= set(ignored)
 
-    def test_is_built_from_an_image_that_the_build_can_name(self):
+    def test_is_built_from_an_image_that_the_build_can_override(self):
         default = re.search(r"^ARG BASE_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)[1]
 
         assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${BASE_IMAGE}"}
@@ -154,7 +154,7 @@ class TestImage:
         assert len(images) == 5
         assert all(re.fullmatch(r"[a-z]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}", image) for image in images)
 
-    def test_can_be_updated_to_the_digests_of_today(self, tmp_path):
+    def test_can_be_updated_to_current_digests(self, tmp_path):
         """`make pin-images` prints every image of Compose with the digest that docker reports for its tag."""
         program = tmp_path / "docker"
         program.write_text(
@@ -176,7 +176,7 @@ class TestImage:
         assert {tuple(line.partition("@")[0].split("=")) for line in lines} == named
         assert all(re.fullmatch(r"[A-Z]+_IMAGE=\S+@sha256:[0-9a-f]{64}", line) for line in lines)
 
-    def test_is_not_pinned_where_the_registry_does_not_answer(self, tmp_path):
+    def test_is_not_pinned_if_the_registry_does_not_respond(self, tmp_path):
         program = tmp_path / "docker"
         program.write_text("#!/bin/sh\nexit 1\n")
         program.chmod(0o755)
@@ -199,7 +199,7 @@ class TestImage:
         assert service["cap_drop"] == ["ALL"]
         assert service["environment"]["ENVIRONMENT"] == "production"
 
-    def test_is_published_through_the_proxy_only(self):
+    def test_is_reachable_through_the_proxy_only(self):
         published = [name for name, service in COMPOSE["services"].items() if "ports" in service]
 
         assert published == ["proxy"]
@@ -226,7 +226,7 @@ class TestImage:
         assert redis["user"] == "redis"
         assert redis["cap_drop"] == ["ALL"]
 
-    def test_waits_for_what_it_needs(self):
+    def test_waits_for_its_dependencies(self):
         for service in COMPOSE["services"].values():
             for needed, how in service.get("depends_on", {}).items():
                 condition, other = how["condition"], COMPOSE["services"][needed]
@@ -242,7 +242,7 @@ class TestUnits:
             (tmp_path / path.name.replace("@.", "@1.")).write_text(text)
         return sorted(tmp_path.iterdir())
 
-    def test_are_understood(self, units):
+    def test_are_valid(self, units):
         program = shutil.which("systemd-analyze")
         if program is None:
             pytest.skip("systemd is not installed")
@@ -254,7 +254,7 @@ class TestUnits:
         complaints = [line for line in checked.stderr.splitlines() if "sluice" in line]
         assert complaints == []
 
-    def test_listen_where_the_guide_says(self):
+    def test_listen_at_the_documented_address(self):
         [place] = re.findall(
             r"^ListenStream=(.+)$", (OPERATIONS / "systemd" / "sluice-web.socket").read_text(), re.MULTILINE
         )
@@ -262,7 +262,7 @@ class TestUnits:
         assert f"`sluice-web.socket`, {place}" in GUIDE
         assert f"name `{place}` as the upstream" in GUIDE
 
-    def test_of_services_have_no_rights(self):
+    def test_of_services_have_no_privileges(self):
         for path in (OPERATIONS / "systemd").glob("*.service"):
             unit = ConfigParser(strict=False, interpolation=None)
             unit.optionxform = str
@@ -277,16 +277,16 @@ class TestUnits:
 class TestProxy:
     CONF = (OPERATIONS / "nginx.conf").read_text()
 
-    def test_says_where_requests_come_from(self):
+    def test_forwards_the_client_address(self):
         for header in ("X-Forwarded-For", "X-Forwarded-Proto", "Host"):
             assert f"proxy_set_header {header} " in self.CONF
         assert "proxy_pass http://sluice;" in self.CONF  # nothing behind it: the target stays as signed
         assert self.CONF.count("{") == self.CONF.count("}")
 
-    def test_shows_metrics_to_nobody(self):
+    def test_hides_metrics(self):
         assert re.search(r"location = /metrics \{\s+return 404;", self.CONF)
 
-    def test_refuses_in_the_words_of_the_service(self):
+    def test_returns_errors_in_the_format_of_the_service(self):
         texts = [document.replace("\\'", "'") for document in re.findall(r"'(\"title\".+)';", self.CONF)]
         refusals = [json.loads(f"{{{text}}}") for text in texts]
         codes = dict(re.findall(r"^    (default|[0-9]+) ([a-z_]+);$", self.CONF, re.MULTILINE))
@@ -355,7 +355,7 @@ class TestNames:
             known = {name for option in celery.commands[rest[2]].params for name in option.opts}
             assert {word for word in rest[3:] if word.startswith("-")} <= known
 
-    def test_of_addresses_answer(self):
+    def test_of_urls_respond(self):
         asked = re.findall(r"http://(?:127\.0\.0\.1|localhost):(\d+)(/\w+)", DOCKERFILE)
 
         assert asked == [("8000", "/readyz")]

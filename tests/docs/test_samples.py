@@ -85,7 +85,7 @@ def at_once(function, items):
 @pytest.mark.long
 class TestVerifyingSamples:
     @pytest.mark.parametrize("name", LANGUAGES)
-    def test_know_a_genuine_delivery_from_others(self, name):
+    def test_distinguish_genuine_deliveries(self, name):
         language = LANGUAGES[name]
 
         def judge(delivery):
@@ -106,7 +106,7 @@ class TestVerifyingSamples:
         }
 
     @pytest.mark.parametrize("name", LANGUAGES)
-    def test_refuse_another_key(self, name):
+    def test_reject_another_key(self, name):
         language = LANGUAGES[name]
 
         judged = language.run(
@@ -147,7 +147,7 @@ class TestSigningSamples:
         ]
 
     @pytest.mark.parametrize("name", SIGNERS)
-    def test_take_the_time_and_a_new_nonce_by_themselves(self, name):
+    def test_use_the_current_time_and_a_new_nonce(self, name):
         language = SIGNERS[name]
 
         def sign(_):
@@ -174,7 +174,7 @@ class TestSigningSamples:
 
 
 class TestReceiver:
-    def test_hears_each_event_once_and_refuses_what_is_not_signed(self):
+    def test_receives_each_event_once_and_rejects_unsigned_requests(self):
         port = free_port()
         body = WEBHOOK["body"].replace(
             '"response_code"', '"response_summary":"Payment completed","response_code"'
@@ -224,7 +224,7 @@ def name_of(path):
 
 
 class TestGuides:
-    def test_show_every_sample_once_and_word_for_word(self):
+    def test_show_every_sample_once_and_unchanged(self):
         shown = [sample for guide in GUIDES for sample in SHOWN.findall(guide.read_text())]
 
         files = {str(path.relative_to(DOCS)): path.read_text() for path in FILES}
@@ -244,12 +244,12 @@ class TestGuides:
                 assert parts.fragment in anchors(target), f"{link} leads to no heading."
 
     @pytest.mark.parametrize("page", [*PAGES, *FILES], ids=name_of)
-    def test_name_no_host_of_somebody_else(self, page):
+    def test_mention_only_example_hosts(self, page):
         for address in ADDRESS.findall(page.read_text()):
             host = urlsplit(address.rstrip(".,;:")).hostname or ""
             assert host in HOSTS or host.endswith((".example", ".example.com")), address
 
-    def test_show_a_delivery_whose_signature_fits(self):
+    def test_show_a_delivery_with_a_valid_signature(self):
         guide = (DOCS / "webhooks.md").read_text()
         head, body = re.search(r"^```http\n(.*?)\n\n(.*?)\n```$", guide, re.MULTILINE | re.DOTALL).groups()
         headers = dict(line.split(": ", 1) for line in head.splitlines()[1:])
@@ -263,7 +263,7 @@ class TestGuides:
         assert headers["X-Service-Idempotency-Key"] == event["id"] == event["event_id"]
         assert headers["X-Service-Event"] == event["event"]
 
-    def test_show_an_example_of_signing_that_is_a_vector(self):
+    def test_show_a_signing_example_from_the_vectors(self):
         guide = (DOCS / "signing.md").read_text()
 
         examples = [

@@ -43,7 +43,7 @@ class TestThreatModel:
     def test_covers_every_entry_point(self):
         assert re.findall(r"^### (.+)$", MODEL, re.MULTILINE) == ENTRY_POINTS
 
-    def test_has_a_test_or_an_admission_for_every_threat(self):
+    def test_has_a_test_or_an_accepted_risk_for_every_threat(self):
         assert len(threats()) > 40
         for threat, stride, mitigation, test in threats():
             assert re.fullmatch(r"[STRIDE](, [STRIDE])*", stride), threat

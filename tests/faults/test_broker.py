@@ -33,7 +33,7 @@ def connection_with_message(redis):
 
 
 class TestConnection:
-    def test_that_is_lost_with_a_message_in_hand_can_be_closed(self, redis):
+    def test_lost_with_an_unacknowledged_message_can_be_closed(self, redis):
         """What a worker does when Redis is killed: as with the transport that kombu has, an error would end it."""
         connection, taken = connection_with_message(redis)
         connection.default_channel._brpop_start()  # it waits for the next message
@@ -48,7 +48,7 @@ class TestConnection:
         assert len(taken) == 1
 
     @pytest.mark.parametrize("answer", [Message.ack, Message.reject, Message.requeue])
-    def test_that_is_lost_lets_messages_be_answered(self, redis, answer):
+    def test_when_lost_does_not_prevent_acknowledgements(self, redis, answer):
         """What a worker does when Redis is killed before it acknowledges a message that it took."""
         connection, taken = connection_with_message(redis)
 

@@ -116,7 +116,7 @@ TIMES = pytest.mark.parametrize("times", [pytest.param(12, marks=IN_SHORT), 100]
 
 class TestAnswerThatTheMerchantNeverHears:
     @TIMES
-    def test_is_given_again_with_the_first_id(self, stack, listener, trade, times):
+    def test_is_repeated_with_the_first_id(self, stack, listener, trade, times):
         placed = []
         with proxied(urlsplit(stack.base_url).port, Http) as proxy:
             for number in range(times):
@@ -142,7 +142,9 @@ class TestAnswerThatTheMerchantNeverHears:
 
 class TestCommitWhoseAnswerIsLost:
     @TIMES
-    def test_is_done_once_however_often_it_is_asked_for(self, stack, listener, trade, database_proxy, times):
+    def test_is_performed_once_however_often_it_is_requested(
+        self, stack, listener, trade, database_proxy, times
+    ):
         lost_in, placed = Counter(), []
         for number in range(times):
             shop = stack.shops[number % len(stack.shops)]
@@ -178,7 +180,7 @@ def known_id(stack, reference):
 
 
 class TestConnectionsToTheDatabase:
-    def test_cut_twenty_times_under_load_lose_and_double_nothing(self, stack, listener, database_proxy):
+    def test_cut_twenty_times_under_load_lose_and_duplicate_nothing(self, stack, listener, database_proxy):
         moments = random.Random(1)
         database_proxy.latency = 0.005
         with trading(stack.shops) as trade:

@@ -66,7 +66,7 @@ def refused(trade):
 
 class TestDiskOfTheTables:
     @pytest.mark.telling
-    def test_that_is_full_is_told_of_and_forgotten_when_there_is_room(self, listener, tmp_path):
+    def test_when_full_is_reported_and_recovers_with_free_space(self, listener, tmp_path):
         with (
             small_disk() as disk,
             running_postgresql(disk / "data", has_log_elsewhere=True) as server,
@@ -87,7 +87,7 @@ class TestDiskOfTheTables:
 
 
 class TestDiskOfTheWriteAheadLog:
-    def test_that_is_full_ends_the_server_and_costs_nothing_that_was_acknowledged(self, listener, tmp_path):
+    def test_when_full_stops_the_server_and_loses_nothing_acknowledged(self, listener, tmp_path):
         with (
             small_disk() as disk,
             running_postgresql(disk / "data") as server,

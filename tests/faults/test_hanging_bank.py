@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("hanging_bank"), pytes
 
 
 class TestHangingBank:
-    def test_delays_no_other_task_and_is_asked_about_nothing_twice_at_once(self, tmp_path, postgresql_server):
+    def test_delays_no_other_task_and_gets_no_concurrent_duplicate_queries(self, tmp_path, postgresql_server):
         report = hanging_bank.run(
             tmp_path, server_url=postgresql_server.url, before=10, hanging=30, after=20, rate=5
         )

@@ -87,10 +87,10 @@ def kill_under_load(stack, listener, *, times):
 class TestKills:
     @pytest.mark.telling
     @pytest.mark.in_short
-    def test_of_every_part_lose_and_double_nothing(self, stack, listener):
+    def test_of_every_process_lose_and_duplicate_nothing(self, stack, listener):
         kill_under_load(stack, listener, times=1)
 
-    def test_twenty_of_every_part_are_recovered_from(self, stack, listener):
+    def test_of_every_process_are_recovered_from_twenty_times(self, stack, listener):
         undisturbed = seconds_to_start(stack)
         kills, trade = kill_under_load(stack, listener, times=20)
 

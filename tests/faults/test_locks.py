@@ -68,7 +68,7 @@ def calls_while_held(stack, trade, table, *, refusals):
 class TestTableLockedByAnOperator:
     @pytest.mark.telling
     @pytest.mark.in_short
-    def test_is_not_waited_for_by_everybody(self, stack, listener):
+    def test_blocks_only_requests_that_need_it(self, stack, listener):
         with trading(stack.shops) as trade:
             calls, others = calls_while_held(stack, trade, "payments_transaction", refusals=REFUSALS)
             paid = len(trade.promises)
@@ -81,7 +81,7 @@ class TestTableLockedByAnOperator:
     @pytest.mark.parametrize(
         "table", ["payments_transaction", "ledger_account", "webhooks_delivery", "virtual_accounts_session"]
     )
-    def test_is_refused_in_time(self, stack, listener, table):
+    def test_is_rejected_in_time(self, stack, listener, table):
         with trading(stack.shops) as trade:
             time.sleep(2)
             undisturbed = max(call.seconds for call in list(trade.calls))
@@ -96,7 +96,7 @@ class TestTableLockedByAnOperator:
 
 
 class TestRowLockedByAnOperator:
-    def test_stops_what_needs_it_and_nothing_else(self, stack, listener):
+    def test_blocks_only_requests_for_the_row(self, stack, listener):
         trade = Trade(stack.shops, rate=50)
         shop = stack.shops[0]
         paid = trade.order(shop, orders.card_payment(amount=30_000), "success")
@@ -134,7 +134,7 @@ def take_all_connections(stack, held):
 
 class TestConnectionsTakenByOthers:
     @pytest.mark.telling
-    def test_are_missed_at_once_and_found_again(self, stack, listener):
+    def test_are_reported_at_once_and_recovered(self, stack, listener):
         with trading(stack.shops) as trade, ExitStack() as held:
             take_all_connections(stack, held)
             before, began_at = refused(trade), time.time()

@@ -119,7 +119,7 @@ MOMENTS = (
 class TestKill:
     @pytest.mark.telling
     @pytest.mark.in_short
-    def test_at_every_moment_of_a_delivery_loses_and_doubles_nothing(self, stack, listener):
+    def test_at_every_step_of_a_delivery_loses_and_duplicates_nothing(self, stack, listener):
         with under_load(stack.shops) as load:
             for kill in MOMENTS:
                 kill(Moments(stack, listener, load))
@@ -129,7 +129,7 @@ class TestKill:
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
     @pytest.mark.timeout(HANGING)
-    def test_ten_times_at_every_moment_loses_and_doubles_nothing(self, stack, listener):
+    def test_ten_times_at_every_step_loses_and_duplicates_nothing(self, stack, listener):
         """Nine times with one worker; the tenth time with two, in the other order."""
         with under_load(stack.shops, rate=15) as load:
             for kill in MOMENTS * 9:
@@ -144,7 +144,7 @@ class TestKill:
         sent = check(stack, listener, load)
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
-    def test_under_the_lease_of_production_is_made_good_when_that_ends(self, stack, listener):
+    def test_is_recovered_when_the_production_lease_expires(self, stack, listener):
         stack.workers[0].kill()
         worker = stack.patient_worker()
         try:
@@ -174,7 +174,7 @@ class TestKill:
 
 
 class TestRedis:
-    def test_stopped_for_some_seconds_delays_next_to_nothing(self, stack, listener):
+    def test_stopped_for_some_seconds_causes_little_delay(self, stack, listener):
         with under_load(stack.shops) as load:
             undisturbed = undisturbed_delay(listener)
             stack.redis.kill()
@@ -185,7 +185,9 @@ class TestRedis:
         check(stack, listener, load)
         judge_delays(listener, undisturbed=undisturbed)
 
-    def test_away_for_twenty_seconds_without_beat_is_not_missed_by_an_idle_worker(self, stack, listener):
+    def test_unavailable_for_twenty_seconds_without_beat_does_not_affect_an_idle_worker(
+        self, stack, listener
+    ):
         """Without wake-up signals and beat, polling alone finds each payment's delivery."""
         stack.have(beat=False)
         load = Load(stack.shops)
@@ -214,7 +216,7 @@ class TestRedis:
 
 
 class TestWakingUp:
-    def test_by_rings_alone_is_enough(self, stack, listener):
+    def test_signals_alone_are_sufficient(self, stack, listener):
         with under_load(stack.shops) as load:
             undisturbed = undisturbed_delay(listener)
             stack.beat.kill()
@@ -223,7 +225,7 @@ class TestWakingUp:
         check(stack, listener, load)
         judge_delays(listener, undisturbed=undisturbed)
 
-    def test_by_the_sweep_alone_is_enough(self, stack, listener):
+    def test_polling_alone_is_sufficient(self, stack, listener):
         """Payments come seconds apart, so no dispatcher is running, and wake-up signals are lost."""
         with under_load(stack.shops, rate=5):
             undisturbed = undisturbed_delay(listener)
@@ -242,7 +244,7 @@ class TestWakingUp:
 
 
 class TestPostgreSQL:
-    def test_restarted_under_load_is_found_again_and_has_all_that_was_acknowledged(self, stack, listener):
+    def test_restarted_under_load_keeps_all_acknowledged_commits(self, stack, listener):
         log = stack.workers[0].log
         told_before = len(log.read_text())
         for ending in (signal.SIGINT, signal.SIGQUIT):  # fast, and as in a crash
@@ -271,7 +273,7 @@ class TestPostgreSQL:
 
 class TestStoppedWorker:
     @pytest.mark.telling
-    def test_that_wakes_up_after_its_lease_cannot_write_its_result(self, stack, listener):
+    def test_resumed_after_its_lease_cannot_write_its_result(self, stack, listener):
         first, second = stack.workers
         listener.silent_until_told()
         with under_load(stack.shops, rate=10) as load:

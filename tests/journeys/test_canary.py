@@ -431,7 +431,7 @@ def break_the_table(service):
 
 @pytest.mark.timeout(600)
 class TestCanary:
-    def test_is_seen_nowhere_when_all_goes_well(self, tmp_path):
+    def test_appears_nowhere_on_success(self, tmp_path):
         with watched_service(tmp_path) as watched:
             canary = Canary(watched.service)
             answer = servers.status(400, body=f"no {canary.typed} and no {dots(canary.typed)}".encode())
@@ -453,7 +453,7 @@ class TestCanary:
             checked = watched.service.command("check_ledger")
             assert checked.returncode == 0, checked.stdout
 
-    def test_is_seen_nowhere_when_the_rail_and_then_the_database_break(self, tmp_path):
+    def test_appears_nowhere_when_the_rail_and_then_the_database_fail(self, tmp_path):
         with start_service(tmp_path, CARD_ACQUIRER="tests.rails.TalkativeAcquirer") as service:
             canary = Canary(service)
             rail = canary.post(PAYMENTS, canary.payment())
@@ -466,7 +466,7 @@ class TestCanary:
             assert re.search(r"error=(IntegrityError|ProgrammingError)", service.log)
             assert_seen_nowhere(canary)
 
-    def test_in_a_reference_is_kept_where_it_belongs_and_not_logged(self, service):
+    def test_in_a_reference_is_stored_but_not_logged(self, service):
         canary = Canary(service)
         reference = canary.reference
 

@@ -61,7 +61,7 @@ def world(tmp_path_factory):
 
 
 class TestProxy:
-    def test_sends_plain_http_to_tls(self, world):
+    def test_redirects_http_to_https(self, world):
         answer = requests.get(
             f"http://127.0.0.1:{world.front.plain}/dashboard/?a=b", allow_redirects=False, timeout=10
         )
@@ -79,7 +79,7 @@ class TestProxy:
         ):
             assert connection.selected_alpn_protocol() == "h2"
 
-    def test_lets_a_signed_payment_through(self, world):
+    def test_forwards_a_signed_payment(self, world):
         order = orders.card_payment()
 
         created = world.call("POST", "/api/payments", json.dumps(order).encode())
@@ -98,10 +98,10 @@ class TestProxy:
             "/api/payments/../payments/a-b",
         ],
     )
-    def test_leaves_the_target_as_it_was_signed(self, world, target):
+    def test_forwards_the_target_as_signed(self, world, target):
         assert world.call("GET", target).status in {400, 404}  # and not 401
 
-    def test_leaves_the_port_in_the_addresses_of_pages(self, world):
+    def test_keeps_the_port_in_urls(self, world):
         for _ in range(2):
             world.call("POST", "/api/payments", json.dumps(orders.card_payment()).encode())
 
@@ -109,17 +109,17 @@ class TestProxy:
 
         assert urlsplit(page["next"]).netloc == f"127.0.0.1:{world.front.tls}"
 
-    def test_leaves_what_is_too_large_to_the_service(self, world):
+    def test_forwards_oversized_bodies_to_the_service(self, world):
         answer = world.call("POST", "/api/payments", b" " * 70_000)
 
         assert answer.status == 413
         assert answer.headers["Content-Type"] == "application/problem+json"
 
-    def test_shows_metrics_to_nobody(self, world):
+    def test_hides_metrics(self, world):
         assert requests.get(f"{world.service.base_url}/metrics", timeout=10).status_code == 200
         assert world.call("GET", "/metrics").status == 404
 
-    def test_tells_whom_it_saw_and_not_whom_a_caller_claims_to_be(self, world):
+    def test_forwards_the_real_client_address_and_not_the_claimed_one(self, world):
         world.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
 
         assert wait_for_callers(world.service, "/api/payments/whose") == ["127.0.0.1"]
@@ -166,7 +166,7 @@ class TestRefusals:
     }
 
     @pytest.mark.parametrize("kind", REQUESTS)
-    def test_are_problems_under_the_addresses_of_programs(self, world, kind):
+    def test_are_problems_under_api_paths(self, world, kind):
         request, status, code = self.REQUESTS[kind]
 
         answer = raw(world.front, request)
@@ -175,7 +175,7 @@ class TestRefusals:
         assert_is_problem(answer, code)
 
     @pytest.mark.parametrize("kind", REQUESTS)
-    def test_are_pages_elsewhere(self, world, kind):
+    def test_are_pages_under_other_paths(self, world, kind):
         request, status, _ = self.REQUESTS[kind]
         request = re.sub(rb"/(api/payments|bank/transfers)", b"/dashboard/login", request)
 
@@ -192,7 +192,7 @@ class TestRefusals:
 
         assert_is_problem(answer, "invalid_request")
 
-    def test_repeat_nothing_of_the_request(self, world):
+    def test_contain_no_request_data(self, world):
         number = b"4084084084084081"
         for request in (
             b"GET /api/payments/%s HTTP/1.1\r\nHost: a b\r\n\r\n" % number,
@@ -204,7 +204,7 @@ class TestRefusals:
             assert_is_problem(answer, json.loads(answer.body)["code"])
             assert number not in answer.body + str(answer.headers).encode()
 
-    def test_of_a_service_that_is_away_say_when_to_come_back(self, tmp_path):
+    def test_of_an_unavailable_service_have_retry_after(self, tmp_path):
         with nginx(tmp_path, upstream="127.0.0.1:9") as front:
             problem, page = (
                 raw(front, b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path)
@@ -215,7 +215,7 @@ class TestRefusals:
         assert_is_problem(problem, "temporarily_unavailable")
         assert (page.status, page.headers["Content-Type"]) == (503, "text/html")
 
-    def test_of_a_service_that_hangs_up_are_problems(self, tmp_path):
+    def test_of_a_dropped_connection_are_problems(self, tmp_path):
         with listening(b"") as upstream, nginx(tmp_path, upstream=upstream) as front:
             answer = raw(front, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
 
@@ -223,7 +223,7 @@ class TestRefusals:
         assert_is_problem(answer, "temporarily_unavailable")
 
     @pytest.mark.parametrize("status", [400, 413, 500, 502, 503, 504])
-    def test_of_the_service_itself_pass_as_they_are(self, tmp_path, status):
+    def test_of_the_service_itself_are_unchanged(self, tmp_path, status):
         body = b'{"code": "of the service"}'
         sent = (
             b"HTTP/1.1 %d Said\r\nContent-Type: application/problem+json\r\nX-Request-Id: its-own\r\n"
@@ -235,7 +235,7 @@ class TestRefusals:
 
         assert (answer.status, answer.body, answer.headers["X-Request-Id"]) == (status, body, "its-own")
 
-    def test_are_not_served_at_an_address_of_their_own(self, world):
+    def test_are_not_served_at_a_public_path(self, world):
         assert world.call("GET", "/.refused/problem").status == 404
 
 

@@ -93,7 +93,7 @@ class TestRefundsAtOnce:
         assert len({answer.json()["id"] for answer in answers}) == 1
         assert client.get(payment).json()["total_amount_refunded"] == 20_000
 
-    def test_of_the_whole_amount_refund_it_once(self, service):
+    def test_of_the_full_amount_refund_it_once(self, service):
         client = service.client
         payment = captured_payment(client, 50_000)
         wanted = [{"reference": orders.new_reference("rf")} for _ in range(20)]
@@ -113,7 +113,7 @@ class TestCaptureVoidAndRefundAtOnce:
         (409, 200, 409),  # voided
     )
 
-    def test_leave_a_legal_order_and_consistent_totals(self, service):
+    def test_leave_a_valid_sequence_and_consistent_totals(self, service):
         client = service.client
         for _ in range(40):
             order = orders.card_payment(capture=False, amount=40_000)

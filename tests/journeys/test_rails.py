@@ -99,7 +99,7 @@ def ask_about_everything(rails):
 
 
 class TestRails:
-    def test_take_a_payment_in_every_way(self, rails):
+    def test_process_a_payment_in_every_way(self, rails):
         paid = pay(rails)
         authorised = pay(rails, capture=False)
         address = f"{PAYMENTS}/{authorised['reference']}"
@@ -115,7 +115,7 @@ class TestRails:
         of_second = books[authorised["retrieval_reference_number"]]
         assert of_second == {"charged": 20_000, "reserved": 0, "refunded": 5_000}
 
-    def test_reverse_what_was_not_answered(self, rails):
+    def test_reverse_unanswered_authorisations(self, rails):
         before = rails.acquirer(plan=["swallow"])["books"]
 
         pending = pay(rails)
@@ -135,13 +135,13 @@ class TestRails:
         assert (payout["status"], again(rails, payout)["status"]) == ("pending", "success")
         assert rails.bank()["paid"][payout["id"].replace("-", "")] == 250_000
 
-    def test_come_back_after_the_acquirer_was_cut_off(self, rails):
+    def test_recover_after_the_acquirer_was_disconnected(self, rails):
         rails.acquirer(hang_up=True)
         time.sleep(1)
 
         assert pay(rails)["status"] == "success"
 
-    def test_leave_no_card_anywhere(self, rails):
+    def test_store_no_card_number_anywhere(self, rails):
         number = new_card_number()
         source = orders.card_source(pan=number, cvv="8263")
         rails.acquirer(plan=["answer", "swallow", "garbage", "half", "twice"])
@@ -159,7 +159,7 @@ class TestRails:
 
 class TestSimulatorCommands:
     @pytest.mark.parametrize("command", ["acquirer_simulator", "bank_simulator"])
-    def test_explain_themselves(self, command):
+    def test_have_help_texts(self, command):
         shown = subprocess.run(
             [sys.executable, "manage.py", command, "--help"],
             cwd=PROJECT, capture_output=True, text=True, check=True, timeout=60,
@@ -168,7 +168,7 @@ class TestSimulatorCommands:
         assert f"Example: manage.py {command}" in " ".join(shown.stdout.split())
 
     @pytest.mark.parametrize("command", ["acquirer_simulator", "bank_simulator"])
-    def test_say_that_a_port_is_taken(self, command):
+    def test_report_a_port_that_is_in_use(self, command):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             refused = subprocess.run(
                 [sys.executable, "manage.py", command, "--port", str(taken.getsockname()[1])],

@@ -32,7 +32,7 @@ class TestSandbox:
         assert found.json()["status"] == "success"
         assert second.credentials == first.credentials
 
-    def test_lets_its_owner_only_read_its_files(self, service):
+    def test_has_files_readable_by_their_owner_only(self, service):
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in service.folder.iterdir()}
 
         assert {name: mode for name, mode in modes.items() if mode != 0o600} == {
@@ -40,7 +40,7 @@ class TestSandbox:
         }
         assert {"credentials.json", "keys.json", "db.sqlite3"} <= set(modes)
 
-    def test_writes_down_what_one_needs_to_begin(self, service):
+    def test_writes_the_credentials_to_a_file(self, service):
         document = json.loads((service.folder / "credentials.json").read_text())
 
         assert set(document) >= {
@@ -56,7 +56,7 @@ class TestSandbox:
 
         assert json.loads(pasted.stdout)["status"] == "success"
 
-    def test_runs_the_schedule(self, service):
+    def test_runs_scheduled_tasks(self, service):
         order = orders.card_payment(amount=10_098)
         first = service.client.post("/api/payments", order).json()
 
@@ -69,7 +69,7 @@ class TestSandbox:
 
         assert (first["status"], payment["status"]) == ("pending", "success")
 
-    def test_tells_its_address_to_the_commands_beside_it(self, service):
+    def test_shares_its_address_with_other_commands(self, service):
         environment = {name: value for name, value in service.environment.items() if name != "PUBLIC_URL"}
 
         made = subprocess.run(
@@ -87,7 +87,7 @@ class TestSandbox:
 
         assert json.loads(made.stdout)["base_url"] == service.base_url
 
-    def test_says_what_to_do_when_its_port_is_taken(self, service, tmp_path):
+    def test_explains_what_to_do_if_its_port_is_in_use(self, service, tmp_path):
         port = service.base_url.rpartition(":")[2]
 
         refused = subprocess.run(

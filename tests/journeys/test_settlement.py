@@ -103,7 +103,7 @@ class TestSettlement:
             ("released", (0, 51_220)),
         ]
 
-    def test_of_a_rejected_batch_is_taken_up_by_the_next_run(self, service, staff):
+    def test_of_a_rejected_batch_joins_the_next_run(self, service, staff):
         client = service.open_business("Rejected Rugs")
         reference = pay(client, 70_000)
         (first,) = [one for one in settle(service) if one["gross"] == 70_000]

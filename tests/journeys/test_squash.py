@@ -74,7 +74,7 @@ def new_database(folder):
         yield Database(f"sqlite:///{file}", lambda: sqlite3.connect(file))
 
 
-def test_goes_on_at_the_last_migration_before_and_refuses_one_behind(tmp_path):
+def test_continues_at_the_last_replaced_migration_and_rejects_an_earlier_one(tmp_path):
     with new_database(tmp_path) as database:
         assert database.migrate().returncode == 0
         schema, migrations = database.schema(), database.migrations()

@@ -161,7 +161,7 @@ class Traffic:
 
 
 class TestUpgrade:
-    def test_disturbs_nobody_while_two_releases_serve(self, tmp_path):
+    def test_interrupts_no_request_while_two_releases_serve(self, tmp_path):
         with ExitStack() as stack:
             database = stack.enter_context(postgresql_database(os.environ["DATABASE_URL"]))
             environment = os.environ | {

@@ -77,7 +77,7 @@ class TestWebhooks:
             found = client.get(f"/api/payments/{document['data']['reference']}").json()
             assert document["data"] == found
 
-    def test_an_authorisation_tells_only_of_its_end(self, service, shop, receiver):
+    def test_authorisation_is_notified_only_when_it_ends(self, service, shop, receiver):
         client, name = shop
         subscribe(service, name, receiver.url)
         order = orders.card_payment(amount=20_000, capture=False)
@@ -90,7 +90,7 @@ class TestWebhooks:
         data = json.loads(arrived.body)["data"]
         assert (data["status"], data["total_amount_captured"]) == ("success", 15_000)
 
-    def test_held_while_switched_off(self, service, shop, receiver):
+    def test_delivery_is_held_while_disabled(self, service, shop, receiver):
         client, name = shop
         subscribe(service, name, receiver.url, "--disable")
 
@@ -104,7 +104,7 @@ class TestWebhooks:
         (arrived,) = receiver.wait_for(1)
         assert arrived.headers["X-Service-Attempt"] == "1"
 
-    def test_replayed_with_the_same_body_and_the_key_of_today(self, service, shop, receiver):
+    def test_delivery_is_replayed_with_the_same_body_and_the_current_key(self, service, shop, receiver):
         client, name = shop
         subscribe(service, name, receiver.url)
         client.post("/api/payments", orders.card_payment(amount=20_000))

@@ -13,7 +13,7 @@ UNREADABLE = ["Ada\nBooks", "Ada\x1bBooks", "Ada\x7f", "Ada\x85Books", "Ada\u202
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", UNREADABLE)
 class TestControlCharacter:
-    def test_in_the_name_of_a_new_business_is_refused(self, name):
+    def test_in_the_name_of_a_new_business_is_rejected(self, name):
         with pytest.raises(CommandError) as refused:
             call_command("create_business", name=f"{name} Ltd", email="ada@example.com")
 
@@ -21,7 +21,7 @@ class TestControlCharacter:
         assert not Business.objects.exists()
 
     @pytest.mark.parametrize("field", ["name", "descriptor"])
-    def test_in_the_name_that_staff_give_a_business_is_refused(self, client, ada, name, field):
+    def test_in_a_business_name_entered_by_staff_is_rejected(self, client, ada, name, field):
         signed_in(UserFactory(is_staff=True, is_superuser=True), client=client)
         business = ada.business
         form = {"name": "Ada", "descriptor": "ADA", "currencies": '["NGN"]', "is_active": "on", "reason": "x"}

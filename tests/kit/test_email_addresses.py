@@ -21,11 +21,11 @@ def zoe(db):
 
 
 class TestAccount:
-    def test_has_the_address_that_mail_is_sent_to(self, zoe):
+    def test_stores_the_address_that_mail_is_sent_to(self, zoe):
         assert zoe.email == "zoe@xn--bcher-kva.example"
 
     @pytest.mark.parametrize("email", SPELLINGS)
-    def test_is_signed_in_to_with_any_spelling(self, zoe, email):
+    def test_accepts_sign_in_with_any_spelling(self, zoe, email):
         answer = Client().post("/dashboard/login/", {"email": email, "password": PASSWORD})
 
         assert answer.status_code == 302
@@ -41,7 +41,7 @@ class TestAccount:
 
         assert statuses == [200] * 5 + [429]
 
-    def test_is_asked_a_new_password_for_with_any_spelling(self, zoe):
+    def test_accepts_password_resets_with_any_spelling(self, zoe):
         Client().post("/dashboard/login/forgotten/", {"email": SPELLINGS[0]})
 
         assert PasswordResetRequest.objects.get().email == "zoe@xn--bcher-kva.example"

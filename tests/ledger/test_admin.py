@@ -72,7 +72,7 @@ class TestTopUp:
         "change",
         [{"note": ""}, {"amount": 0}, {"amount": "1.5"}, {"currency": "EUR"}, {"amount": 10**12 + 1}],
     )
-    def test_needs_a_reason_and_a_sane_amount(self, staff, business, change):
+    def test_needs_a_reason_and_a_valid_amount(self, staff, business, change):
         answer = staff.post(ADD, filled_in(business, **change))
 
         assert answer.status_code == 200

@@ -47,13 +47,13 @@ class TestBook:
         assert book(once)
         assert book(booking(cause=once.cause, kind="refund"))
 
-    def test_leaves_legs_of_zero_out(self, booking):
+    def test_omits_postings_of_zero(self, booking):
         book(booking({Kind.ACQUIRER_RECEIVABLE: -100, Kind.PENDING_SETTLEMENT: 100, Kind.FEES: 0}))
 
         assert Posting.objects.count() == 2
 
     @pytest.mark.parametrize("legs", [{Kind.WALLET: 1}, {Kind.WALLET: 2, Kind.FEES: -1}, {Kind.WALLET: 0}])
-    def test_refuses_legs_that_do_not_balance(self, booking, legs):
+    def test_rejects_unbalanced_postings(self, booking, legs):
         with pytest.raises(Unbalanced):
             booking(legs)
 
@@ -79,7 +79,7 @@ class TestBook:
                 assert bytes(posting.hash) == previous
             assert bytes(account.hash) == previous
 
-    def test_keeps_businesses_and_currencies_apart(self, booking):
+    def test_separates_businesses_and_currencies(self, booking):
         other = BusinessFactory()
         book(booking())
         book(booking(business_id=other.pk))
@@ -97,7 +97,7 @@ class TestBook:
 
 
 class TestBookIfCovered:
-    def test_takes_at_most_the_balance_of_the_wallet(self, booking, balance_of):
+    def test_debits_at_most_the_balance_of_the_wallet(self, booking, balance_of):
         book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
         taking = {Kind.WALLET: -60, Kind.PAYOUTS_IN_FLIGHT: 60}
 
@@ -109,7 +109,7 @@ class TestBookIfCovered:
         assert balance_of(Kind.WALLET) == 0
         assert balance_of(Kind.PAYOUTS_IN_FLIGHT) == 100
 
-    def test_does_not_refuse_what_it_has_booked_before(self, booking):
+    def test_accepts_an_entry_that_was_already_booked(self, booking):
         book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
         taking = booking({Kind.WALLET: -100, Kind.PAYOUTS_IN_FLIGHT: 100})
 
@@ -137,7 +137,7 @@ class TestTheDatabase:
 
     @pytest.mark.parametrize("table", ["ledger_entry", "ledger_posting"])
     @pytest.mark.parametrize("sql", ["UPDATE {} SET id = id", "DELETE FROM {}"])
-    def test_refuses_changes_of_entries_and_postings(self, booking, table, sql):
+    def test_rejects_changes_of_entries_and_postings(self, booking, table, sql):
         book(booking())
 
         with pytest.raises(IntegrityError, match="append-only"):
@@ -151,13 +151,13 @@ class TestTheDatabase:
             "UPDATE ledger_account SET currency = 'EUR'",
         ],
     )
-    def test_refuses_to_delete_or_rename_accounts(self, booking, sql):
+    def test_rejects_deleting_or_renaming_accounts(self, booking, sql):
         book(booking())
 
         with pytest.raises(IntegrityError, match="keeps"):
             run(sql)
 
-    def test_refuses_postings_that_do_not_balance(self, booking, business):
+    def test_rejects_unbalanced_postings(self, booking, business):
         book(booking())
         wallet = Account.objects.get(business=business, kind=Kind.WALLET)
         one_sided = Posting(entry=Entry.objects.get(), account=wallet, amount=5, sequence=1, balance_after=5)
@@ -166,7 +166,7 @@ class TestTheDatabase:
         with pytest.raises(IntegrityError, match=r"sum to zero|no further posting"), transaction.atomic():
             one_sided.save(force_insert=True)
 
-    def test_refuses_an_entry_without_postings_on_sqlite(self, business):
+    def test_rejects_an_entry_without_postings_on_sqlite(self, business):
         if connection.vendor != "sqlite":
             pytest.skip("PostgreSQL looks at the postings")
         entry = Entry(kind="card", cause=business.pk, business=business, currency="NGN", at=timezone.now())
@@ -174,7 +174,7 @@ class TestTheDatabase:
         with pytest.raises(IntegrityError, match="sum to zero"), transaction.atomic():
             entry.save(force_insert=True)
 
-    def test_refuses_a_sequence_number_twice(self, booking):
+    def test_rejects_a_duplicate_sequence_number(self, booking):
         book(booking())
         posting = Posting.objects.first()
         posting.pk, posting.amount = None, 0

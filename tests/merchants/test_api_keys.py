@@ -16,14 +16,14 @@ def now(db):
 
 
 class TestCreateKey:
-    def test_makes_a_pair_of_its_environment(self, ada, now):
+    def test_creates_a_pair_for_its_environment(self, ada, now):
         key = create_key(business=ada.business, actor=ADA, now=now, name="checkout")
 
         assert key.public_id.startswith("pk_sandbox_")
         assert key.secret.startswith("sk_sandbox_")
         assert len(key.secret) >= 43
 
-    def test_makes_a_live_pair_in_production(self, ada, now, settings):
+    def test_creates_a_live_pair_in_production(self, ada, now, settings):
         settings.SANDBOX = False
 
         key = create_key(business=ada.business, actor=ADA, now=now)
@@ -31,7 +31,7 @@ class TestCreateKey:
         assert key.public_id.startswith("pk_live_")
         assert key.secret.startswith("sk_live_")
 
-    def test_makes_unique_keys(self, ada, now):
+    def test_creates_unique_keys(self, ada, now):
         keys = [create_key(business=ada.business, actor=ADA, now=now) for _ in range(20)]
 
         assert len({key.public_id for key in keys}) == len({key.secret for key in keys}) == 20
@@ -64,7 +64,7 @@ class TestRotateKeys:
         ada.refresh_from_db()
         assert not ada.is_usable(at=now)
 
-    def test_does_not_extend_the_life_of_a_key(self, ada, now):
+    def test_does_not_extend_the_lifetime_of_a_key(self, ada, now):
         ada.expires_at = now + timedelta(hours=1)
         ada.save()
 
@@ -73,7 +73,7 @@ class TestRotateKeys:
         ada.refresh_from_db()
         assert ada.expires_at == now + timedelta(hours=1)
 
-    def test_ends_keys_of_a_business_that_is_inactive_for_now(self, ada, now):
+    def test_ends_keys_of_an_inactive_business(self, ada, now):
         ada.business.is_active = False
         ada.business.save()
 
@@ -82,7 +82,7 @@ class TestRotateKeys:
         ada.refresh_from_db()
         assert ada.expires_at == now
 
-    def test_leaves_other_businesses_alone(self, ada, bisi, now):
+    def test_does_not_affect_other_businesses(self, ada, bisi, now):
         self.rotate(ada, now)
 
         bisi.refresh_from_db()

@@ -16,7 +16,7 @@ ONE = Limit("narrow", 1, timedelta(minutes=15))
 
 @pytest.mark.django_db
 class TestTake:
-    def test_allows_as_many_as_there_are_slots(self):
+    def test_allows_one_attempt_per_slot(self):
         for _ in range(3):
             attempt_limits.take(THREE.of("ada"), now=NOW)
 
@@ -25,7 +25,7 @@ class TestTake:
         assert reached.value.retry_at == NOW + timedelta(minutes=15)
         attempt_limits.take(THREE.of("bisi"), now=NOW)
 
-    def test_allows_the_next_when_the_first_has_expired(self):
+    def test_allows_another_once_the_first_has_expired(self):
         for minute in range(3):
             attempt_limits.take(THREE.of("ada"), now=NOW + timedelta(minutes=minute))
 
@@ -34,7 +34,7 @@ class TestTake:
             attempt_limits.take(THREE.of("ada"), now=NOW + timedelta(minutes=15))
         assert reached.value.retry_at == NOW + timedelta(minutes=16)
 
-    def test_takes_nothing_where_one_limit_is_reached(self):
+    def test_takes_no_slot_if_one_limit_is_reached(self):
         attempt_limits.take(ONE.of("ada"), now=NOW)
 
         with pytest.raises(LimitReached):
@@ -53,7 +53,7 @@ class TestTake:
 
         assert reached.value.retry_after_seconds(NOW + timedelta(milliseconds=milliseconds)) == seconds
 
-    def test_gives_back_what_did_not_count(self):
+    def test_releases_attempts_that_did_not_count(self):
         attempt_limits.release(attempt_limits.take(ONE.of("ada"), THREE.of("ada"), now=NOW))
 
         assert not LimitSlot.objects.exists()
@@ -67,7 +67,7 @@ class TestTake:
 
 @pytest.mark.django_db(transaction=True)
 class TestRace:
-    def test_allows_at_most_as_many_as_there_are_slots(self):
+    def test_allows_no_more_than_the_slots(self):
         with racers(6) as started:
             results = started.race(*[lambda: attempt_limits.take(THREE.of("ada"), now=NOW)] * 6)
 

@@ -20,13 +20,13 @@ class TestAuditTrail:
             "DELETE FROM merchants_auditentry",
         ],
     )
-    def test_refuses_raw_sql(self, statement):
+    def test_rejects_changes_by_raw_sql(self, statement):
         with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
             connection.cursor().execute(statement)
 
         assert AuditEntry.objects.get().actor == "test"
 
-    def test_refuses_the_orm(self):
+    def test_rejects_changes_by_the_orm(self):
         entry = AuditEntry.objects.get()
 
         for change in (entry.save, entry.delete):

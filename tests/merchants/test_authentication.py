@@ -54,12 +54,12 @@ class TestSignedRequest:
     def test_is_accepted(self, send, headers):
         assert send(headers).status_code == 200
 
-    def test_is_accepted_with_its_signature_in_capitals(self, send, headers):
+    def test_is_accepted_with_an_uppercase_signature(self, send, headers):
         answer = send(headers | {"X-Signature": headers["X-Signature"].upper()})
 
         assert answer.status_code == 200
 
-    def test_notes_when_its_key_was_used(self, send, headers, ada):
+    def test_records_when_its_key_was_used(self, send, headers, ada):
         send(headers)
 
         ada.refresh_from_db()
@@ -79,14 +79,14 @@ class TestSignedRequest:
 
     @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
     @pytest.mark.parametrize("target", ["/api/collections/", "/api/collections/nothing.json"])
-    def test_is_not_needed_to_learn_that_there_is_no_such_collection(self, db, client, method, target):
+    def test_is_not_required_for_a_404_of_a_collection(self, db, client, method, target):
         answer = client.generic(method, target)
 
         assert answer.status_code == 404
         assert method == "HEAD" or answer.json()["code"] == "not_found"
 
     @pytest.mark.parametrize("target", ["/api/collections", "/api/collectionsx", "/api/nothing", "/api/"])
-    def test_is_needed_to_learn_that_there_is_no_other_path(self, db, client, target):
+    def test_is_required_for_a_404_of_other_paths(self, db, client, target):
         assert client.get(target).status_code == 401
 
 
@@ -94,7 +94,7 @@ class TestSignedRequest:
 class TestHeader:
     @pytest.mark.parametrize("name", HEADERS)
     @pytest.mark.parametrize("value", [..., ""], ids=["missing", "empty"])
-    def test_that_is_absent_is_named(self, send, headers, name, value):
+    def test_that_is_missing_is_named(self, send, headers, name, value):
         del headers[name]
         if value is not ...:
             headers[name] = value
@@ -103,7 +103,7 @@ class TestHeader:
 
         assert body["detail"] == f"{name} is missing."
 
-    def test_that_is_absent_is_named_with_the_others(self, send, headers):
+    def test_that_is_missing_is_named_with_the_others(self, send, headers):
         body = refusal(send({"X-Nonce": NONCE}), "missing_header")
 
         assert body["detail"] == "X-Api-Key and X-Timestamp and X-Signature are missing."
@@ -162,11 +162,11 @@ class TestHeader:
             ("X-Api-Key", "sk_sandbox_1", "X-Api-Key must be the public id of a key pair (pk_…); yours is the secret key, which must not be sent."),
         ],
     )  # fmt: skip
-    def test_that_is_malformed_gets_the_form_that_is_wanted(self, send, headers, name, value, detail):
+    def test_that_is_malformed_gets_the_expected_format(self, send, headers, name, value, detail):
         assert refusal(send(headers | {name: value}), "malformed_header")["detail"] == detail
 
     @pytest.mark.parametrize(("away", "side"), [(-4000, "behind"), (4000, "ahead of")])
-    def test_that_is_out_of_range_gets_the_distance_and_the_side(self, api, away, side):
+    def test_that_is_out_of_range_gets_the_difference_and_direction(self, api, away, side):
         stale = signed_headers(api.credentials, "GET", "/api/banks", timestamp=str(int(time.time()) + away))
 
         detail = refusal(api.django.get("/api/banks", headers=stale), "timestamp_out_of_range")["detail"]
@@ -192,28 +192,28 @@ class TestOrderOfChecks:
         "X-Signature": WRONG_SIGNATURE,
     }
 
-    def test_looks_for_all_headers_before_their_form(self, send):
+    def test_checks_presence_of_headers_before_their_format(self, send):
         wrong = self.EVERYTHING_WRONG | {"X-Signature": "", "X-Nonce": "short"}
 
         refusal(send(wrong), "missing_header")
 
-    def test_looks_at_the_form_before_the_key(self, send):
+    def test_checks_the_format_before_the_key(self, send):
         refusal(send(self.EVERYTHING_WRONG | {"X-Signature": "short"}), "malformed_header")
 
-    def test_looks_for_the_key_before_the_clock(self, send):
+    def test_checks_the_key_before_the_timestamp(self, send):
         refusal(send(self.EVERYTHING_WRONG), "unknown_key")
 
-    def test_looks_at_the_clock_before_the_signature(self, send, ada):
+    def test_checks_the_timestamp_before_the_signature(self, send, ada):
         wrong = self.EVERYTHING_WRONG | {"X-Api-Key": ada.public_id}
 
         refusal(send(wrong), "timestamp_out_of_range")
 
-    def test_looks_at_the_signature_before_the_nonce(self, send, headers):
+    def test_checks_the_signature_before_the_nonce(self, send, headers):
         send(headers)
 
         refusal(send(headers | {"X-Signature": WRONG_SIGNATURE}), "invalid_signature")
 
-    def test_looks_at_the_nonce_before_the_request(self, api):
+    def test_checks_the_nonce_before_the_request(self, api):
         target, body = "/api/payments", b"this is no JSON"
         headers = signed_headers(api.credentials, "POST", target, body)
 
@@ -297,14 +297,14 @@ class TestTimestamp:
         assert self.call(api, offset).status_code == 200
 
     @pytest.mark.parametrize("offset", [-86_400, -301, 301, 86_400])
-    def test_is_refused_outside_of_it_with_the_servers_time(self, api, offset):
+    def test_is_rejected_outside_it_with_the_servers_time(self, api, offset):
         body = refusal(self.call(api, offset), "timestamp_out_of_range")
 
         assert body["server_time"] == self.NOW
         assert not Nonce.objects.exists()
 
     @pytest.mark.parametrize("timestamp", ["0", "999999999999"])
-    def test_is_refused_at_the_ends_of_time(self, api, timestamp):
+    def test_is_rejected_at_extreme_values(self, api, timestamp):
         headers = signed_headers(api.credentials, "GET", "/api/banks", timestamp=timestamp)
 
         refusal(api.django.get("/api/banks", headers=headers), "timestamp_out_of_range")
@@ -331,7 +331,7 @@ class TestInvalidSignature:
 
         assert "string_to_sign" not in body
 
-    def test_shows_neither_secret_nor_right_signature(self, send, headers, ada):
+    def test_shows_neither_the_secret_nor_the_right_signature(self, send, headers, ada):
         answer = send(headers | {"X-Signature": WRONG_SIGNATURE})
 
         shown = answer.content.decode()
@@ -347,7 +347,7 @@ class TestInvalidSignature:
         assert "/api/payments/408408******4081" in body["string_to_sign"]
         assert orders.GOOD_CARD not in answer.content.decode()
 
-    def test_is_one_made_with_another_businesss_secret(self, api, bisi, send):
+    def test_results_from_the_secret_of_another_business(self, api, bisi, send):
         forged = signed_headers(Credentials(api.credentials.api_key, bisi.secret), "GET", "/api/banks")
 
         refusal(send(forged), "invalid_signature")
@@ -355,13 +355,13 @@ class TestInvalidSignature:
 
 @pytest.mark.django_db
 class TestNonce:
-    def test_is_good_for_one_request(self, send, headers):
+    def test_is_valid_for_one_request(self, send, headers):
         first, second = send(headers), send(headers)
 
         assert first.status_code == 200
         refusal(second, "nonce_reused")
 
-    def test_is_used_up_by_another_request_too(self, api):
+    def test_is_also_used_up_by_another_request(self, api):
         api.django.get(
             "/api/banks", headers=signed_headers(api.credentials, "GET", "/api/banks", nonce=NONCE)
         )
@@ -375,7 +375,7 @@ class TestNonce:
         assert not Nonce.objects.exists()
         assert send(headers).status_code == 200
 
-    def test_is_each_keys_own(self, api, other_api):
+    def test_is_separate_for_each_key(self, api, other_api):
         calls = [
             signed_headers(one.credentials, "GET", "/api/banks", nonce=NONCE) for one in (api, other_api)
         ]
@@ -404,7 +404,7 @@ class TestNonceOfAFailedRequest:
             for _ in range(2)
         ]
 
-    def test_stays_used_where_the_rail_broke(self, api, settings):
+    def test_stays_used_after_a_rail_failure(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
 
         failed, again = self.send_twice(api, orders.card_payment())
@@ -412,7 +412,7 @@ class TestNonceOfAFailedRequest:
         assert failed.status_code == 500
         refusal(again, "nonce_reused")
 
-    def test_stays_used_where_the_request_was_wrong(self, api):
+    def test_stays_used_after_an_invalid_request(self, api):
         failed, again = self.send_twice(api, orders.card_payment(amount=-1))
 
         assert failed.status_code == 400
@@ -431,7 +431,7 @@ class TestTamperedRequest:
             for bit in self.BITS:
                 yield text[:position] + bytes([byte ^ 1 << bit]) + text[position + 1 :]
 
-    def test_is_refused_whichever_byte_of_its_body_differs(self, api):
+    def test_is_rejected_whichever_byte_of_its_body_differs(self, api):
         body = json.dumps(orders.payout()).encode()
         headers = signed_headers(api.credentials, "POST", "/api/payments", body)
 
@@ -445,7 +445,7 @@ class TestTamperedRequest:
         assert not Nonce.objects.exists()
 
     @pytest.mark.parametrize("name", HEADERS)
-    def test_is_refused_whichever_byte_of_a_header_differs(self, send, headers, name):
+    def test_is_rejected_whichever_byte_of_a_header_differs(self, send, headers, name):
         for changed in self.variants(headers[name].encode()):
             answer = send(headers | {name: changed.decode("latin-1")})
             assert answer.status_code == 401, changed
@@ -453,7 +453,7 @@ class TestTamperedRequest:
         assert not Nonce.objects.exists()
         assert send(headers).status_code == 200
 
-    def test_is_refused_whichever_byte_of_its_target_differs(self, api):
+    def test_is_rejected_whichever_byte_of_its_target_differs(self, api):
         target = "/api/payments?status=success&limit=5"
         headers = signed_headers(api.credentials, "GET", target)
 
@@ -464,7 +464,7 @@ class TestTamperedRequest:
         assert not Nonce.objects.exists()
         assert api.django.get(target, headers=headers).status_code == 200
 
-    def test_is_refused_whichever_byte_of_its_method_differs(self, api, headers):
+    def test_is_rejected_whichever_byte_of_its_method_differs(self, api, headers):
         for changed in self.variants(b"GET"):
             answer = api.django.generic(changed.decode(), "/api/banks", headers=headers)
             refusal(answer, "invalid_signature")
@@ -481,7 +481,7 @@ class TestTamperedRequest:
             "/api/payments",
         ],
     )
-    def test_is_refused_where_its_query_means_the_same_in_other_words(self, api, sent):
+    def test_is_rejected_with_an_equivalent_query(self, api, sent):
         headers = signed_headers(api.credentials, "GET", "/api/payments?status=success&limit=5")
 
         refusal(api.django.get(sent, headers=headers), "invalid_signature")
@@ -495,17 +495,17 @@ class TestReadOnlyKey:
         ada.save()
 
     @pytest.mark.parametrize("target", ["/api/banks", "/api/payments"])
-    def test_reads(self, api, target):
+    def test_can_read(self, api, target):
         assert api.get(target).status_code == 200
 
     @pytest.mark.parametrize("action", ["", "/some/capture", "/some/void", "/some/refunds"])
-    def test_does_not_write(self, api, action):
+    def test_cannot_write(self, api, action):
         answer = api.post(f"/api/payments{action}", orders.payout())
 
         assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_write")
         assert not Transaction.objects.exists()
 
-    def test_does_not_write_from_the_moment_it_becomes_one(self, other_api, bisi):
+    def test_cannot_write_once_it_becomes_one(self, other_api, bisi):
         assert other_api.post("/api/payments", orders.payout()).status_code == 201
         ApiKey.objects.filter(pk=bisi.pk).update(access=ApiKey.Access.READ_ONLY)
 
@@ -526,7 +526,7 @@ class TestForeignResource:
             ("POST", "/void", None),
         ],
     )
-    def test_looks_as_if_it_did_not_exist(self, api, other_api, method, action, body):
+    def test_is_treated_as_missing(self, api, other_api, method, action, body):
         order = orders.card_payment(capture=False)
         assert other_api.post("/api/payments", order).status_code == 201
         raw = b"" if body is None else json.dumps(body).encode()
@@ -567,7 +567,7 @@ def raw_call(service, target, pairs, *, method="GET", body=b""):
 class TestOverHttp:
     @pytest.mark.parametrize("name", HEADERS)
     @pytest.mark.parametrize("same", [True, False], ids=["same value", "another value"])
-    def test_header_that_comes_twice_is_malformed(self, service, name, same):
+    def test_duplicate_header_is_malformed(self, service, name, same):
         headers = signed_headers(service.credentials, "GET", "/api/banks")
         twin = headers[name] if same else headers[name][::-1]
 
@@ -576,7 +576,7 @@ class TestOverHttp:
         assert (status, body["code"]) == (401, "malformed_header")
         assert name in body["detail"]
 
-    def test_header_with_an_underscore_is_none(self, service):
+    def test_header_with_an_underscore_is_ignored(self, service):
         headers = signed_headers(service.credentials, "GET", "/api/banks")
 
         status, body = raw_call(

@@ -24,7 +24,7 @@ def refused(*arguments):
 
 @pytest.mark.parametrize("command", ["create_business", "rotate_api_key", "sign_request"])
 class TestHelp:
-    def test_has_an_example_and_ends_well(self, command, capsys):
+    def test_has_an_example_and_exits_with_0(self, command, capsys):
         with pytest.raises(SystemExit) as end:
             call_command(command, "--help")
 
@@ -46,7 +46,7 @@ class TestCreateBusiness:
         assert document["business"] == str(Business.objects.get().pk)
         assert document["email"] == "ada@example.com"
 
-    def test_makes_an_owner_who_can_sign_in(self):
+    def test_creates_an_owner_who_can_sign_in(self):
         document = json.loads(self.create("--json"))
 
         owner = User.objects.get()
@@ -54,7 +54,7 @@ class TestCreateBusiness:
         assert Member.objects.get(user=owner).role == Member.Role.OWNER
         assert not owner.is_staff
 
-    def test_prints_no_password_for_a_person_who_has_one(self):
+    def test_prints_no_password_for_an_existing_user(self):
         self.create()
 
         document = json.loads(self.create("--json"))
@@ -85,7 +85,7 @@ class TestCreateBusiness:
             ("Ada", "a" * 60 + "@" + ".".join(["b" * 60] * 4) + ".example"),
         ],
     )
-    def test_refuses_an_invalid_name_or_address(self, name, email):
+    def test_rejects_an_invalid_name_or_address(self, name, email):
         assert refused("create_business", "--name", name, "--email", email) == 2
         assert not Business.objects.exists()
 
@@ -109,16 +109,16 @@ class TestRotateApiKey:
         assert api.get("/api/banks").status_code == 200
 
     @pytest.mark.parametrize("business", ["Unknown", "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21", ""])
-    def test_fails_where_there_is_no_such_business(self, ada, business):
+    def test_fails_for_an_unknown_business(self, ada, business):
         assert refused("rotate_api_key", "--business", business) == 1
 
-    def test_fails_where_two_have_the_name(self, ada):
+    def test_fails_for_an_ambiguous_name(self, ada):
         Business.objects.create(name="Ada Books")
 
         assert refused("rotate_api_key", "--business", "Ada Books") == 1
         assert ApiKey.objects.count() == 1
 
     @pytest.mark.parametrize("overlap", ["-1", "8761", "nan", "inf"])
-    def test_refuses_an_invalid_overlap(self, ada, overlap):
+    def test_rejects_an_invalid_overlap(self, ada, overlap):
         assert refused("rotate_api_key", "--business", "Ada Books", f"--overlap={overlap}") == 2
         assert ApiKey.objects.count() == 1

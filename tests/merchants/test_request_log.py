@@ -59,7 +59,7 @@ class TestCall:
         assert (call.method, call.target, call.status) == ("GET", "/api/payments?limit=5", 200)
         assert (call.business, call.key, call.code) == (ada.business, ada.public_id, "")
 
-    def test_is_kept_with_the_code_of_its_refusal(self, api):
+    def test_is_stored_with_its_error_code(self, api):
         api.post("/api/payments", {"request_type": "payment"})
         api.get("/api/payments/unknown")
 
@@ -68,7 +68,7 @@ class TestCall:
             (404, "not_found"),
         ]
 
-    def test_is_kept_where_the_signature_was_wrong_but_the_key_known(self, ada):
+    def test_is_stored_with_a_wrong_signature_of_a_known_key(self, ada):
         InProcessClient(Credentials(ada.public_id, "sk_wrong")).get("/api/banks")
 
         (call,) = logged()
@@ -79,7 +79,7 @@ class TestCall:
 
         assert logged() == []
 
-    def test_never_holds_a_card_number_or_a_secret(self, api, ada):
+    def test_never_contains_a_card_number_or_a_secret(self, api, ada):
         api.post("/api/payments", orders.card_payment())
         api.get("/api/payments/4084084084084081?status=4084084084084081")
 
@@ -93,7 +93,7 @@ class TestCall:
 
         assert [call.target for call in logged()] == ["/api/payments?cursor=408408******4081"]
 
-    def test_says_when_a_key_was_last_used(self, api, ada):
+    def test_updates_when_a_key_was_last_used(self, api, ada):
         api.get("/api/banks")
         type(ada).objects.filter(pk=ada.pk).update(last_used_at=timezone.now() - timedelta(hours=1))
         api.get("/api/banks")
@@ -103,7 +103,7 @@ class TestCall:
         ada.refresh_from_db()
         assert timezone.now() - ada.last_used_at < timedelta(minutes=1)
 
-    def test_does_not_count_as_use_where_the_signature_was_wrong(self, ada):
+    def test_does_not_count_as_use_with_a_wrong_signature(self, ada):
         InProcessClient(Credentials(ada.public_id, "sk_wrong")).get("/api/banks")
         request_log.flush()
 
@@ -163,7 +163,7 @@ class TestFailedCalls:
 
         assert len(logged()) == 20
 
-    def test_are_one_network_of_ipv6(self, ada):
+    def test_from_an_ipv6_network_count_together(self, ada):
         for number in range(1, 25):
             self.call_from(f"2001:db8::{number}", ada, "/api/banks")
 
@@ -182,14 +182,14 @@ class TestFailedCalls:
 
         assert api.get("/api/banks").status_code == 200
 
-    def test_of_a_network_do_not_hide_those_of_another(self, ada):
+    def test_of_one_network_do_not_hide_those_of_another(self, ada):
         for _ in range(20):
             self.call_from("198.51.100.7", ada, "/api/banks")
         self.call_from("203.0.113.9", ada, "/api/payments")
 
         assert "/api/payments" in [call.target for call in logged()]
 
-    def test_are_added_up_over_flushes_and_reasons(self, stranger, api, ada):
+    def test_are_summed_over_flushes_and_reasons(self, stranger, api, ada):
         for _ in range(2):
             stranger.get("/api/banks")
             logged()
@@ -201,7 +201,7 @@ class TestFailedCalls:
             (ada.public_id, "timestamp_out_of_range", 1),
         ]
 
-    def test_are_counted_after_the_database_fails(self, stranger, monkeypatch):
+    def test_are_counted_after_a_database_failure(self, stranger, monkeypatch):
         stranger.get("/api/banks")
         with failing_database(monkeypatch, "_add_counts"):
             request_log.flush()
@@ -209,7 +209,7 @@ class TestFailedCalls:
 
         assert [count for _, _, count in self.counts()] == [1]
 
-    def test_are_not_counted_where_no_log_is_kept(self, stranger, settings):
+    def test_are_not_counted_without_a_request_log(self, stranger, settings):
         settings.REQUEST_LOG_DAYS = 0
         stranger.get("/api/banks")
 
@@ -226,7 +226,7 @@ class TestBuffer:
 
         assert len(logged()) == 3
 
-    def test_costs_no_statement(self, api, django_assert_num_queries):
+    def test_needs_no_statement(self, api, django_assert_num_queries):
         api.get("/api/banks")
         with django_assert_num_queries(1):  # the nonce
             api.get("/api/banks")

@@ -38,13 +38,13 @@ def text_of(vector):
 
 class TestStringToSign:
     @pytest.mark.parametrize("vector", REQUESTS)
-    def test_is_the_vectors(self, vector):
+    def test_matches_the_vectors(self, vector):
         text = text_of(vector)
 
         assert text == vector["string_to_sign"]
         assert text.rsplit("\n", 1)[1] == vector["body_sha256"]
 
-    def test_has_the_method_in_capitals(self):
+    def test_has_an_uppercase_method(self):
         text = signing.string_to_sign(timestamp="1", nonce="n", method="post", target="/", body=b"")
 
         assert text.split("\n")[2] == "POST"
@@ -58,7 +58,7 @@ class TestStringToSign:
 
 class TestSignature:
     @pytest.mark.parametrize("vector", REQUESTS)
-    def test_is_the_vectors(self, vector):
+    def test_matches_the_vectors(self, vector):
         signature = signing.sign(SECRET_KEY, vector["string_to_sign"])
 
         assert signature == vector["signature"]
@@ -85,7 +85,7 @@ class TestSignature:
             assert not signing.is_signature(vector["signature"], secret_key=SECRET_KEY, text=text)
 
     @pytest.mark.parametrize("wrong", ["", "é" * 64, "0" * 63, "0" * 65, "zz" * 32])
-    def test_that_is_no_signature_is_refused_without_an_exception(self, wrong):
+    def test_that_is_malformed_is_rejected_without_an_exception(self, wrong):
         assert not signing.is_signature(wrong, secret_key=SECRET_KEY, text="anything")
 
 
@@ -129,7 +129,7 @@ def stdin_of(monkeypatch, body):
 @pytest.mark.usefixtures("vector_key")
 class TestSignRequestCommand:
     @pytest.mark.parametrize("vector", REQUESTS)
-    def test_signs_like_the_vectors(self, vector):
+    def test_matches_the_vectors(self, vector):
         printed = sign_vector(vector, body=body_of(vector).decode(), json=True)
 
         document = json.loads(printed)
@@ -149,7 +149,7 @@ class TestSignRequestCommand:
 
         assert json.loads(printed)["headers"]["X-Signature"] == vector["signature"]
 
-    def test_signs_bytes_that_are_not_text(self, monkeypatch):
+    def test_signs_binary_bodies(self, monkeypatch):
         vector, body = VECTORS["requests"][0], b"\xff\xfe\r\n"
         stdin_of(monkeypatch, body)
 
@@ -158,7 +158,7 @@ class TestSignRequestCommand:
         text = json.loads(printed)["string_to_sign"]
         assert text.rsplit("\n", 1)[1] == hashlib.sha256(body).hexdigest()
 
-    def test_prints_a_curl_line_that_sends_what_was_signed(self):
+    def test_prints_a_curl_line_that_sends_the_signed_request(self):
         vector = VECTORS["requests"][-1]
 
         printed = sign_vector(vector, body=body_of(vector).decode())
@@ -172,13 +172,13 @@ class TestSignRequestCommand:
         ("options", "named"),
         [({"nonce": "short"}, "--nonce"), ({"timestamp": "yesterday"}, "--timestamp")],
     )
-    def test_refuses_what_the_service_would_refuse(self, options, named):
+    def test_rejects_what_the_service_would_reject(self, options, named):
         with pytest.raises(CommandError, match=named) as refusal:
             sign_vector(VECTORS["requests"][0], **options)
 
         assert refusal.value.returncode == 2
 
-    def test_refuses_a_target_without_its_slash(self):
+    def test_rejects_a_target_without_its_slash(self):
         with pytest.raises(CommandError, match="slash") as refusal:
             sign_request("GET", "api/banks")
 
@@ -187,7 +187,7 @@ class TestSignRequestCommand:
 
 class TestSignRequestWithoutKey:
     @pytest.mark.django_db
-    def test_says_which_key_is_missing(self):
+    def test_reports_the_missing_key(self):
         with pytest.raises(CommandError, match="pk_sandbox_nobody") as refusal:
             call_command("sign_request", "GET", "/api/banks", api_key="pk_sandbox_nobody")
 

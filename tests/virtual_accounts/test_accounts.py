@@ -21,7 +21,7 @@ def errors(answer):
 
 
 class TestStaticAccount:
-    def test_has_its_permanent_number_at_once(self, api):
+    def test_gets_its_permanent_number_at_once(self, api):
         order = orders.static_account()
 
         answer = api.post(PATH, order)
@@ -45,7 +45,7 @@ class TestStaticAccount:
             },
         }
 
-    def test_holds_its_number_alone(self, api):
+    def test_has_a_number_of_its_own(self, api):
         numbers = [api.post(PATH, orders.static_account()).json()["customer"]["account_number"] for _ in "12"]
 
         assert len(set(numbers)) == 2
@@ -85,29 +85,29 @@ class TestStaticAccount:
             ("nickname", "Ada"),
         ],
     )
-    def test_refuses_a_wrong_field(self, api, field, value):
+    def test_rejects_an_invalid_field(self, api, field, value):
         assert set(errors(api.post(PATH, orders.static_account(**{field: value})))) == {field}
         assert not VirtualAccount.objects.exists()
 
     @pytest.mark.parametrize(("days", "status"), [(-1, 201), (0, 400), (1, 400)])
-    def test_takes_a_date_of_birth_before_today(self, api, days, status):
+    def test_accepts_a_date_of_birth_before_today(self, api, days, status):
         day = (timezone.now().date() + timedelta(days=days)).isoformat()
 
         assert api.post(PATH, orders.static_account(dob=day)).status_code == status
 
     @pytest.mark.parametrize("field", ["address_line1", "city", "state", "postal_code", "country"])
-    def test_needs_the_whole_address(self, api, field):
+    def test_needs_the_complete_address(self, api, field):
         answer = api.post(PATH, orders.static_account(address=orders.address(**{field: ...})))
 
         assert errors(answer) == {f"address.{field}": "required"}
 
     @pytest.mark.parametrize("country", ["NG", "nga", "XYZ", "Nigeria", 566])
-    def test_lives_in_a_country_that_exists(self, api, country):
+    def test_needs_an_existing_country(self, api, country):
         answer = api.post(PATH, orders.static_account(address=orders.address(country=country)))
 
         assert set(errors(answer)) == {"address.country"}
 
-    def test_keeps_its_bvn_encrypted(self, api):
+    def test_stores_its_bvn_encrypted(self, api):
         api.post(PATH, orders.static_account(bvn="22299988877"))
 
         account = VirtualAccount.objects.get()
@@ -117,7 +117,7 @@ class TestStaticAccount:
         assert "22299988877" not in stored
         assert (account.bvn, account.bvn_last4) == ("22299988877", "8877")
 
-    def test_finds_the_same_person_by_a_keyed_hash(self, api):
+    def test_identifies_the_same_person_by_a_keyed_hash(self, api):
         for bvn in ("22299988877", "22299988877", "22299988878"):
             api.post(PATH, orders.static_account(bvn=bvn))
 
@@ -126,7 +126,7 @@ class TestStaticAccount:
 
 
 class TestDynamicAccount:
-    def test_has_no_number_of_its_own(self, api):
+    def test_has_no_permanent_number(self, api):
         answer = api.post(PATH, orders.dynamic_account())
 
         customer = answer.json()["customer"]
@@ -140,7 +140,7 @@ class TestDynamicAccount:
             ("gender", "male"),
         ],
     )  # fmt: skip
-    def test_keeps_nothing_of_a_static_accounts_data(self, api, field, value):
+    def test_stores_no_data_of_a_static_account(self, api, field, value):
         answer = api.post(PATH, orders.dynamic_account(**{field: value}))
 
         assert answer.status_code == 201
@@ -154,7 +154,7 @@ class TestDynamicAccount:
         assert errors(answer) == {"business_name": "not_allowed_here"}
         assert answer.json()["code"] == "not_allowed_here"
 
-    def test_is_never_a_businesss(self, api):
+    def test_cannot_belong_to_the_business_itself(self, api):
         answer = api.post(PATH, orders.business_account(type="dynamic"))
 
         assert errors(answer) == {"type": "invalid_choice"}
@@ -169,7 +169,7 @@ def number_of(api, account):
 
 
 class TestNumberOfADynamicAccount:
-    def test_is_that_of_its_one_open_session(self, api):
+    def test_is_that_of_its_only_open_session(self, api):
         order = orders.dynamic_account()
         account = api.post(PATH, order).json()
         assert number_of(api, account) == ""
@@ -201,7 +201,7 @@ class TestNumberOfADynamicAccount:
 
         assert number_of(api, account) == ""
 
-    def test_of_a_list_costs_no_statement_for_each_account(self, api):
+    def test_of_a_list_needs_no_statement_per_account(self, api):
         def statements():
             with CaptureQueriesContext(connection) as queries:
                 api.get(PATH)
@@ -215,7 +215,7 @@ class TestNumberOfADynamicAccount:
 
         assert statements() == one
 
-    def test_of_a_static_account_stays_its_own(self, api):
+    def test_of_a_static_account_is_permanent(self, api):
         account = api.post(PATH, orders.static_account()).json()
         api.post("/api/payments", orders.transfer_payment(account["id"], amount=50_000))
 
@@ -223,13 +223,13 @@ class TestNumberOfADynamicAccount:
 
 
 class TestBusinessAccount:
-    def test_goes_by_the_businesss_name(self, api):
+    def test_has_the_name_of_the_business(self, api):
         customer = api.post(PATH, orders.business_account()).json()["customer"]
 
         assert customer["name"] == "Ada Books Ltd"
         assert nuban.is_valid("035", customer["account_number"])
 
-    def test_does_not_look_at_a_persons_fields(self, api):
+    def test_ignores_the_fields_of_a_person(self, api):
         person = {"first_name": 7, "middle_name": None, "last_name": "", "dob": "never", "gender": "x"}
 
         answer = api.post(PATH, orders.business_account(**person))
@@ -253,7 +253,7 @@ class TestNoKindOfAccount:
     @pytest.mark.parametrize(
         "kind", [{}, {"type": None}, {"type": 1}, {"type": ["static"]}, {"type": "both"}]
     )
-    def test_is_told_every_error_at_once(self, api, kind):
+    def test_gets_every_error_at_once(self, api, kind):
         found = errors(api.post(PATH, kind))
 
         assert found.keys() == {"type", "reference", "email", "currency", "address"}
@@ -271,7 +271,7 @@ class TestReference:
         assert AccountNumber.objects.filter(holder__isnull=False).count() == 1
 
     @pytest.mark.parametrize("change", [{"bvn": "22212345679"}, {"email": "bisi@shop.example"}])
-    def test_of_another_request_is_refused(self, api, change):
+    def test_of_another_request_is_rejected(self, api, change):
         order = orders.static_account()
         first = api.post(PATH, order).json()
 
@@ -281,7 +281,7 @@ class TestReference:
         assert (answer.status_code, problem["status"], problem["code"]) == (409, 409, "duplicate_reference")
         assert problem["existing"] == {"id": first["id"], "status": "active"}
 
-    def test_is_each_businesss_own(self, api, other_api):
+    def test_is_unique_within_a_business(self, api, other_api):
         order = orders.dynamic_account()
 
         answers = [api.post(PATH, order), other_api.post(PATH, order)]
@@ -290,7 +290,7 @@ class TestReference:
 
 
 class TestLookUp:
-    def test_answers_as_the_creation_did(self, api):
+    def test_returns_the_same_as_the_creation(self, api):
         order = orders.static_account()
         created = api.post(PATH, order).json()
 
@@ -298,7 +298,7 @@ class TestLookUp:
 
         assert (answer.status_code, answer.json()) == (200, created)
 
-    def test_of_anothers_account_finds_nothing(self, api, other_api):
+    def test_of_another_businesss_account_finds_nothing(self, api, other_api):
         order = orders.static_account()
         api.post(PATH, order)
 
@@ -306,7 +306,7 @@ class TestLookUp:
 
 
 class TestList:
-    def test_is_newest_first_and_ones_own(self, api, other_api):
+    def test_shows_own_accounts_newest_first(self, api, other_api):
         made = [api.post(PATH, orders.dynamic_account()).json()["id"] for _ in range(3)]
         other_api.post(PATH, orders.dynamic_account())
 
@@ -315,7 +315,7 @@ class TestList:
 
         assert [account["id"] for account in page["data"] + rest["data"]] == made[::-1]
 
-    def test_is_narrowed_down(self, api):
+    def test_is_filtered(self, api):
         static = api.post(PATH, orders.static_account()).json()
         api.post(PATH, orders.dynamic_account())
 
@@ -327,7 +327,7 @@ class TestList:
     @pytest.mark.parametrize(
         "query", ["status=open", "payment_method=card", "limit=0", "id=7", "type=x&type=y"]
     )
-    def test_refuses_what_is_no_filter(self, api, query):
+    def test_rejects_an_unknown_filter(self, api, query):
         assert api.get(f"{PATH}?{query}").status_code == 400
 
 

@@ -53,7 +53,7 @@ def test_each_change_has_one_entry(ada):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_changes_without_its_entry(ada, audit_fails):
+def test_change_is_rolled_back_without_its_entry(ada, audit_fails):
     inactive, active = create(ada.business), create(ada.business)
     account_deactivation.deactivate(inactive.pk, now=timezone.now())
     audit_fails()

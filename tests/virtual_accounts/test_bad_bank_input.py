@@ -85,7 +85,7 @@ UNREADABLE = {name: body for name, body in MALFORMED.items() if name not in READ
 
 class TestNotification:
     @pytest.mark.parametrize(("changes", "name"), FIELDS)
-    def test_with_a_bad_field_is_refused_by_name(self, send, number, changes, name):
+    def test_with_an_invalid_field_is_rejected_by_name(self, send, number, changes, name):
         answer = send(json.dumps(notification(number, **changes)).encode())
 
         assert error_of(answer, name)["message"]
@@ -95,39 +95,39 @@ class TestNotification:
         assert_not_echoed(answer, changes)
 
     @pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
-    def test_of_a_malformed_body_is_refused(self, send, body):
+    def test_with_a_malformed_body_is_rejected(self, send, body):
         answer = send(body)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
 
     @pytest.mark.parametrize("body", [b"", b"{}", MALFORMED["deep lists"], MALFORMED["deep objects"]])
-    def test_of_nothing_lacks_every_field(self, send, body):
+    def test_with_an_empty_body_lacks_every_field(self, send, body):
         answer = send(body)
 
         missing = {error["field"] for error in answer.json()["errors"] if error["code"] == "required"}
         assert missing == {"bank_reference", "account_number", "amount", "currency"}
 
-    def test_with_a_field_twice_is_malformed(self, send, number):
+    def test_with_a_duplicate_field_is_malformed(self, send, number):
         body = json.dumps(notification(number))[:-1] + ', "amount": 1}'
 
         assert send(body.encode()).json()["code"] == "malformed_json"
         assert not Transfer.objects.exists()
 
-    def test_that_is_too_large_is_refused(self, send):
+    def test_that_is_too_large_is_rejected(self, send):
         assert send(b" " * 70_000).status_code == 413
 
     @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "text/xml"])
-    def test_of_another_media_type_is_refused(self, send, number, content_type):
+    def test_of_another_media_type_is_rejected(self, send, number, content_type):
         answer = send(json.dumps(notification(number)).encode(), content_type=content_type)
 
         assert answer.status_code == 415
         assert not Transfer.objects.exists()
 
     @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "GET"])
-    def test_by_another_method_is_refused(self, send, method):
+    def test_by_another_method_is_rejected(self, send, method):
         assert send(b"", method=method).status_code == 405
 
-    def test_with_the_reference_of_a_transfer_to_another_number_is_refused(
+    def test_with_the_reference_of_a_transfer_to_another_number_is_rejected(
         self, api, send, number, dynamic, pay_into
     ):
         send(json.dumps(notification(number)).encode())
@@ -138,7 +138,7 @@ class TestNotification:
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
         assert Transfer.objects.count() == 1
 
-    def test_tells_a_reference_in_another_case_apart(self, send, number):
+    def test_distinguishes_references_by_case(self, send, number):
         for reference in ("nip-1", "NIP-1"):
             assert (
                 send(json.dumps(notification(number, bank_reference=reference)).encode()).status_code == 200
@@ -179,7 +179,7 @@ class TestHeaders:
             ({"X-Bank-Signature": "F" * 64}, "invalid_signature"),
         ],
     )
-    def test_that_are_wrong_are_refused(self, send, number, headers, code):
+    def test_that_are_invalid_are_rejected(self, send, number, headers, code):
         answer = send(json.dumps(notification(number)).encode(), headers=headers)
 
         assert (answer.status_code, answer.json()["code"]) == (401, code)
@@ -198,7 +198,7 @@ class TestHeaders:
             {"X-Bank-Signature": "0" * 64},
         ],
     )
-    def test_that_an_error_names_are_those_that_the_bank_sends(self, client, send, path, headers):
+    def test_in_errors_have_the_banks_names(self, client, send, path, headers):
         answer = send(b"{}", path=path, headers=headers)
 
         problem = answer.json()
@@ -210,13 +210,13 @@ class TestHeaders:
         assert answer["WWW-Authenticate"] == "Sluice-Bank-HMAC-SHA256"
         assert "X-Api-Key" not in explained or "X-Bank-Signature" in explained
 
-    def test_of_a_merchant_open_nothing(self, api, number):
+    def test_of_a_merchant_are_rejected(self, api, number):
         answer = api.post(PATH, notification(number))
 
         assert (answer.status_code, answer.json()["code"]) == (401, "missing_header")
         assert not Transfer.objects.exists()
 
-    def test_of_the_bank_open_nothing_else(self, send, static):
+    def test_of_the_bank_are_rejected_elsewhere(self, send, static):
         before = Nonce.objects.count()
 
         answer = send(b"{}", path="/api/virtual-accounts")
@@ -224,7 +224,7 @@ class TestHeaders:
         assert (answer.status_code, answer.json()["code"]) == (401, "missing_header")
         assert Nonce.objects.count() == before
 
-    def test_are_refused_before_the_body_is_read(self, send):
+    def test_are_rejected_before_the_body_is_read(self, send):
         answer = send(b"[", headers={"X-Bank-Signature": "0" * 64})
 
         assert (answer.status_code, answer.json()["code"]) == (401, "invalid_signature")

@@ -141,7 +141,7 @@ ACCOUNT_FIELDS = [
 
 class TestAccount:
     @pytest.mark.parametrize(("make", "changes", "field"), ACCOUNT_FIELDS)
-    def test_with_a_bad_field_is_refused_by_name(self, api, make, changes, field):
+    def test_with_an_invalid_field_is_rejected_by_name(self, api, make, changes, field):
         order = make(**changes)
         before = stored()
 
@@ -155,7 +155,7 @@ class TestAccount:
         assert_not_echoed(answer, order)
         assert BVN not in answer.content.decode()
 
-    def test_is_told_every_bad_field_at_once(self, api):
+    def test_gets_every_invalid_field_at_once(self, api):
         order = orders.static_account(
             reference="no good",
             currency="EUR",
@@ -188,14 +188,14 @@ class TestAccount:
         assert not VirtualAccount.objects.exists()
 
     @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-    def test_of_a_malformed_body_is_refused(self, api, body):
+    def test_with_a_malformed_body_is_rejected(self, api, body):
         answer = api.post(ACCOUNTS, body)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
         assert not VirtualAccount.objects.exists()
 
     @pytest.mark.parametrize("name", ["bvn", "\\u0062vn", "type"])
-    def test_with_a_field_twice_is_malformed(self, api, name):
+    def test_with_a_duplicate_field_is_malformed(self, api, name):
         order = orders.static_account()
         body = json.dumps(order)[:-1] + f', "{name}": "{order["bvn"]}"}}'
 
@@ -205,7 +205,7 @@ class TestAccount:
         assert order["bvn"] not in answer.content.decode()
         assert not VirtualAccount.objects.exists()
 
-    def test_that_is_too_large_is_refused(self, api):
+    def test_that_is_too_large_is_rejected(self, api):
         answer = api.post(ACCOUNTS, orders.static_account(business_name="x" * 70_000))
 
         assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
@@ -215,7 +215,7 @@ class TestAccount:
         "content_type",
         ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""],
     )
-    def test_of_another_media_type_is_refused(self, api, content_type):
+    def test_of_another_media_type_is_rejected(self, api, content_type):
         body = json.dumps(orders.static_account()).encode()
 
         answer = api.send("POST", ACCOUNTS, body, content_type=content_type)
@@ -230,7 +230,7 @@ class TestAccount:
             ("email", "eve@shop.example"), ("currency", "USD"), ("address", orders.address(city="Abuja")),
         ],
     )  # fmt: skip
-    def test_with_the_reference_of_another_is_a_conflict(self, api, field, value):
+    def test_with_a_used_reference_is_a_conflict(self, api, field, value):
         order = orders.static_account()
         first = api.post(ACCOUNTS, order).json()
         before = stored()
@@ -262,7 +262,7 @@ class TestList:
             ("id=1", "id"), (f"bvn={BVN}", "bvn"), ("request_type=payment", "request_type"),
         ],
     )  # fmt: skip
-    def test_refuses_a_bad_filter(self, api, query, field):
+    def test_rejects_an_invalid_filter(self, api, query, field):
         answer = api.get(f"{ACCOUNTS}?{query}")
 
         error_of(answer, field)
@@ -296,7 +296,7 @@ PAYMENT_FIELDS = [
 
 class TestPayment:
     @pytest.mark.parametrize(("changes", "field"), PAYMENT_FIELDS)
-    def test_with_a_bad_field_is_refused_by_name(self, api, dynamic, changes, field):
+    def test_with_an_invalid_field_is_rejected_by_name(self, api, dynamic, changes, field):
         order = orders.transfer_payment(dynamic)
         changed = {name: value for name, value in (order | changes).items() if value is not ...}
         before = stored()
@@ -309,14 +309,14 @@ class TestPayment:
         assert_not_echoed(answer, changes)
 
     @pytest.mark.parametrize("name", ["source", "3ds", "redirect_url", "capture"])
-    def test_with_what_belongs_to_a_card_says_so(self, api, dynamic, name):
+    def test_with_fields_of_a_card_is_explained(self, api, dynamic, name):
         answer = api.post(PAYMENTS, orders.transfer_payment(dynamic) | {name: None})
 
         assert error_of(answer, name)["code"] == answer.json()["code"] == "not_allowed_here"
 
     @pytest.mark.parametrize("name", ["payment_method_id", "expiry_duration"])
     @pytest.mark.parametrize("make", [orders.card_payment, orders.payout, orders.card_check])
-    def test_alone_has_the_fields_of_a_session(self, api, dynamic, make, name):
+    def test_only_has_the_fields_of_a_session(self, api, dynamic, make, name):
         value = orders.transfer_payment(dynamic)[name]
 
         answer = api.post(PAYMENTS, make(**{name: value}))
@@ -324,7 +324,7 @@ class TestPayment:
         assert error_of(answer, name)["code"] == "not_allowed_here"
         assert not Transaction.objects.exists()
 
-    def test_into_another_businesss_account_is_refused(self, other_api, dynamic, static):
+    def test_into_another_businesss_account_is_rejected(self, other_api, dynamic, static):
         for account_id in (dynamic, static["id"]):
             answer = other_api.post(PAYMENTS, orders.transfer_payment(account_id))
 
@@ -335,13 +335,13 @@ class TestPayment:
     @pytest.mark.parametrize(
         "account_id", ["019a0000-0000-7000-8000-000000000000", "va-1", "' OR 1=1 --", "x"]
     )
-    def test_into_an_unknown_account_is_refused(self, api, account_id):
+    def test_into_an_unknown_account_is_rejected(self, api, account_id):
         answer = api.post(PAYMENTS, orders.transfer_payment(account_id))
 
         assert error_of(answer, "payment_method_id")["code"] == "invalid_payment_method"
         assert not Transaction.objects.exists()
 
-    def test_in_another_currency_than_the_accounts_is_refused(self, api, dynamic):
+    def test_in_another_currency_than_the_accounts_is_rejected(self, api, dynamic):
         before = stored()
 
         answer = api.post(PAYMENTS, orders.transfer_payment(dynamic, currency="USD"))
@@ -381,7 +381,7 @@ def assert_says_failure(answer):
 
 class TestSimulation:
     @pytest.mark.parametrize(("changes", "field"), SIMULATIONS)
-    def test_with_a_bad_field_is_refused_by_name(self, api, static, changes, field):
+    def test_with_an_invalid_field_is_rejected_by_name(self, api, static, changes, field):
         told = {"account_number": static["customer"]["account_number"], "amount": 50_000} | changes
         told = {name: value for name, value in told.items() if value is not ...}
         before = stored()
@@ -395,14 +395,14 @@ class TestSimulation:
         assert_not_echoed(answer, changes)
 
     @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-    def test_of_a_malformed_body_is_refused(self, api, body):
+    def test_with_a_malformed_body_is_rejected(self, api, body):
         answer = api.post(SIMULATE, body)
 
         assert_says_failure(answer)
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
 
     @pytest.mark.parametrize("body", [b"", b"{}"])
-    def test_of_nothing_lacks_both_fields(self, api, body):
+    def test_with_an_empty_body_lacks_both_fields(self, api, body):
         answer = api.post(SIMULATE, body)
 
         assert_says_failure(answer)
@@ -436,7 +436,7 @@ class TestSimulation:
     @pytest.mark.parametrize(
         "told", [{}, {"amount": "x"}, b"[", {"account_number": "1000000014", "amount": 1}]
     )
-    def test_in_production_is_refused_whatever_it_says(self, api, settings, told):
+    def test_in_production_is_always_rejected(self, api, settings, told):
         settings.SANDBOX = False
 
         answer = api.post(SIMULATE, told)
@@ -445,26 +445,26 @@ class TestSimulation:
         assert (answer.status_code, answer.json()["code"]) == (403, "sandbox_only")
         assert not Transfer.objects.exists()
 
-    def test_without_a_signature_is_refused(self, client):
+    def test_without_a_signature_is_rejected(self, client):
         answer = client.post(SIMULATE, {"amount": 1}, content_type="application/json")
 
         assert_says_failure(answer)
         assert (answer.status_code, answer.json()["code"]) == (401, "missing_header")
 
-    def test_of_another_media_type_is_refused(self, api):
+    def test_of_another_media_type_is_rejected(self, api):
         answer = api.send("POST", SIMULATE, b"amount=1", content_type="application/x-www-form-urlencoded")
 
         assert_says_failure(answer)
         assert answer.status_code == 415
 
-    def test_that_is_too_large_is_refused(self, api):
+    def test_that_is_too_large_is_rejected(self, api):
         answer = api.post(SIMULATE, {"sender_name": "x" * 70_000})
 
         assert_says_failure(answer)
         assert answer.status_code == 413
 
     @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-    def test_by_another_method_is_refused(self, api, method):
+    def test_by_another_method_is_rejected(self, api, method):
         answer = api.send(method, SIMULATE)
 
         assert_says_failure(answer)
@@ -473,7 +473,7 @@ class TestSimulation:
 
 class TestDeactivation:
     @pytest.mark.parametrize("body", [{"status": "inactive"}, {"reason": "x"}, {"\x00": 1}])
-    def test_says_nothing_else(self, api, static, body):
+    def test_accepts_no_other_fields(self, api, static, body):
         answer = api.post(f"{ACCOUNTS}/{static['reference']}/deactivate", body)
 
         [field] = body
@@ -481,7 +481,7 @@ class TestDeactivation:
         assert VirtualAccount.objects.get().is_active
 
     @pytest.mark.parametrize("body", [b"[]", b"null", b"x", b'{"a":1,"a":1}', b"\xff"])
-    def test_with_a_malformed_body_is_refused(self, api, static, body):
+    def test_with_a_malformed_body_is_rejected(self, api, static, body):
         answer = api.post(f"{ACCOUNTS}/{static['reference']}/deactivate", body)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
@@ -492,7 +492,7 @@ class TestDeactivation:
         ["%00", "%0A", "%FF", "unknown", "a%2Fb", "%F0%9F%98%80", "'--", "x" * 3000, "*", "simulate"],
     )
     @pytest.mark.parametrize("action", ["", "/deactivate"])
-    def test_of_a_strange_reference_finds_nothing(self, api, static, reference, action):
+    def test_of_an_unusual_reference_finds_nothing(self, api, static, reference, action):
         answer = api.send("POST" if action else "GET", f"{ACCOUNTS}/{reference}{action}")
 
         # The test client's own spelling of an address is not always the one that was signed.

@@ -59,7 +59,7 @@ class TestNotification:
         assert Transaction.objects.count() == Transfer.objects.count() == 1
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}])
-    def test_with_the_reference_of_another_is_refused(self, static, notify, change):
+    def test_with_a_used_reference_is_rejected(self, static, notify, change):
         sent = notification(static["customer"]["account_number"])
         notify(sent)
 
@@ -68,12 +68,12 @@ class TestNotification:
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
         assert Transfer.objects.count() == 1
 
-    def test_of_another_currency_is_kept_as_unapplied(self, static, notify):
+    def test_in_another_currency_is_unapplied(self, static, notify):
         answer = notify(notification(static["customer"]["account_number"], currency="USD"))
 
         assert (answer.json()["applied"], answer.json()["reason"]) == ("unapplied", "other_currency")
 
-    def test_without_a_sender_is_of_an_unknown_one(self, static, notify):
+    def test_without_a_sender_has_an_unknown_sender(self, static, notify):
         sent = notification(static["customer"]["account_number"])
         del sent["sender_name"]
 
@@ -90,7 +90,7 @@ class TestNotification:
             ("currency", "naira"),
         ],
     )  # fmt: skip
-    def test_with_a_wrong_field_is_refused(self, static, notify, field, value):
+    def test_with_an_invalid_field_is_rejected(self, static, notify, field, value):
         answer = notify(notification(static["customer"]["account_number"], **{field: value}))
 
         assert answer.status_code == 400
@@ -98,7 +98,7 @@ class TestNotification:
         assert not Transfer.objects.exists()
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}])
-    def test_with_the_reference_of_another_is_kept_for_operators(self, static, notify, change):
+    def test_with_a_used_reference_is_recorded_for_operators(self, static, notify, change):
         sent = notification(static["customer"]["account_number"])
         notify(sent)
 
@@ -110,10 +110,10 @@ class TestNotification:
         assert UnappliedMoney.objects.count() == 0
 
     @pytest.mark.parametrize("body", [b"{", b"[]", b'{"amount": 1, "amount": 2}', b"\xff"])
-    def test_that_is_no_json_object_is_refused(self, notify, body):
+    def test_that_is_not_a_json_object_is_rejected(self, notify, body):
         assert notify(body).json()["code"] == "malformed_json"
 
-    def test_is_taken_where_no_merchant_has_simulations(self, static, notify, settings):
+    def test_is_accepted_in_production(self, static, notify, settings):
         settings.SANDBOX = False
 
         assert notify(notification(static["customer"]["account_number"])).status_code == 200
@@ -138,16 +138,16 @@ class TestSignature:
         assert "string_to_sign" not in answer.json()
         assert not Transfer.objects.exists()
 
-    def test_of_an_unknown_key_is_refused(self, notify):
+    def test_of_an_unknown_key_is_rejected(self, notify):
         assert notify(notification("1000000014"), key="x" * 40).json()["code"] == "invalid_signature"
 
     @pytest.mark.parametrize("off", [-302, 302])
-    def test_is_good_for_five_minutes(self, notify, off):
+    def test_is_valid_for_five_minutes(self, notify, off):
         answer = notify(notification("1000000014"), timestamp=str(int(time.time()) + off))
 
         assert answer.json()["code"] == "timestamp_out_of_range"
 
-    def test_is_refused_if_no_bank_is_configured(self, notify, settings):
+    def test_is_rejected_if_no_bank_is_configured(self, notify, settings):
         settings.BANK_NOTIFICATION_KEYS = []
 
         answer = notify(notification("1000000014"))
@@ -155,5 +155,5 @@ class TestSignature:
         assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
         assert answer["Retry-After"]
 
-    def test_is_never_a_get(self, client):
+    def test_rejects_get(self, client):
         assert client.get(PATH).status_code in {401, 405}

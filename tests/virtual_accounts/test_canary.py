@@ -25,7 +25,7 @@ def every_text_of_the_database():
                 yield from (str(value) for value in row)
 
 
-def test_a_bvn_is_in_no_log_no_answer_and_no_row(api, client, caplog, capfd):
+def test_bvn_is_in_no_log_response_or_row(api, client, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     order = orders.static_account(bvn=BVN)
     answers = [

@@ -98,7 +98,7 @@ class TestTransfers:
             }
         ),
     )
-    def test_are_recorded_or_refused_for_a_strict_field(self, notify, lenient, strict):
+    def test_are_recorded_or_rejected_for_a_strict_field(self, notify, lenient, strict):
         answer = notify("/bank/transfers", lenient | strict)
 
         assert answer.status_code in {200, 409} or is_strict_field_wrong(answer, self.STRICT), answer.content
@@ -146,7 +146,7 @@ class TestPayoutReturns:
             }
         ),
     )
-    def test_are_recorded_or_refused_for_a_strict_field(self, notify, lenient, strict):
+    def test_are_recorded_or_rejected_for_a_strict_field(self, notify, lenient, strict):
 
         answer = notify("/bank/payout-returns", lenient | strict)
 

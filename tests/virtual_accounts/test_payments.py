@@ -68,7 +68,7 @@ class TestPaymentIntoADynamicAccount:
 
         assert payment["customer"] == {"name": "Ada Obi", "merchant_reference": "c-7"}
 
-    def test_has_another_number_each_time(self, dynamic, pay_into):
+    def test_has_a_new_number_each_time(self, dynamic, pay_into):
         assert len({number_of(pay_into(dynamic)) for _ in range(5)}) == 5
 
     def test_succeeds_with_the_expected_amount(self, api, dynamic, pay_into, simulate, events):
@@ -119,7 +119,7 @@ class TestPaymentIntoADynamicAccount:
         assert expired["virtual_account_details"]["amount_received"] == ""
         assert events() == [("payment.failed", expired)]
 
-    def test_that_cannot_be_ended_is_left_out_and_the_others_end_together(
+    def test_that_cannot_be_expired_is_skipped_and_the_others_expire_together(
         self, api, dynamic, pay_into, monkeypatch
     ):
         first, wrong, *others = [pay_into(dynamic) for _ in range(5)]
@@ -148,7 +148,7 @@ class TestPaymentIntoADynamicAccount:
         assert (number.holder, str(number.last_holder_id)) == (None, dynamic)
         assert number.free_at == Session.objects.get().ended_at + timedelta(hours=24)
 
-    def test_is_the_same_again_with_the_same_request(self, api, dynamic):
+    def test_is_replayed_for_the_same_request(self, api, dynamic):
         order = orders.transfer_payment(dynamic)
         first = api.post("/api/payments", order).json()
         api.post(f"{ACCOUNTS}/{VirtualAccount.objects.get().reference}/deactivate")
@@ -161,7 +161,7 @@ class TestPaymentIntoADynamicAccount:
         assert Session.objects.count() == 1
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"expiry_duration": 61}])
-    def test_with_anothers_reference_is_refused(self, api, dynamic, change):
+    def test_with_a_used_reference_is_rejected(self, api, dynamic, change):
         order = orders.transfer_payment(dynamic)
         api.post("/api/payments", order)
 
@@ -187,7 +187,7 @@ class TestPaymentIntoAStaticAccount:
         assert number_of(payment) == static["customer"]["account_number"]
         assert payment["virtual_account_details"]["account_name"] == "Ada Ngozi Obi"
 
-    def test_is_one_at_a_time(self, api, static, pay_into):
+    def test_is_limited_to_one_at_a_time(self, api, static, pay_into):
         pay_into(static["id"])
 
         answer = api.post("/api/payments", orders.transfer_payment(static["id"]))
@@ -212,7 +212,7 @@ class TestPaymentIntoAStaticAccount:
 
         assert list(Transaction.objects.values_list("status", flat=True)) == ["success", "success"]
 
-    def test_that_receives_another_amount_fails_with_the_ordinary_event(
+    def test_that_receives_another_amount_fails_with_the_usual_event(
         self, api, static, pay_into, simulate, events
     ):
         payment = pay_into(static["id"])
@@ -252,14 +252,14 @@ class TestRequest:
             ("customer", {"name": "Ada Obi"}),
         ],
     )
-    def test_refuses_a_wrong_field(self, api, dynamic, field, value):
+    def test_rejects_an_invalid_field(self, api, dynamic, field, value):
         answer = api.post("/api/payments", orders.transfer_payment(dynamic, **{field: value}))
 
         assert all(name.startswith(field) for name in errors(answer))
         assert not Transaction.objects.exists()
 
     @pytest.mark.parametrize("expiry_duration", [60, 60.0, 31_536_000])
-    def test_takes_whole_seconds(self, dynamic, pay_into, expiry_duration):
+    def test_accepts_whole_seconds(self, dynamic, pay_into, expiry_duration):
         assert pay_into(dynamic, expiry_duration=expiry_duration)["status"] == "pending"
 
     @pytest.mark.parametrize(
@@ -271,32 +271,32 @@ class TestRequest:
             ("capture", True),
         ],
     )
-    def test_refuses_a_field_of_card_payments(self, api, dynamic, field, value):
+    def test_rejects_a_field_of_card_payments(self, api, dynamic, field, value):
         answer = api.post("/api/payments", orders.transfer_payment(dynamic) | {field: value})
 
         assert errors(answer) == {field: "not_allowed_here"}
         assert answer.json()["code"] == "not_allowed_here"
 
     @pytest.mark.parametrize("account_id", ["no-uuid", "01980a5e-7b00-7c00-8000-000000000003", "x" * 100])
-    def test_refuses_an_unknown_account(self, api, account_id):
+    def test_rejects_an_unknown_account(self, api, account_id):
         answer = api.post("/api/payments", orders.transfer_payment(account_id))
 
         assert errors(answer) == {"payment_method_id": "invalid_payment_method"}
         assert answer.json()["code"] == "invalid_payment_method"
 
-    def test_refuses_anothers_account(self, other_api, dynamic):
+    def test_rejects_an_account_of_another_business(self, other_api, dynamic):
         answer = other_api.post("/api/payments", orders.transfer_payment(dynamic))
 
         assert answer.json()["code"] == "invalid_payment_method"
 
-    def test_refuses_an_inactive_account(self, api, dynamic):
+    def test_rejects_an_inactive_account(self, api, dynamic):
         api.post(f"{ACCOUNTS}/{VirtualAccount.objects.get().reference}/deactivate")
 
         answer = api.post("/api/payments", orders.transfer_payment(dynamic))
 
         assert answer.json()["code"] == "invalid_payment_method"
 
-    def test_refuses_another_currency_than_the_accounts(self, api, dynamic):
+    def test_rejects_another_currency_than_the_accounts(self, api, dynamic):
         answer = api.post("/api/payments", orders.transfer_payment(dynamic, currency="USD"))
 
         assert answer.json()["code"] == "invalid_payment_method"
@@ -327,7 +327,7 @@ class TestUnrequestedTransfer:
         assert events() == [("payment.success", payment)]
 
     @pytest.mark.parametrize("end", ["paid", "mismatched", "expired", "overdue", "deactivated"])
-    def test_after_the_end_changes_no_payment_and_is_kept(  # noqa: PLR0917
+    def test_after_the_end_changes_no_payment_and_is_unapplied(  # noqa: PLR0917
         self, api, dynamic, pay_into, simulate, events, end
     ):
         payment = pay_into(dynamic)
@@ -354,7 +354,7 @@ class TestUnrequestedTransfer:
         assert (unapplied.amount, unapplied.state) == (50_000, "open")
         assert unapplied.business == Transaction.objects.get().business
 
-    def test_to_an_inactive_static_account_is_kept(self, api, static, simulate, events):
+    def test_to_an_inactive_static_account_is_unapplied(self, api, static, simulate, events):
         api.post(f"{ACCOUNTS}/{static['reference']}/deactivate")
 
         answer = simulate(static["customer"]["account_number"], 70_000)
@@ -381,7 +381,7 @@ class TestUnrequestedTransfer:
 
 
 class TestDeactivation:
-    def test_answers_with_the_account(self, api, static):
+    def test_returns_the_account(self, api, static):
         answer = api.post(f"{ACCOUNTS}/{static['reference']}/deactivate")
 
         assert (answer.status_code, answer.json()) == (200, static | {"status": "inactive"})
@@ -409,12 +409,12 @@ class TestDeactivation:
         assert api.get(f"{ACCOUNTS}/{static['reference']}").json() == static
         assert pay_into(static["id"])["status"] == "pending"
 
-    def test_says_nothing(self, api, static):
+    def test_accepts_no_fields(self, api, static):
         answer = api.post(f"{ACCOUNTS}/{static['reference']}/deactivate", {"reason": "left"})
 
         assert answer.json()["code"] == "unknown_field"
 
-    def test_of_anothers_account_finds_nothing(self, other_api, static):
+    def test_of_an_account_of_another_business_finds_nothing(self, other_api, static):
         assert other_api.post(f"{ACCOUNTS}/{static['reference']}/deactivate").status_code == 404
 
 
@@ -434,7 +434,7 @@ class TestSimulation:
             ({"account_number": "1000000014", "amount": 1, "sender": "Ada"}, "sender"),
         ],
     )
-    def test_refuses_a_wrong_field(self, api, told, field):
+    def test_rejects_an_invalid_field(self, api, told, field):
         answer = api.post(f"{ACCOUNTS}/simulate", told)
 
         assert set(errors(answer)) == {field}
@@ -447,12 +447,12 @@ class TestSimulation:
         assert (answer.status_code, problem["code"], problem["success"]) == (404, "unknown_account", False)
         assert problem["message"]
 
-    def test_of_anothers_number_finds_nothing(self, other_api, static):
+    def test_of_a_number_of_another_business_finds_nothing(self, other_api, static):
         told = {"account_number": static["customer"]["account_number"], "amount": 1}
 
         assert other_api.post(f"{ACCOUNTS}/simulate", told).json()["code"] == "unknown_account"
 
-    def test_of_a_number_that_nobody_ever_had_finds_nothing(self, static, simulate):
+    def test_of_a_number_that_was_never_assigned_finds_nothing(self, static, simulate):
         in_the_pool = AccountNumber.objects.filter(last_holder=None).first()
 
         assert simulate(in_the_pool.pk, 1).json()["code"] == "unknown_account"
@@ -467,7 +467,7 @@ class TestSimulation:
         assert not Transfer.objects.exists()
 
     @pytest.mark.parametrize("how", ["unsigned", "too large", "not json"])
-    def test_says_so_of_every_refusal(self, api, client, how):
+    def test_explains_every_rejection(self, api, client, how):
         path = f"{ACCOUNTS}/simulate"
         match how:
             case "unsigned":
@@ -480,13 +480,13 @@ class TestSimulation:
         assert answer.json()["success"] is False
         assert answer.json()["message"]
 
-    def test_names_a_sender_where_none_is_named(self, api, static, simulate):
+    def test_adds_a_missing_sender(self, api, static, simulate):
         simulate(static["customer"]["account_number"], 1)
 
         [payment] = api.get("/api/payments").json()["data"]
         assert payment["response_summary"] == "Payment of 1 NGN received from Sandbox Sender"
 
-    def test_cuts_a_long_sender_and_keeps_it_on_one_line(self, api, static, simulate):
+    def test_truncates_a_long_sender_to_one_line(self, api, static, simulate):
         simulate(static["customer"]["account_number"], 1, sender_name=" Ada   Obi " + "x" * 240)
 
         [payment] = api.get("/api/payments").json()["data"]
@@ -494,7 +494,7 @@ class TestSimulation:
         assert summary.startswith("Payment of 1 NGN received from Ada Obi xxx")
         assert len(summary) == len("Payment of 1 NGN received from ") + 100
 
-    def test_leaves_an_account_of_that_name_reachable(self, api):
+    def test_does_not_hide_an_account_of_that_name(self, api):
         account = api.post(ACCOUNTS, orders.dynamic_account(reference="simulate")).json()
 
         assert api.get(f"{ACCOUNTS}/simulate").json() == account

@@ -181,7 +181,7 @@ class TestTransfers:
         assert Transfer.objects.count() == Transaction.objects.count() == Delivery.objects.count() == 5
 
     @pytest.mark.long
-    def test_two_at_once_on_one_session_are_one_applied_and_one_not(self, dynamic):
+    def test_two_at_once_on_one_session_apply_one(self, dynamic):
         """Guards the lock in `sessions.lock_open`."""
         with racers(2) as threads:
             for _ in range(50):
@@ -316,7 +316,7 @@ class TestExpiry:
         assert {finishes(payment)[0] for payment in payments} == {("failed", "expiry")}
 
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
-    def test_goes_past_a_payment_that_an_operator_keeps_locked(self, dynamic):
+    def test_skips_a_payment_that_an_operator_keeps_locked(self, dynamic):
         locked, *others = [pay_into(dynamic) for _ in range(4)]
         end = timezone.now() + timedelta(days=400)
 

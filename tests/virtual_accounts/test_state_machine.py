@@ -168,7 +168,7 @@ class Transfers(RuleBasedStateMachine):
 @pytest.mark.long
 @pytest.mark.django_db
 class TestTransfers:
-    def test_never_vanish_in_any_order_of_events(self):
+    def test_are_never_lost_in_any_order_of_events(self):
         run_state_machine_as_test(
             Transfers,
             settings=settings(

@@ -64,7 +64,7 @@ class TestCredit:
 
 
 class TestReturn:
-    def test_pays_the_sender_and_charges_nobody(self, ada, late_money, events):
+    def test_pays_the_sender_without_a_fee(self, ada, late_money, events):
         unapplied_decisions.return_to_sender(
             late_money.pk, account_number="0123456789", bank_code="058", **because()
         )
@@ -79,7 +79,7 @@ class TestReturn:
         assert wallet(ada.business) == 0
         assert [event for event, _ in events()] == ["payout.success"]
 
-    def test_goes_where_the_bank_said_it_came_from(self, dynamic, pay_into, simulate):
+    def test_goes_to_the_account_that_the_bank_named(self, dynamic, pay_into, simulate):
         number = pay_into(dynamic)["virtual_account_details"]["account_number"]
         simulate(number, 50_000)
         told = Notice(
@@ -105,7 +105,7 @@ class TestReturn:
         assert late_money.is_open
         assert not Transaction.objects.filter(request_type="payout").exists()
 
-    def test_that_the_bank_refuses_leaves_the_money_in_the_wallet(self, ada, dynamic, pay_into, simulate):
+    def test_declined_by_the_bank_leaves_the_money_in_the_wallet(self, ada, dynamic, pay_into, simulate):
         number = pay_into(dynamic)["virtual_account_details"]["account_number"]
         simulate(number, 50_000)
         simulate(number, 40_051)

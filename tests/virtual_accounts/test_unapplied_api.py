@@ -100,7 +100,7 @@ class TestList:
         assert api.get(f"{PATH}?created_to=2020-01-01T00:00:00Z").json()["data"] == []
 
     @pytest.mark.parametrize("query", ["state=new", "status=open", "state=open&state=open", "limit=0"])
-    def test_refuses_what_it_does_not_know(self, api, query):
+    def test_rejects_unknown_filters(self, api, query):
         assert api.get(f"{PATH}?{query}").status_code == 400
 
     def test_shows_nothing_of_another_business(self, other_api, arrive):
@@ -108,7 +108,9 @@ class TestList:
 
         assert other_api.get(PATH).json()["data"] == []
 
-    def test_takes_as_many_statements_for_many_as_for_one(self, api, arrive, django_assert_max_num_queries):
+    def test_number_of_queries_does_not_depend_on_number_of_items(
+        self, api, arrive, django_assert_max_num_queries
+    ):
         for _ in range(5):
             arrive(**KNOWN)
 
@@ -127,12 +129,12 @@ class TestPermission:
         money.refresh_from_db()
         assert money.is_open
 
-    def test_comes_before_the_body_and_the_resource(self, api):
+    def test_is_checked_before_the_body_and_the_resource(self, api):
         answer = api.post(f"{PATH}/{uuid.uuid4()}/credit", {})
 
         assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_decide")
 
-    def test_is_read_anew_for_each_decision(self, api, ada, arrive):
+    def test_is_checked_for_each_decision(self, api, ada, arrive):
         """Authentication caches the business of a key for some seconds, but not the setting."""
         money = arrive()
         Business.objects.filter(pk=ada.business_id).update(keys_decide_unapplied=True)
@@ -150,7 +152,7 @@ class TestPermission:
         assert (answer.status_code, answer.json()["code"]) == (403, "key_may_not_write")
         assert client.get(PATH).status_code == 200
 
-    def test_does_not_reach_another_business(self, other_api, bisi, arrive):
+    def test_does_not_apply_to_another_business(self, other_api, bisi, arrive):
         Business.objects.filter(pk=bisi.business_id).update(keys_decide_unapplied=True)
         money = arrive(**KNOWN)
 
@@ -162,7 +164,7 @@ class TestPermission:
 
 @pytest.mark.usefixtures("allowed")
 class TestCredit:
-    def test_fills_the_wallet(self, api, ada, arrive):
+    def test_credits_the_wallet(self, api, ada, arrive):
         money = arrive()
 
         answer = decide(api, money, "credit")
@@ -200,7 +202,7 @@ class TestCredit:
 
         assert decide(api, money, "credit").headers["Idempotent-Replayed"] == "true"
 
-    def test_of_returned_money_is_refused(self, api, arrive):
+    def test_of_returned_money_is_rejected(self, api, arrive):
         money = arrive(**KNOWN)
         decide(api, money, "return")
 
@@ -219,7 +221,7 @@ class TestCredit:
             ({**BECAUSE, "destination": DESTINATION}, "destination", "unknown_field"),
         ],
     )
-    def test_needs_a_reason_and_nothing_else(self, api, arrive, body, field, code):
+    def test_accepts_a_reason_only(self, api, arrive, body, field, code):
         answer = decide(api, arrive(), "credit", body)
 
         assert answer.status_code == 400
@@ -249,7 +251,7 @@ class TestReturn:
         assert payout["customer"]["account_number"] == "0123456789"
         assert wallet(ada.business) == 0
 
-    def test_needs_a_destination_where_the_sender_is_unknown(self, api, arrive):
+    def test_needs_a_destination_if_the_sender_is_unknown(self, api, arrive):
         money = arrive()
 
         answer = decide(api, money, "return")
@@ -269,19 +271,19 @@ class TestReturn:
             {"sender_bank_code": "058"},
         ],
     )
-    def test_to_an_account_that_payouts_cannot_reach_needs_a_destination(self, api, arrive, told):
+    def test_needs_a_destination_if_payouts_cannot_reach_the_sender(self, api, arrive, told):
         money = arrive(**told)
 
         assert decide(api, money, "return").json()["code"] == "destination_required"
         assert decide(api, money, "return", {**BECAUSE, "destination": DESTINATION}).status_code == 200
 
-    def test_refuses_a_destination_beside_a_known_sender(self, api, arrive):
+    def test_rejects_a_destination_if_the_sender_is_known(self, api, arrive):
         answer = decide(api, arrive(**KNOWN), "return", {**BECAUSE, "destination": DESTINATION})
 
         assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
         assert not payouts().exists()
 
-    def test_names_every_wrong_field_of_the_destination(self, api, arrive):
+    def test_names_every_invalid_field_of_the_destination(self, api, arrive):
         wrong = {"account_number": "1", "bank_code": "999", "iban": "x"}
 
         answer = decide(api, arrive(), "return", {"destination": wrong})
@@ -302,7 +304,7 @@ class TestReturn:
         assert again.json() == first.json()
         assert payouts().count() == 1
 
-    def test_to_another_account_is_refused(self, api, arrive):
+    def test_to_another_account_is_rejected(self, api, arrive):
         money = arrive()
         decide(api, money, "return", {**BECAUSE, "destination": DESTINATION})
 
@@ -310,7 +312,7 @@ class TestReturn:
 
         assert decide(api, money, "return", other).status_code == 409
 
-    def test_of_credited_money_is_refused(self, api, arrive):
+    def test_of_credited_money_is_rejected(self, api, arrive):
         money = arrive()
         decide(api, money, "credit")
 
@@ -318,7 +320,7 @@ class TestReturn:
 
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
 
-    def test_in_another_currency_than_the_banks_is_refused(self, api, arrive):
+    def test_in_another_currency_than_the_banks_is_rejected(self, api, arrive):
         money = arrive(currency="USD", **KNOWN)
 
         answer = decide(api, money, "return")
@@ -327,7 +329,7 @@ class TestReturn:
         assert not payouts().exists()
         assert decide(api, money, "credit").status_code == 200
 
-    def test_that_the_bank_refuses_leaves_the_money_in_the_wallet(self, api, ada, arrive):
+    def test_declined_by_the_bank_leaves_the_money_in_the_wallet(self, api, ada, arrive):
         money = arrive(40_051, **KNOWN)
 
         assert decide(api, money, "return").json()["state"] == "returned"
@@ -362,13 +364,13 @@ def _unavailable(_business):
 
 
 class TestReturnByStaff:
-    def test_in_another_currency_than_the_banks_is_refused(self, arrive):
+    def test_in_another_currency_than_the_banks_is_rejected(self, arrive):
         money = arrive(currency="USD", **KNOWN)
 
         with pytest.raises(OtherCurrency):
             decisions.return_to_sender(money.pk, reason="Back", actor=STAFF, now=money.created_at)
 
-    def test_to_an_account_of_another_length_is_refused(self, arrive):
+    def test_to_an_account_of_another_length_is_rejected(self, arrive):
         money = arrive(sender_account_number="12345", sender_bank_code="058")
 
         with pytest.raises(decisions.SenderUnknown):
@@ -396,7 +398,7 @@ class TestRaces:
                 gained = 40_000 if money.state == "credited" else 0
                 assert wallet(ada.business) - before == gained
 
-    def test_of_equal_credits_one_is_carried_out(self, api, ada, arrive):
+    def test_of_equal_credits_one_is_performed(self, api, ada, arrive):
         money = arrive()
         with racers(4) as line:
             answers = line.race(*[lambda: decide(api, money, "credit")] * 4)

@@ -72,7 +72,7 @@ def test_other_currency_names_no_payment(dynamic, pay_into):
     assert "payment_reference" not in shown()
 
 
-def test_unknown_sender_is_left_out(paid):
+def test_unknown_sender_is_omitted(paid):
     arrive(paid, sender_name=UNKNOWN_SENDER)
 
     assert shown()["sender"] == {}

@@ -168,11 +168,11 @@ PUBLIC = [
 
 class TestIsPublic:
     @pytest.mark.parametrize("address", NOT_PUBLIC)
-    def test_says_no(self, address):
+    def test_rejects_private_addresses(self, address):
         assert not is_public(address)
 
     @pytest.mark.parametrize("address", PUBLIC)
-    def test_says_yes(self, address):
+    def test_accepts_public_addresses(self, address):
         assert is_public(address)
 
     @pytest.mark.parametrize(
@@ -199,16 +199,16 @@ class TestIsPublic:
             "12345::",
         ],
     )
-    def test_takes_no_other_spelling_for_an_address(self, text):
+    def test_rejects_other_spellings_of_an_address(self, text):
         with pytest.raises(ValueError, match="does not appear to be"):
             is_public(text)
 
     @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.9", "::1", "::ffff:127.0.0.1"])
-    def test_says_yes_in_an_allowed_network(self, address):
+    def test_accepts_an_address_in_an_allowed_network(self, address):
         assert is_public(address, allowed=[ip_network("127.0.0.0/8"), ip_network("::1/128")])
 
     @pytest.mark.parametrize("address", ["10.0.0.1", "169.254.169.254", "::2", "fd00::1", "::ffff:10.0.0.1"])
-    def test_says_no_beside_an_allowed_network(self, address):
+    def test_rejects_an_address_outside_an_allowed_network(self, address):
         assert not is_public(address, allowed=[ip_network("127.0.0.0/8"), ip_network("::1/128")])
 
 
@@ -223,5 +223,5 @@ class TestUnwrapped:
             ("2606:4700::1", "2606:4700::1"),
         ],
     )
-    def test_is_the_address_inside(self, address, inside):
+    def test_returns_the_embedded_address(self, address, inside):
         assert str(unwrapped(ip_address(address))) == inside

@@ -36,7 +36,7 @@ def refused(*arguments):
     "command", ["configure_webhook", "rotate_hash_key", "deliver_webhooks", "replay_webhooks"]
 )
 class TestHelp:
-    def test_has_an_example_and_ends_well(self, command, capsys):
+    def test_has_an_example_and_exits_with_0(self, command, capsys):
         with pytest.raises(SystemExit) as end:
             call_command(command, "--help")
 
@@ -75,13 +75,13 @@ class TestConfigureWebhook:
         assert second == f"{URL} receives payment events (disabled: deliveries are held).\n"
         assert not Endpoint.objects.get().enabled
 
-    def test_fails_where_there_is_no_such_business(self):
+    def test_fails_for_an_unknown_business(self):
         with pytest.raises(CommandError, match="No business has the id or name 'Ada Books'") as refusal:
             self.configure()
 
         assert refusal.value.returncode == 1
 
-    def test_takes_the_opt_in_categories(self):
+    def test_accepts_the_opt_in_categories(self):
         BusinessFactory(name="Ada Books")
 
         document = json.loads(self.configure("--json", events="payment,refund,reversal,unapplied,settlement"))
@@ -96,7 +96,7 @@ class TestConfigureWebhook:
             ({"events": ","}, "Subscribe to one or more of payment, payout, refund, reversal"),
         ],
     )
-    def test_refuses_what_cannot_work(self, wrong, words):
+    def test_rejects_invalid_settings(self, wrong, words):
         BusinessFactory(name="Ada Books")
 
         with pytest.raises(CommandError, match=words) as refusal:
@@ -117,7 +117,7 @@ class TestRotateHashKey:
         assert document["hash_key"] not in {KEY, Endpoint.objects.get().hash_key}
         assert shown == f"New signing key (shown only once): {Endpoint.objects.get().hash_key}\n"
 
-    def test_says_what_to_do_where_there_is_no_endpoint(self):
+    def test_explains_what_to_do_without_an_endpoint(self):
         code, words = refused("rotate_hash_key", "--business", BusinessFactory().name)
 
         assert code == 1
@@ -146,7 +146,7 @@ class TestReplayWebhooks:
         assert self.replay("--dry-run", business=endpoint.business) == "Would replay 3 deliveries.\n"
         assert Delivery.objects.filter(state=STATES.DEAD).count() == 3
 
-    def test_takes_a_range_a_state_and_an_event(self):
+    def test_accepts_a_range_a_state_and_an_event(self):
         endpoint = make_endpoint()
         for hour in range(5):
             make_deliveries(endpoint, 1, state=STATES.HELD, at=NOON + timedelta(hours=hour))
@@ -164,7 +164,7 @@ class TestReplayWebhooks:
     @pytest.mark.parametrize(
         "moment", ["yesterday", "2026-01-31", "2026-01-31T00:00:00", "2026-13-01T00:00:00Z"]
     )
-    def test_refuses_a_time_without_an_offset(self, moment):
+    def test_rejects_a_time_without_an_offset(self, moment):
         business = make_endpoint().business
 
         code, words = refused("replay_webhooks", "--business", business.name, "--since", moment)
@@ -172,7 +172,7 @@ class TestReplayWebhooks:
         assert code == 2
         assert "--since needs a time with a UTC offset, such as 2026-01-31T00:00:00Z." in words
 
-    def test_fails_where_there_is_no_such_business(self):
+    def test_fails_for_an_unknown_business(self):
         assert refused("replay_webhooks", "--business", "Unknown")[0] == 1
 
 
@@ -211,7 +211,7 @@ class TestDeliverWebhooks:
         assert printed == "Made 1 attempts.\n"
         assert Delivery.objects.get().state == STATES.DELIVERED
 
-    def test_loads_neither_the_api_nor_the_pages_nor_celery(self):
+    def test_loads_no_api_pages_or_celery(self):
         """They would take half of the process's memory."""
         loaded = subprocess.run(
             [sys.executable, "-X", "importtime", "manage.py", "deliver_webhooks", "--help"],

@@ -267,20 +267,20 @@ def refused_in_production(url):
 
 class TestInProduction:
     @pytest.mark.parametrize("host", ADDRESS_LITERALS)
-    def test_an_address_in_any_spelling_is_refused(self, host):
+    def test_address_in_any_spelling_is_rejected(self, host):
         assert refused_in_production(f"https://{host}/hook")
         assert refused_in_production(f"https://{host}:443")
 
     @pytest.mark.parametrize("host", NAMES)
-    def test_a_name_that_is_ours_local_or_none_is_refused(self, host):
+    def test_own_local_or_invalid_name_is_rejected(self, host):
         assert refused_in_production(f"https://{host}/hook")
 
     @pytest.mark.parametrize("url", WHOLE)
-    def test_anything_else_odd_is_refused(self, url):
+    def test_unusual_url_is_rejected(self, url):
         assert refused_in_production(url)
 
     @pytest.mark.parametrize("url", GOOD)
-    def test_a_plain_address_passes(self, url):
+    def test_ordinary_url_is_accepted(self, url):
         assert refused_in_production(url) is None
 
     @pytest.mark.parametrize(
@@ -299,10 +299,10 @@ class TestInProduction:
             ("https://pay.sluice.shop/", "this service's own"),
         ],
     )
-    def test_the_reason_says_what_to_change(self, url, words):
+    def test_reason_explains_what_to_change(self, url, words):
         assert words in refused_in_production(url)
 
-    def test_there_are_more_than_150_refused_ones(self):
+    def test_more_than_150_urls_are_rejected(self):
         assert len({*ADDRESS_LITERALS, *NAMES, *WHOLE}) > 150
 
 
@@ -318,7 +318,7 @@ class TestInASandbox:
             "http://receiver:8080/",
         ],
     )
-    def test_a_receiver_on_the_desk_passes(self, url):
+    def test_local_receiver_is_accepted(self, url):
         assert refusal(url, strict=False, own_host=OWN_HOST) is None
 
     @pytest.mark.parametrize(
@@ -335,5 +335,5 @@ class TestInASandbox:
             "http://１２７.0.0.1/",
         ],
     )
-    def test_what_is_no_address_is_refused(self, url):
+    def test_invalid_url_is_rejected(self, url):
         assert refusal(url, strict=False, own_host=OWN_HOST)

@@ -130,7 +130,7 @@ class TestAnswers:
 
         assert exchange.excerpt in {before, before + b"408408******4081"[: EXCERPT - len(before)]}
 
-    def test_are_not_unpacked(self):
+    def test_are_not_decompressed(self):
         with servers.opened(servers.gzip_bomb) as listener:
             exchange = post(listener.url)
 
@@ -175,7 +175,7 @@ class TestBadPeers:
         assert len(listener.requests) == 1
 
     @pytest.mark.long
-    def test_end_in_time_all_at_once_under_the_limit_of_production(self, authority):
+    def test_end_in_time_concurrently_within_the_production_limit(self, authority):
         woken = threading.Event()
         receivers = [
             servers.silent, servers.header_drip, servers.body_drip, servers.endless_body, servers.endless_chunks, servers.gzip_bomb, servers.reset,
@@ -200,7 +200,7 @@ class TestBadPeers:
         assert [exchange.error for exchange in exchanges[-2:]] == ["timeout", "timeout"]
         assert grown < 50 * 1024 * 1024
 
-    def test_that_refuse_the_connection_are_named(self):
+    def test_that_refuse_the_connection_are_reported(self):
         exchange = post(f"http://127.0.0.1:{servers.refused_port()}/hook")
 
         assert (exchange.error, exchange.explanation) == (
@@ -221,7 +221,7 @@ class TestBadPeers:
             servers.long_header,
         ],
     )
-    def test_do_not_fill_our_memory(self, receiver):
+    def test_use_little_memory(self, receiver):
         with servers.opened(receiver) as listener:
             before = peak_memory()
             exchanges = post_all([listener.url] * 3, at_once=True)
@@ -335,7 +335,7 @@ class TestLookUps:
         assert all(thread.daemon for thread in threading.enumerate() if thread.name == "dns")
         woken.set()
 
-    def test_that_find_nothing_are_named(self):
+    def test_that_find_nothing_are_reported(self):
         def fail(*_):
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -433,7 +433,7 @@ class TestLookUps:
     @pytest.mark.parametrize(
         "url", ["http://", "http:///hook", "nonsense", "http://[::1/", "ftp://a.example/"]
     )
-    def test_are_not_made_for_what_is_no_address(self, url):
+    def test_are_not_made_for_invalid_hosts(self, url):
         exchange = post(url)
 
         assert (exchange.error, exchange.explanation) == ("invalid_url", "The address is not a URL.")
@@ -482,7 +482,7 @@ class TestPhases:
         assert exchange.address == "127.0.0.1"
         assert exchange.tls_ms < 200
 
-    def test_hold_no_tls_where_there_was_none(self):
+    def test_have_no_tls_phase_without_tls(self):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             exchange = post(listener.url)
 

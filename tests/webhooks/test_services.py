@@ -98,7 +98,7 @@ class TestConfigure:
             {"subscribed_events": ["payment", "payment.success"]},
         ],
     )
-    def test_refuses_what_cannot_work_and_says_why(self, wrong):
+    def test_rejects_invalid_settings_with_a_reason(self, wrong):
         with pytest.raises(UnusableEndpoint) as refusal:
             configured(BusinessFactory(), **wrong)
 
@@ -114,7 +114,7 @@ class TestConfigure:
         with pytest.raises(UnusableEndpoint):
             configured(BusinessFactory(), url=url)
 
-    def test_makes_a_live_key_in_production(self, settings):
+    def test_creates_a_live_key_in_production(self, settings):
         settings.SANDBOX = False
 
         assert configured(BusinessFactory()).new_hash_key.startswith("whk_live_")
@@ -173,7 +173,7 @@ class TestPrepare:
         row.save(force_insert=True)
         assert Delivery.objects.get().state == state
 
-    def test_renders_the_envelope_to_the_letter(self):
+    def test_renders_the_envelope_exactly(self):
         (row,) = prepared(make_endpoint().business, data=lambda: {"reference": "ọ̀rẹ́ ✓", "amount": 5000})
 
         envelope = json.loads(row.body)
@@ -237,7 +237,7 @@ class TestReplayable:
 
 @pytest.mark.django_db
 class TestSendTestEvent:
-    def test_makes_a_delivery_of_no_transaction(self, django_capture_on_commit_callbacks, signals):
+    def test_creates_a_delivery_without_a_transaction(self, django_capture_on_commit_callbacks, signals):
         endpoint = make_endpoint(events=["payout"])
 
         with django_capture_on_commit_callbacks(execute=True):
@@ -246,7 +246,7 @@ class TestSendTestEvent:
         assert (delivery.subject, delivery.state, delivery.is_manual) == (None, STATES.WAITING, True)
         assert signals == [True]
 
-    def test_says_that_it_is_a_test(self):
+    def test_is_marked_as_a_test(self):
         delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
 
         assert json.loads(delivery.body)["test"] is True
@@ -254,7 +254,7 @@ class TestSendTestEvent:
     @pytest.mark.parametrize(
         ("exchange", "state"), [(DELIVERED, STATES.DELIVERED), (FAILED, STATES.TEST_FAILED)]
     )
-    def test_makes_one_attempt(self, exchange, state):
+    def test_is_attempted_once(self, exchange, state):
         delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
 
         record(acquire(), exchange)
@@ -275,7 +275,7 @@ class TestSendTestEvent:
 @pytest.mark.django_db
 class TestStates:
     @pytest.mark.parametrize("changes", [{"state": "gone"}, {"state": STATES.TEST_FAILED}])
-    def test_database_refuses_unknown_states_and_failed_tests_of_outcomes(self, changes):
+    def test_database_rejects_unknown_states_and_failed_tests_of_outcomes(self, changes):
         delivery = make_delivery(make_endpoint())
 
         with pytest.raises(IntegrityError), transaction.atomic():

@@ -6,12 +6,12 @@ from django.core.management import CommandError, call_command
 from config.checks import language
 
 
-def test_project_uses_none_of_them():
+def test_project_has_no_complaints():
     assert language.complaints() == []
 
 
 @pytest.mark.parametrize("line", ["Somebody waits.", "# sent again by hand", "It lets go of the row."])
-def test_names_place_and_alternative(tmp_path, line):
+def test_reports_the_line_and_the_alternative(tmp_path, line):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "guide.md").write_text(f"# Guide\n\n{line}\n")
 
@@ -27,7 +27,7 @@ def test_ignores_quotations(tmp_path):
 
 
 @pytest.mark.django_db
-def test_lint_fails_for_a_fault(monkeypatch):
+def test_lint_fails_for_a_complaint(monkeypatch):
     monkeypatch.setattr(language, "complaints", lambda: ["docs/guide.md:1: 'nobody'"])
 
     with pytest.raises(CommandError, match=r"docs/guide\.md:1"):

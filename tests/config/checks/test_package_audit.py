@@ -50,7 +50,7 @@ class TestVerdict:
 
         assert (found, lines[-1]) == (status, last)
 
-    def test_names_what_is_known(self):
+    def test_reports_known_vulnerabilities(self):
         _, lines = package_audit.verdict([BAD], "")
 
         assert lines[0] == "redis 5.0.0: PYSEC-2026-1, mended in 5.0.1 or 6.0"
@@ -79,7 +79,7 @@ class TestLock:
         assert len(files) > len(packages) > 100
         assert all(file["hash"].startswith("sha256:") for file in files)
 
-    def test_is_what_is_installed_everywhere(self):
+    def test_is_installed_everywhere(self):
         for name in ("Makefile", "Dockerfile"):
             syncs = [
                 line for line in Path(PROJECT, name).read_text().splitlines() if "uv sync" in line.lower()

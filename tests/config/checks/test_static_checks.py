@@ -53,7 +53,7 @@ def test_harmless_template_is_accepted(tmp_path, text):
     assert templates.complaints(tmp_path) == []
 
 
-def test_templates_are_without_fault():
+def test_templates_have_no_complaints():
     assert templates.complaints() == []
 
 
@@ -81,7 +81,7 @@ def test_lint_fails_for_a_fault(monkeypatch):
         "from django.views.decorators.csrf import csrf_exempt",
     ],
 )
-def test_planted_call_is_refused_by_ruff(fault):
+def test_planted_call_is_rejected_by_ruff(fault):
     command = ["ruff", "check", "--select", "TID251", "--stdin-filename", "payments/planted.py", "-"]
 
     done = subprocess.run(

@@ -118,7 +118,7 @@ class TestPages:
         audited(answer)
 
     @pytest.mark.parametrize("path", MISSING)
-    def test_that_are_missing_say_so(self, visitor, path):
+    def test_that_are_missing_return_a_404_page(self, visitor, path):
         answer = visitor.get(path)
 
         assert answer.status_code == 404
@@ -138,7 +138,7 @@ class TestPages:
                 assert f'id="{anchor}"' in answer.content.decode(), link
 
     @pytest.mark.parametrize("path", LISTS)
-    def test_find_their_styles(self, visitor, path):
+    def test_load_their_styles(self, visitor, path):
         page = visitor.get(path).content.decode()
 
         for target in re.findall(r'(?:href|src)="(/static/[^"]*)"', page):
@@ -159,7 +159,7 @@ class TestScriptName:
         assert b"/evil" not in body
         assert "/evil" not in str(headers)
 
-    def test_leaves_the_rules_of_the_api_in_force(self, rf, visitor):
+    def test_keeps_the_rules_of_the_api(self, rf, visitor):
         answer = visitor.post("/api/payments", b"{}", content_type="text/plain", SCRIPT_NAME="/evil")
 
         assert answer["Content-Type"] == "application/problem+json"
@@ -208,7 +208,7 @@ def play(curl_line):
 
 class TestGuides:
     @pytest.mark.parametrize("slug", GUIDES)
-    def test_show_their_headings_as_contents(self, visitor, slug):
+    def test_show_a_table_of_contents(self, visitor, slug):
         text = visitor.get(f"/docs/{slug}").content.decode()
 
         assert f'<a href="/docs/{slug}" aria-current="page">' in text
@@ -231,12 +231,12 @@ class TestGuides:
             assert answer.content == path.read_bytes()
             assert answer["Content-Type"] == "text/plain; charset=utf-8"
 
-    def test_link_to_the_page_of_each_error_they_name(self, visitor):
+    def test_link_each_named_error_to_its_page(self, visitor):
         text = visitor.get("/docs/signing").content.decode()
 
         assert '<a href="/docs/errors/nonce_reused"><code>nonce_reused</code></a>' in text
 
-    def test_escape_what_their_files_say(self):
+    def test_escape_html_of_their_files(self):
         shown = page(
             "# A\n\n## <b>\n\n<script>\n\n`<i>`\n\n```\n</code>\n```\n\n[x](javascript:a)", file="a.md"
         )
@@ -332,7 +332,7 @@ class TestFailures:
             (Http404("a secret of ours"), 404, "Page not found"),
         ],
     )
-    def test_of_each_kind_say_what_to_do(self, visitor, monkeypatch, error, status, heading):
+    def test_of_each_kind_explain_what_to_do(self, visitor, monkeypatch, error, status, heading):
         def fail(*_args, **_kwargs):
             raise error
 

@@ -151,7 +151,7 @@ class TestDocument:
         of_the_server = {"uri_too_long", "headers_too_large"}  # answered before an operation is known
         assert set(ERROR_CODES) - at_operations == {"method_not_allowed", *of_the_server}
 
-    def test_asks_for_all_four_headers_at_once(self, document):
+    def test_requires_all_four_headers_together(self, document):
         schemes = document["components"]["securitySchemes"]
         headers = {"X-Api-Key", "X-Timestamp", "X-Nonce", "X-Signature"}
 
@@ -242,7 +242,7 @@ class TestRequestSchemas:
             orders.card_payment(request_type="gift"),
         ],
     )
-    def test_refuse_what_the_service_refuses(self, api, document, order):
+    def test_reject_what_the_service_rejects(self, api, document, order):
         assert not _fits(order, document)
         assert api.post("/api/payments", order).status_code == 400
 
@@ -250,7 +250,7 @@ class TestRequestSchemas:
 class TestAnswers:
     @pytest.mark.usefixtures("example_account")
     @pytest.mark.parametrize("name", PAYMENT_REQUESTS)
-    def test_to_the_examples_are_as_described(self, api, check, name):
+    def test_to_the_examples_match_their_schema(self, api, check, name):
         order = PAYMENT_REQUESTS[name]["value"]
 
         created = api.post("/api/payments", order)
@@ -263,7 +263,7 @@ class TestAnswers:
         assert shown["status"] in {"success", "pending", "failed"}
 
     @pytest.mark.parametrize("name", ACCOUNT_REQUESTS)
-    def test_to_the_examples_of_accounts_are_as_described(self, api, check, name):
+    def test_to_the_examples_of_accounts_match_their_schema(self, api, check, name):
         order, path = ACCOUNT_REQUESTS[name]["value"], "/api/virtual-accounts"
 
         created = api.post(path, order)
@@ -279,7 +279,7 @@ class TestAnswers:
         assert found == shown
 
     @pytest.mark.parametrize("name", SIMULATE_REQUESTS)
-    def test_to_simulated_transfers_are_as_described(self, api, check, name):
+    def test_to_simulated_transfers_match_their_schema(self, api, check, name):
         told, path = SIMULATE_REQUESTS[name]["value"], "/api/virtual-accounts/simulate"
         number = api.post("/api/virtual-accounts", orders.static_account()).json()["customer"][
             "account_number"
@@ -292,13 +292,13 @@ class TestAnswers:
         assert (arrived["success"], lost["success"]) == (True, False)
 
     @pytest.mark.usefixtures("example_account")
-    def test_have_no_field_that_is_not_described(self, api, document):
+    def test_have_no_undescribed_fields(self, api, document):
         described = _schemas(document)["Payment"]["properties"].keys()
 
         for example in PAYMENT_REQUESTS.values():
             assert api.post("/api/payments", example["value"]).json().keys() <= described
 
-    def test_of_captures_voids_and_refunds_are_as_described(self, api, check):
+    def test_of_captures_voids_and_refunds_match_their_schema(self, api, check):
         first, second = (orders.card_payment(capture=False) for _ in range(2))
         for order in (first, second):
             api.post("/api/payments", order)
@@ -320,7 +320,7 @@ class TestAnswers:
         check(api.get(f"/api/refunds/{made}"), "/api/refunds/{reference}", "get")
         check(api.get("/api/payments?limit=1"), "/api/payments", "get")
 
-    def test_of_refunds_of_transfer_payments_are_as_described(self, api, check):
+    def test_of_refunds_of_transfer_payments_match_their_schema(self, api, check):
         account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
         order = orders.transfer_payment(account)
         number = api.post("/api/payments", order).json()["virtual_account_details"]["account_number"]
@@ -333,7 +333,7 @@ class TestAnswers:
         check(api.get(f"{path}/refunds"), "/api/payments/{reference}/refunds", "get")
         check(api.get(path), "/api/payments/{reference}", "get")
 
-    def test_of_the_balance_are_as_described(self, api, check):
+    def test_of_the_balance_match_their_schema(self, api, check):
         api.post("/api/payments", orders.payout())
 
         check(api.get("/api/balance"), "/api/balance", "get")
@@ -341,7 +341,7 @@ class TestAnswers:
         check(api.get("/api/balance/movements?currency=NGN"), "/api/balance/movements", "get")
         check(api.get("/api/balance/movements?currency=ngn"), "/api/balance/movements", "get")
 
-    def test_of_events_are_as_described(self, ada, api, check):
+    def test_of_events_match_their_schema(self, ada, api, check):
         make_endpoint(business=ada.business)
         api.post("/api/payments", orders.card_payment())
         webhooks.send_test_event(business=ada.business, data={}, now=timezone.now())
@@ -353,7 +353,7 @@ class TestAnswers:
         check(api.get("/api/events?state=none"), "/api/events", "get")
 
     @pytest.mark.usefixtures("everything_subscribed")
-    def test_bodies_of_webhooks_are_as_described(self, ada, api, document):
+    def test_bodies_of_webhooks_match_their_schema(self, ada, api, document):
         order, sent = orders.card_payment(), orders.payout()
         for each in (order, orders.card_payment(amount=10_051), sent, orders.payout(amount=20_051)):
             api.post("/api/payments", each)
@@ -373,7 +373,7 @@ class TestAnswers:
             schema = _resolvable(content["application/json"]["schema"], document)
             jsonschema.Draft202012Validator(schema).validate(body)
 
-    def test_of_settlements_are_as_described(self, api, check):
+    def test_of_settlements_match_their_schema(self, api, check):
         order = orders.card_payment()
         api.post("/api/payments", order)
         api.post(f"/api/payments/{order['reference']}/refunds", {"reference": "refund-1", "amount": 100})
@@ -386,7 +386,7 @@ class TestAnswers:
 
         assert [item["kind"] for item in found["items"]["data"]] == ["payment", "refund"]
 
-    def test_of_unapplied_transfers_are_as_described(self, api, check, ada):
+    def test_of_unapplied_transfers_match_their_schema(self, api, check, ada):
         path = "/api/unapplied-transfers"
         credited, returned = (mismatched_money(business=ada.business, now=timezone.now()) for _ in range(2))
         refused = check(
@@ -409,13 +409,13 @@ class TestAnswers:
         assert refused["code"] == "key_may_not_decide"
         assert [each["state"] for each in listed["data"]] == ["returned", "credited"]
 
-    def test_of_the_list_of_banks_are_as_described(self, api, check):
+    def test_of_the_list_of_banks_match_their_schema(self, api, check):
         banks = api.get("/api/banks")
 
         check(banks, "/api/banks", "get")
         assert api.get("/api/banks", **{"If-None-Match": banks.headers["ETag"]}).status_code == 304
 
-    def test_that_refuse_are_as_described(self, api, client, check):
+    def test_with_errors_match_their_schema(self, api, client, check):
         order = orders.card_payment()
         api.post("/api/payments", order)
 
@@ -440,14 +440,14 @@ class TestPage:
         assert "/api/openapi.json" in addresses
         assert not [address for address in addresses if urlsplit(address).netloc]
 
-    def test_has_nothing_inline_and_the_strict_policy(self, client):
+    def test_has_no_inline_code_and_the_strict_policy(self, client):
         response = client.get("/api/docs")
 
         page = response.content.decode()
         assert not re.search(r"<style|<script(?![^>]* src=)| style=| on[a-z]+=", page)
         assert "'unsafe" not in response.headers["Content-Security-Policy"]
 
-    def test_says_how_to_sign(self, client):
+    def test_explains_how_to_sign(self, client):
         assert "manage.py sign_request" in client.get("/api/docs").content.decode()
 
 
@@ -474,7 +474,7 @@ def _routes():
                 yield "/" + re.sub(r"<(?:str|uuid):(\w+)>", r"{\1}", str(route.pattern)), method
 
 
-def test_the_page_of_the_api_answers_a_post_with_405_like_the_api(client):
+def test_page_of_the_api_returns_405_for_a_post_like_the_api(client):
     client.handler.enforce_csrf_checks = True
     answer = client.post("/api/docs", b"{}", content_type="application/json")
     assert (answer.status_code, answer["Content-Type"]) == (405, "application/problem+json")

@@ -239,7 +239,7 @@ class TestDoctor:
 
         self.finds("ledger", Severity.BROKEN)
 
-    def test_reports_the_worst_of_what_it_found(self):
+    def test_reports_the_worst_severity(self):
         fine, warning, broken = (doctor_checks.Finding("x", severity, "") for severity in Severity)
 
         assert doctor_checks.worst([fine, broken, warning]) == Severity.BROKEN

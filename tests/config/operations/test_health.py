@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 class TestReadiness:
-    def test_asks_the_database_once_a_second(self, django_assert_num_queries, monkeypatch):
+    def test_queries_the_database_once_a_second(self, django_assert_num_queries, monkeypatch):
         client = Client()
         client.get("/readyz")
 
@@ -25,7 +25,7 @@ class TestReadiness:
         monkeypatch.setattr(health, "worker_state", fail)
         assert client.get("/readyz").status_code == 503
 
-    def test_answers_from_the_last_check_while_another_runs(self, monkeypatch):
+    def test_returns_the_last_check_while_another_runs(self, monkeypatch):
         readiness, started, go_on = Readiness(), threading.Event(), threading.Event()
         monkeypatch.setattr(health, "_states", lambda: {"migrations": "ok"})
         readiness.states()

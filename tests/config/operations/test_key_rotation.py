@@ -22,7 +22,7 @@ def run(*options):
 
 
 class TestRewriting:
-    def test_makes_the_old_key_removable(self, ada, settings, monkeypatch):
+    def test_allows_the_old_key_to_be_removed(self, ada, settings, monkeypatch):
         monkeypatch.setattr(key_rotation, "BATCH", 1)
         make_endpoint(business=ada.business)
         secret, new = ada.secret, Fernet.generate_key().decode()
@@ -56,7 +56,7 @@ class TestRewriting:
         assert "Rewrote 0 of 1 in merchants_apikey.secret.\n" in run()
         assert ApiKey.objects.get().secret == "changed meanwhile"
 
-    def test_says_when_a_key_is_missing(self, ada, settings):
+    def test_reports_a_missing_key(self, ada, settings):
         with connection.cursor() as cursor:
             cursor.execute("UPDATE merchants_apikey SET secret = 'gAAAAAnonsense'")
 

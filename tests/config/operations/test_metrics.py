@@ -65,7 +65,7 @@ class TestRequests:
         assert count(after, "sluice_request_duration_seconds_count", **labels) == before + 2
         assert not any("none-1" in str(labels) for _, labels in after)
 
-    def test_share_one_route_where_there_is_none(self, prometheus):
+    def test_share_one_route_if_unknown(self, prometheus):
         for path in ("/wp-login.php", "/%ff"):
             prometheus.generic("BREW", path)
 
@@ -83,7 +83,7 @@ class TestRequests:
 
         assert count(samples(prometheus), "sluice_problems_total", code="missing_header") == before + 1
 
-    def test_cost_no_statement_and_no_further_series_each(self, rf, prometheus, django_assert_num_queries):
+    def test_add_no_statement_and_no_series(self, rf, prometheus, django_assert_num_queries):
         def series():
             return {labels for _, labels in samples(prometheus) if ("route", "/livez") in labels}
 

@@ -108,7 +108,7 @@ class TestPayloads:
 
         assert [each.body for each in acquire(at=timezone.now())] == [row.body]
 
-    def test_cannot_be_missing_where_a_delivery_is_to_be_sent(self, endpoint):
+    def test_cannot_be_missing_if_a_delivery_is_to_be_sent(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
         purge()
 
@@ -216,7 +216,7 @@ class TestCommand:
 
 
 class TestTask:
-    def test_does_what_the_command_does(self, endpoint):
+    def test_deletes_the_same_as_the_command(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
 
         tasks.purge()

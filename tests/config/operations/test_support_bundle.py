@@ -64,7 +64,7 @@ def bundle(tmp_path, log, ada, api):
 
 class TestBundle:
     @pytest.mark.parametrize("options", [(), ("--redact",)])
-    def test_holds_no_secret_and_no_card_number(self, bundle, ada, settings, options):
+    def test_contains_no_secret_and_no_card_number(self, bundle, ada, settings, options):
         settings.METRICS_TOKEN = "a-metrics-token-of-ours"
 
         _, files = bundle(*options)
@@ -111,7 +111,7 @@ class TestBundle:
 
         assert (tmp_path / "x.zip").read_text() == "mine"
 
-    def test_names_a_missing_log(self, tmp_path):
+    def test_reports_a_missing_log(self, tmp_path):
         with pytest.raises(CommandError, match="no log file"):
             call_command(
                 "support_bundle", "--output", str(tmp_path / "x.zip"), "--log", str(tmp_path / "none")
@@ -197,7 +197,7 @@ def spelled_out(value):
 
 class TestRedaction:
     @pytest.mark.long
-    def test_log_lines_hold_no_canary(self, tmp_path):
+    def test_log_lines_contain_no_canary(self, tmp_path):
         logs = [tmp_path / f"{number}-{kind}.log" for number, kind in enumerate(CANARIES)]
         for log, value in zip(logs, CANARIES.values(), strict=True):
             log.write_text("\n".join(log_lines(value)))
@@ -212,7 +212,7 @@ class TestRedaction:
         }
         assert not leaked
 
-    def test_settings_hold_no_canary(self, settings):
+    def test_settings_contain_no_canary(self, settings):
         """Set every setting in turn, including Django's, to a canary of its type."""
         for name in sorted(name for name in dir(settings) if name.isupper()):
             value = getattr(project, name)
@@ -226,7 +226,7 @@ class TestRedaction:
             setattr(settings, name, value)
             assert "kestrelcanary" not in shown, name
 
-    def test_numbers_are_shown_of_harmless_settings_only(self, settings):
+    def test_only_harmless_settings_show_numbers(self, settings):
         shown = support_bundle.redacted_settings()
 
         numbers = {name for name, value in shown.items() if type(value) in (int, float)}

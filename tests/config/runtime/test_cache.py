@@ -104,7 +104,7 @@ class TestCache:
             assert cache.get("value", "missing") == value
         assert type(cache.get("value")) is dict
 
-    def test_counts_in_redis(self):
+    def test_increments_in_redis(self):
         assert cache.add("count", 1)
         assert cache.incr("count") == 2
 
@@ -129,7 +129,7 @@ class TestBroker:
         assert {conf.task_serializer, conf.result_serializer, conf.event_serializer} == {"json"}
 
     @needs_redis
-    def test_worker_executes_no_pickle_and_obeys_no_remote_command(self, redis, planted, canary, tmp_path):
+    def test_worker_executes_no_pickle_and_no_remote_command(self, redis, planted, canary, tmp_path):
         redis.flushdb()
         for queue in ("sluice", "requery"):
             redis.lpush(queue, json.dumps(message(queue, planted)))

@@ -25,7 +25,7 @@ def is_running(pid):
 
 
 class TestCertificate:
-    def test_is_for_this_machine_and_for_its_own_key(self, tmp_path):
+    def test_is_for_this_host_and_its_own_key(self, tmp_path):
         certificate_file, key_file = local_production._certificate(tmp_path)
 
         certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
@@ -38,7 +38,7 @@ class TestCertificate:
 
 
 class TestProcesses:
-    def test_that_do_not_start_show_their_log(self, tmp_path):
+    def test_print_their_log_if_they_do_not_start(self, tmp_path):
         with ExitStack() as stack:
             command = [sys.executable, "-c", "raise SystemExit('no room for me')"]
             process = local_production._start("redis", command, tmp_path, stack)
@@ -46,7 +46,7 @@ class TestProcesses:
             with pytest.raises(SystemExit, match="no room for me"):
                 local_production._wait_for(free_port(), process, tmp_path / "redis.log")
 
-    def test_that_do_not_end_are_killed(self, tmp_path, monkeypatch):
+    def test_are_killed_if_they_do_not_stop(self, tmp_path, monkeypatch):
         monkeypatch.setattr(local_production, "GRACE", 0.1)
         deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); signal.pause()"
         process = subprocess.Popen(
@@ -70,7 +70,7 @@ class TestProcesses:
 )
 @pytest.mark.long
 class TestRunProduction:
-    def test_serves_over_tls_and_leaves_nothing_behind(self):
+    def test_serves_over_tls_and_cleans_up(self):
         port = free_port()
         command = [sys.executable, "-m", "config.runtime.local_production", "--port", str(port)]
         process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)

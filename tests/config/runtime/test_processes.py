@@ -52,7 +52,7 @@ def wait_until_it_answers(url, process):
 
 
 class TestProcesses:
-    def test_count_together(self, base_url):
+    def test_share_their_metrics(self, base_url):
         def ask(_):
             return requests.get(f"{base_url}/docs/limits", timeout=10).status_code  # its own connection each
 

@@ -168,7 +168,7 @@ class TestSlowClients:
             for each in clients:
                 assert each.recv(1) == b""
 
-    def test_are_disconnected_though_they_go_on_sending(self, plain):
+    def test_are_disconnected_although_they_keep_sending(self, plain):
         with connect(plain) as sock, pytest.raises(ConnectionError):  # noqa: PT012
             sock.sendall(b"POST / HTTP/1.1\r\nX-Slow: ")
             for _ in range(100):
@@ -177,7 +177,7 @@ class TestSlowClients:
 
 
 class TestRequests:
-    def test_follow_each_other_on_a_connection(self, plain):
+    def test_are_served_in_sequence_on_a_connection(self, plain):
         with connect(plain) as sock:
             for body in (b"one", b"", b"three"):
                 sock.sendall(request(body))
@@ -188,18 +188,18 @@ class TestRequests:
             sock.sendall(request(b"a") + request(b"bb") + request(b"ccc"))
             assert [read_answer(sock) for _ in range(3)] == [("200", "1"), ("200", "2"), ("200", "3")]
 
-    def test_arrive_in_pieces(self, plain):
+    def test_may_arrive_in_pieces(self, plain):
         with connect(plain) as sock:
             for byte in request(b"hello"):
                 sock.sendall(bytes([byte]))
             assert read_answer(sock) == ("200", "5")
 
-    def test_of_the_largest_size_arrive_whole(self, plain):
+    def test_of_the_largest_size_arrive_complete(self, plain):
         with connect(plain) as sock:
             sock.sendall(request(b"x" * 64 * 1024))
             assert read_answer(sock) == ("200", str(64 * 1024))
 
-    def test_that_end_early_are_served_with_what_came(self, plain):
+    def test_that_end_early_are_served_with_the_received_part(self, plain):
         with connect(plain) as sock:
             sock.sendall(request(b"half", length=1000))
             sock.shutdown(socket.SHUT_WR)
@@ -213,7 +213,7 @@ class TestRequests:
             sock.sendall(b"hello")
             assert read_answer(sock) == ("200", "5")
 
-    def test_with_headers_that_are_too_large_are_refused(self, plain):
+    def test_with_oversized_headers_are_rejected(self, plain):
         with connect(plain) as sock:
             sock.sendall(b"POST / HTTP/1.1\r\nX-Large: " + b"a" * 70_000)
             assert read_answer(sock)[0] == "431"
@@ -225,7 +225,7 @@ class TestResponses:
     @pytest.mark.parametrize(
         ("target", "size"), [("/large", LARGE), ("/file", LARGE), ("/pieces", len(PIECE) * PIECES)]
     )
-    def test_arrive_whole_and_in_order(self, plain, target, size):
+    def test_arrive_complete_and_in_order(self, plain, target, size):
         with connect(plain) as sock:
             sock.sendall(large(target))
             time.sleep(1)
@@ -235,7 +235,7 @@ class TestResponses:
             assert read_answer(sock) == ("200", "5")
 
     @pytest.mark.parametrize(("target", "size"), [("/large", LARGE), ("/pieces", len(PIECE) * PIECES)])
-    def test_arrive_whole_over_tls(self, secured, target, size):
+    def test_arrive_complete_over_tls(self, secured, target, size):
         port, certificate = secured
         trusting = ssl.create_default_context(cafile=certificate)
         with trusting.wrap_socket(connect(port), server_hostname="127.0.0.1") as sock:
@@ -251,7 +251,7 @@ class TestResponses:
             with pytest.raises(ConnectionError):
                 read_large(sock)
 
-    def test_of_all_connections_are_bounded(self, plain):
+    def test_are_limited_in_total_size(self, plain):
         with slow_clients(plain, large(count=1)) as [first, *_, last]:
             time.sleep(0.5)
             with pytest.raises(ConnectionError):
@@ -274,7 +274,7 @@ class TestFullWorker:
 
 
 class TestStop:
-    def test_serves_the_request_that_is_complete_and_drops_the_half_sent_one(self):
+    def test_serves_complete_requests_and_drops_incomplete_ones(self):
         with server() as (port, process), connect(port) as half, connect(port) as whole:
             assert call(port) == ("200", "5")  # it has started
             half.sendall(b"POST / HTTP/1.1\r\n")
@@ -284,7 +284,7 @@ class TestStop:
             assert half.recv(1) == b""
 
 
-def test_the_embedded_service_uses_the_same_worker():
+def test_embedded_service_uses_the_same_worker():
     server = EmbeddedServer(port=0, when_ready=lambda: None)
 
     assert server.cfg.worker_class_str == "config.runtime.web_worker.WebWorker"

@@ -10,7 +10,7 @@ from merchants.models import ApiKey, User
 
 class TestPort:
     @pytest.mark.parametrize("port", [0, -1, 65536])
-    def test_must_be_one_that_tcp_has(self, port):
+    def test_must_be_a_valid_tcp_port(self, port):
         with pytest.raises(CommandError) as refused:
             call_command("sandbox", port=port)
         assert refused.value.returncode == 2

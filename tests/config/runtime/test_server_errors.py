@@ -99,7 +99,7 @@ def receive(connection):
 @pytest.mark.journey
 class TestRefusals:
     @pytest.mark.long
-    def test_are_problems_that_repeat_nothing(self, server):
+    def test_are_problems_without_request_data(self, server):
         port, log = server
         for name, (request, status, code) in REQUESTS.items():
             answered, headers, body = ask(port, request)
@@ -125,7 +125,7 @@ class TestScriptName:
     """The header SCRIPT_NAME, which gunicorn accepts from local callers by default."""
 
     @pytest.mark.long
-    def test_changes_no_path(self, server):
+    def test_does_not_change_paths(self, server):
         port, log = server
         call = b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nSCRIPT_NAME: %s\r\nConnection: close\r\n\r\n"
 

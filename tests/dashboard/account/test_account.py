@@ -37,12 +37,12 @@ def actions():
 class TestConfirmation:
     NEW_KEY = "/dashboard/developers/keys/new/"
 
-    def test_is_not_needed_right_after_sign_in(self, visitor, ada_member):
+    def test_is_not_required_right_after_sign_in(self, visitor, ada_member):
         sign_in(visitor)
 
         assert visitor.post(self.NEW_KEY, {"name": ""}).status_code == 200
 
-    def test_is_asked_by_a_page_and_not_in_a_part_of_one(self, ada_member):
+    def test_is_a_full_page_and_never_a_partial(self, ada_member):
         browser = signed_in(ada_member.user, fresh=False)
 
         held = browser.post("/dashboard/webhooks/", {"url": "x"}, headers={"HX-Request": "true"})
@@ -51,7 +51,7 @@ class TestConfirmation:
         assert held["HX-Redirect"] == "/dashboard/confirm/?next=%2Fdashboard%2Fconfirm%2Fform%2F"
         assert held.content == b""
 
-    def test_takes_no_wrong_password(self, ada_member):
+    def test_rejects_a_wrong_password(self, ada_member):
         browser = signed_in(ada_member.user, fresh=False)
 
         page = browser.post("/dashboard/confirm/", {"password": "wrong"})
@@ -62,7 +62,7 @@ class TestConfirmation:
 
 
 class TestAccountPage:
-    def test_holds_to_the_policy(self, browser, ada_member):
+    def test_follows_the_content_security_policy(self, browser, ada_member):
         passkey_of(ada_member.user, name="<script>alert(1)</script>")
 
         page = browser.get(ACCOUNT)
@@ -71,7 +71,7 @@ class TestAccountPage:
         assert page.content.decode().count("<h1") == 1
         assert "no-store" in page["Cache-Control"]
 
-    def test_is_there_for_people_without_a_business(self):
+    def test_is_available_without_a_business(self):
         staff = UserFactory(email="staff@example.com", is_staff=True, is_superuser=True, password=PASSWORD)
 
         page = signed_in(staff).get(ACCOUNT)
@@ -87,7 +87,7 @@ class TestAccountPage:
 
 
 class TestPassword:
-    def test_is_changed_with_the_present_one_and_ends_other_sessions(self, ada_member):
+    def test_is_changed_with_the_current_one_and_ends_other_sessions(self, ada_member):
         here, elsewhere = Client(), Client()
         sign_in(here)
         sign_in(elsewhere)
@@ -109,7 +109,7 @@ class TestPassword:
             ({"oldpassword": PASSWORD, "password1": NEW, "password2": "different"}, "same password"),
         ],
     )
-    def test_is_refused_in_a_sentence(self, browser, form, complaint):
+    def test_shows_an_error_message(self, browser, form, complaint):
         page = browser.post("/dashboard/account/password/", form)
 
         assert page.status_code == 200
@@ -141,7 +141,7 @@ class TestForgottenPassword:
         assert sign_in(Client(), NEW).status_code == 302
         assert "no longer works" in Client().get(address).content.decode()
 
-    def test_keeps_nobody_from_setting_an_app_up(self, visitor, ada_member, settings):
+    def test_does_not_prevent_setting_up_an_app(self, visitor, ada_member, settings):
         visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
         form = visitor.get(self.link(settings), follow=True).redirect_chain[-1][0]
         visitor.post(form, {"password1": NEW, "password2": NEW})
@@ -153,7 +153,7 @@ class TestForgottenPassword:
         assert page.status_code == 200
         assert 'name="code"' in page.content.decode()
 
-    def test_sounds_the_same_for_an_address_that_nobody_has(self, visitor, ada_member):
+    def test_gets_the_same_response_for_an_unknown_address(self, visitor, ada_member):
         answers = [
             visitor.post("/dashboard/login/forgotten/", {"email": email})
             for email in ("ada@example.com", "unknown@example.com")
@@ -163,7 +163,7 @@ class TestForgottenPassword:
         assert {answer["Location"] for answer in answers} == {"/dashboard/login/forgotten/sent/"}
         assert [message.to for message in mail.outbox] == [["ada@example.com"]]
 
-    def test_is_the_same_work_for_an_unknown_address(self, visitor, ada_member):
+    def test_takes_the_same_work_for_an_unknown_address(self, visitor, ada_member):
         work = []
         for email in ("warms-up@example.com", "ada@example.com", "zoe@example.com"):
             with CaptureQueriesContext(connection) as queries:
@@ -173,7 +173,7 @@ class TestForgottenPassword:
         assert work[1] == work[2]
         assert mail.outbox == []
 
-    def test_is_kept_without_a_secret_until_it_is_mailed(self, visitor, ada_member, settings):
+    def test_is_stored_without_a_secret_until_it_is_mailed(self, visitor, ada_member, settings):
         visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
         (kept,) = PasswordResetRequest.objects.values()
         address = self.link(settings)
@@ -185,7 +185,7 @@ class TestForgottenPassword:
         mail_password_resets()
         assert len(mail.outbox) == 1
 
-    def test_is_tried_again_where_the_mail_server_fails(self, visitor, ada_member, monkeypatch):
+    def test_is_retried_if_the_mail_server_fails(self, visitor, ada_member, monkeypatch):
         visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
         now = timezone.now()
         with monkeypatch.context() as broken:
@@ -197,7 +197,7 @@ class TestForgottenPassword:
         assert password_reset.mail_due(now=now + timedelta(seconds=61)) == 1
         assert len(mail.outbox) == 1
 
-    def test_is_dropped_where_the_mail_server_fails_for_an_hour(self, visitor, ada_member):
+    def test_is_dropped_if_the_mail_server_fails_for_an_hour(self, visitor, ada_member):
         visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
 
         assert password_reset.mail_due(now=timezone.now() + timedelta(hours=1, seconds=1)) == 0
@@ -211,7 +211,7 @@ class TestForgottenPassword:
         mail_password_resets()
         assert mail.outbox == []
 
-    def test_is_not_mailed_for_ever(self, visitor, ada_member):
+    def test_is_not_mailed_repeatedly(self, visitor, ada_member):
         statuses = [
             visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"}).status_code
             for _ in range(4)
@@ -229,13 +229,13 @@ class TestSessions:
         sign_in(elsewhere)
         return here, elsewhere
 
-    def test_are_listed_with_where_they_are(self, two):
+    def test_are_listed_with_their_location(self, two):
         page = two[0].get(ACCOUNT).content.decode()
 
         assert "Firefox on Linux" in page
         assert "Safari on iPhone" in page
 
-    def test_end_one_by_one(self, two):
+    def test_can_be_ended_one_by_one(self, two):
         here, elsewhere = two
         session = UserSession.objects.get(session_key=elsewhere.session.session_key)
 
@@ -245,7 +245,7 @@ class TestSessions:
         assert here.get("/dashboard/").status_code == 200
         assert "session.ended" in actions()
 
-    def test_end_all_but_this_one(self, two):
+    def test_can_be_ended_except_the_current_one(self, two):
         here, elsewhere = two
 
         here.post("/dashboard/account/sessions/end-others/")

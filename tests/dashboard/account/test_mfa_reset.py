@@ -52,7 +52,7 @@ def factors(ada_member, signed_in_browser):
 
 @pytest.mark.usefixtures("factors")
 class TestReset:
-    def test_lets_the_person_in_with_the_password_alone(self):
+    def test_allows_sign_in_with_the_password_alone(self):
         assert sign_in(Client())["Location"] == "/dashboard/login/code/"
 
         document = json.loads(reset("--json"))
@@ -70,14 +70,14 @@ class TestReset:
 
         assert signed_in_browser.get("/dashboard/").status_code == 302
 
-    def test_leaves_everybody_else_alone(self, bisi_member):
+    def test_does_not_affect_other_users(self, bisi_member):
         passkey_of(bisi_member.user)
 
         reset()
 
         assert Authenticator.objects.get().user == bisi_member.user
 
-    def test_is_told_to_each_of_the_persons_businesses(self, ada_member, bisi):
+    def test_is_audited_in_each_business_of_the_user(self, ada_member, bisi):
         MemberFactory(business=bisi.business, user=ada_member.user)
 
         reset()
@@ -85,7 +85,7 @@ class TestReset:
         assert set(told().values_list("business", flat=True)) == {ada_member.business_id, bisi.business_id}
         assert set(told().values_list("actor", "target")) == {("reset_second_factor", "ada@example.com")}
 
-    def test_stands_in_the_activity_with_its_reason(self, ada_member):
+    def test_is_in_the_activity_with_its_reason(self, ada_member):
         reset()
 
         client = Client()
@@ -94,7 +94,7 @@ class TestReset:
         assert "removed the second factors of ada@example.com and ended their sessions" in page
         assert "Lost phone, ticket 4711" in page
 
-    def test_can_be_rehearsed(self, signed_in_browser):
+    def test_supports_a_dry_run(self, signed_in_browser):
         printed = reset("--dry-run")
 
         assert "Would remove a passkey of ada@example.com." in printed
@@ -106,7 +106,7 @@ class TestReset:
 
 class TestRefusal:
     @pytest.mark.parametrize("email", ["unknown@example.com", "plain@example.com"])
-    def test_changes_nothing_for_nobody_and_for_nothing(self, email):
+    def test_rejects_unknown_users_and_users_without_mfa(self, email):
         UserFactory(email="plain@example.com")
 
         with pytest.raises(CommandError):
@@ -114,7 +114,7 @@ class TestRefusal:
 
         assert not told().exists()
 
-    def test_wants_a_reason(self):
+    def test_requires_a_reason(self):
         with pytest.raises(CommandError) as refusal:
             reset(reason=" ")
 

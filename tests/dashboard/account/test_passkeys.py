@@ -66,7 +66,7 @@ def is_confirmed(client):
 
 
 class TestSignIn:
-    def test_needs_nothing_but_a_verified_passkey(self, visitor, person, device):
+    def test_needs_only_a_verified_passkey(self, visitor, person, device):
         options = sign_in_options(visitor)
 
         visitor.post(PASSKEY, {"credential": device.get(options, user=person)})
@@ -74,23 +74,21 @@ class TestSignIn:
         assert options["publicKey"]["userVerification"] == "required"
         assert is_in(visitor)
 
-    def test_is_refused_where_the_device_did_not_verify_its_user(self, visitor, person, device):
+    def test_is_rejected_without_user_verification(self, visitor, person, device):
         device.verifies = False
 
         visitor.post(PASSKEY, {"credential": device.get(sign_in_options(visitor), user=person)})
 
         assert not is_in(visitor)
 
-    def test_is_refused_with_a_passkey_that_was_added_without_verification(self, visitor, person, stolen_key):
+    def test_is_rejected_with_a_passkey_added_without_verification(self, visitor, person, stolen_key):
         stolen_key.verifies = True  # the thief has set a PIN
 
         visitor.post(PASSKEY, {"credential": stolen_key.get(sign_in_options(visitor), user=person)})
 
         assert not is_in(visitor)
 
-    def test_is_refused_with_the_challenge_of_ones_own_second_step(
-        self, visitor, person, stolen_key, bisi_member
-    ):
+    def test_is_rejected_with_the_challenge_of_a_second_step(self, visitor, person, stolen_key, bisi_member):
         """Bisi signs in to her account with a password, then answers her second step's challenge with Ada's key."""
         passkey_of(bisi_member.user)
         visitor.post(LOGIN, {"email": "bisi@example.com", "password": PASSWORD})
@@ -101,7 +99,7 @@ class TestSignIn:
 
         assert not is_in(visitor)
 
-    def test_is_refused_with_the_challenge_of_a_second_step_that_a_device_verified(
+    def test_is_rejected_with_the_challenge_of_a_verified_second_step(
         self, visitor, person, device, bisi_member
     ):
         passkey_of(bisi_member.user)
@@ -113,7 +111,7 @@ class TestSignIn:
 
         assert not is_in(visitor)
 
-    def test_takes_a_challenge_once(self, visitor, person, device):
+    def test_accepts_a_challenge_once(self, visitor, person, device):
         device.verifies = False
         options = sign_in_options(visitor)
         visitor.post(PASSKEY, {"credential": device.get(options, user=person)})
@@ -123,7 +121,7 @@ class TestSignIn:
 
         assert not is_in(visitor)
 
-    def test_takes_a_challenge_once_of_two_requests_at_the_same_time(self, visitor, person, device):
+    def test_accepts_a_challenge_once_in_concurrent_requests(self, visitor, person, device):
         answer = device.get(sign_in_options(visitor), user=person)
         stored = dict(visitor.session.items())
         visitor.post(PASSKEY, {"credential": answer})
@@ -137,7 +135,7 @@ class TestSignIn:
         assert is_in(visitor)
         assert not is_in(twin)
 
-    def test_is_refused_in_another_session(self, visitor, person, device):
+    def test_is_rejected_in_another_session(self, visitor, person, device):
         answer = device.get(sign_in_options(visitor), user=person)
         other = Client()
         sign_in_options(other)
@@ -146,12 +144,12 @@ class TestSignIn:
 
         assert not is_in(other)
 
-    def test_is_refused_for_another_person(self, visitor, device, bisi_member):
+    def test_is_rejected_for_another_user(self, visitor, device, bisi_member):
         visitor.post(PASSKEY, {"credential": device.get(sign_in_options(visitor), user=bisi_member.user)})
 
         assert not is_in(visitor)
 
-    def test_is_refused_after_ten_minutes(self, visitor, person, device):
+    def test_is_rejected_after_ten_minutes(self, visitor, person, device):
         with freeze_time() as clock:
             answer = device.get(sign_in_options(visitor), user=person)
             clock.tick(webauthn_ceremonies.LIFETIME.total_seconds() + 1)
@@ -162,7 +160,7 @@ class TestSignIn:
 
 
 class TestSecondStep:
-    def test_takes_a_passkey_after_the_password(self, visitor, device):
+    def test_accepts_a_passkey_after_the_password(self, visitor, device):
         visitor.post(LOGIN, {"email": "ada@example.com", "password": PASSWORD})
         options = options_on(visitor.get(SECOND_STEP))
 
@@ -170,7 +168,7 @@ class TestSecondStep:
 
         assert is_in(visitor)
 
-    def test_refuses_the_challenge_of_a_sign_in(self, visitor, device):
+    def test_rejects_the_challenge_of_a_sign_in(self, visitor, device):
         options = sign_in_options(visitor)
         visitor.post(LOGIN, {"email": "ada@example.com", "password": PASSWORD})
 
@@ -180,14 +178,14 @@ class TestSecondStep:
 
 
 class TestReauthentication:
-    def test_takes_a_verified_passkey(self, person, device):
+    def test_accepts_a_verified_passkey(self, person, device):
         browser = signed_in(person, fresh=False)
 
         browser.post(CONFIRM, {"credential": device.get(options_on(browser.get(CONFIRM)))})
 
         assert is_confirmed(browser)
 
-    def test_refuses_one_that_is_not_verified(self, person, device):
+    def test_rejects_an_unverified_passkey(self, person, device):
         browser = signed_in(person, fresh=False)
         device.verifies = False
 
@@ -195,7 +193,7 @@ class TestReauthentication:
 
         assert not is_confirmed(browser)
 
-    def test_refuses_the_challenge_of_a_registration(self, person, device):
+    def test_rejects_the_challenge_of_a_registration(self, person, device):
         browser = signed_in(person)
         options = options_on(browser.get(ADD))
         session = browser.session
@@ -206,7 +204,7 @@ class TestReauthentication:
 
         assert not is_confirmed(browser)
 
-    def test_refuses_a_challenge_that_another_person_began(self, person, device, bisi_member):
+    def test_rejects_the_challenge_of_another_user(self, person, device, bisi_member):
         passkey_of(bisi_member.user)
         hers, his = signed_in(bisi_member.user, fresh=False), signed_in(person, fresh=False)
         options = options_on(hers.get(CONFIRM))
@@ -230,7 +228,7 @@ class TestRegistration:
         assert Authenticator.objects.filter(user=person, type="webauthn").count() == 1
 
     @pytest.mark.parametrize("asked", [{}, {"passwordless": "on"}])
-    def test_refuses_one_that_is_not_verified_whatever_the_page_sent(self, person, asked):
+    def test_rejects_an_unverified_passkey_whatever_the_page_sent(self, person, asked):
         browser = signed_in(person)
         credential = Device(verifies=False).create(options_on(browser.get(ADD)))
 
@@ -238,7 +236,7 @@ class TestRegistration:
 
         assert not Authenticator.objects.filter(type="webauthn").exists()
 
-    def test_refuses_the_challenge_of_a_reauthentication(self, person, device):
+    def test_rejects_the_challenge_of_a_reauthentication(self, person, device):
         browser = signed_in(person)
         options = options_on(browser.get(CONFIRM))
 

@@ -101,7 +101,7 @@ class TestDashboard:
             ("cancel", challenged_payment, {}),
         ],
     )
-    def test_does_nothing_to_a_payment_before_it_has_asked(self, ada_member, act, payment_of, form):
+    def test_is_required_before_a_payment_changes(self, ada_member, act, payment_of, form):
         payment = payment_of(business=ada_member.business, now=timezone.now())
         before = list(Transaction.objects.values().order_by("pk")), CardOperation.objects.count()
         address = f"/dashboard/payments/{payment.pk}/{act}/"
@@ -117,7 +117,7 @@ class TestDashboard:
         assert press_continue(client, kept)["Location"] == f"/dashboard/payments/{payment.pk}/"
         assert (list(Transaction.objects.values().order_by("pk")), CardOperation.objects.count()) != before
 
-    def test_asks_before_a_signed_in_person_joins_a_business(self, ada_member):
+    def test_is_required_before_joining_a_business(self, ada_member):
         owner = signed_in(ada_member.user)
         person = UserFactory(email="new@example.com", password=PASSWORD)
         page = owner.post("/dashboard/team/invite/", {"email": person.email, "role": "finance"})
@@ -133,12 +133,12 @@ class TestDashboard:
         "address",
         ["/dashboard/account/app/", "/dashboard/account/codes/", "/dashboard/account/passkeys/new/"],
     )
-    def test_asks_before_a_page_that_shows_a_secret(self, ada_member, address):
+    def test_is_required_before_a_page_that_shows_a_secret(self, ada_member, address):
         asked = stale(ada_member.user).get(address)
 
         assert asked["Location"].startswith("/dashboard/confirm/?next=%2Fdashboard%2Faccount%2F")
 
-    def test_asks_before_it_checks_the_role(self, ada_member):
+    def test_is_required_before_the_role_is_checked(self, ada_member):
         viewer = MemberFactory(business=ada_member.business, role="viewer", user__password=PASSWORD).user
         payment = captured_payment(business=ada_member.business, now=timezone.now())
         client = stale(viewer)
@@ -182,7 +182,7 @@ class TestAdministration:
         assert User.objects.get(pk=person.pk).is_superuser
 
     @pytest.mark.long
-    def test_is_confirmed_by_a_code_of_the_app(self, staff, ada):
+    def test_accepts_a_code_of_the_app(self, staff, ada):
         TOTP.activate(staff, SECRET)
         client = stale(staff)
         asked = client.post(TOP_UP, top_up(ada.business))
@@ -198,7 +198,7 @@ class TestAdministration:
         assert Entry.objects.count() == 1
 
     @pytest.mark.long
-    def test_is_confirmed_by_a_recovery_code(self, staff, ada):
+    def test_accepts_a_recovery_code(self, staff, ada):
         TOTP.activate(staff, SECRET)
         (code, *_) = RecoveryCodes.activate(staff).get_unused_codes()
         client = stale(staff)
@@ -210,7 +210,7 @@ class TestAdministration:
         assert Entry.objects.count() == 1
 
     @pytest.mark.long
-    def test_is_confirmed_by_a_passkey(self, staff, ada):
+    def test_accepts_a_passkey(self, staff, ada):
         device = Device()
         passkey_of(staff, device=device)
         client = stale(staff)
@@ -243,7 +243,7 @@ class TestAdministration:
 
         assert not Entry.objects.exists()
 
-    def test_is_confirmed_with_a_passkey_where_there_is_one(self, staff, ada):
+    def test_prefers_a_passkey(self, staff, ada):
         passkey_of(staff)
         client = stale(staff)
 
@@ -277,22 +277,22 @@ class TestUndeclaredPage:
     def test_redirects_signed_out_users_to_sign_in(self, db):
         assert Client().post("/dashboard/undeclared/")["Location"] == "/dashboard/login/"
 
-    def test_asks_wherever_it_is(self, ada_member):
+    def test_asks_at_any_address(self, ada_member):
         assert stale(ada_member.user).post("/admin-of-theirs/undeclared/")["Location"] == ASKED
 
 
 class TestRecent:
-    def test_is_how_long_the_setting_says(self, ada_member, settings):
+    def test_lasts_as_long_as_configured(self, ada_member, settings):
         settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 120
         address, form = "/dashboard/team/invite/", {"email": "new@example.com", "role": "viewer"}
 
         assert stale(ada_member.user, seconds=100).post(address, form).status_code == 200
         assert stale(ada_member.user, seconds=121).post(address, form)["Location"] == ASKED
 
-    def test_is_ten_minutes_unless_set(self, settings):
+    def test_lasts_ten_minutes_by_default(self, settings):
         assert settings.ACCOUNT_REAUTHENTICATION_TIMEOUT == 600
 
-    def test_is_false_without_a_record_of_the_sign_in(self, ada_member):
+    def test_needs_a_record_of_the_sign_in(self, ada_member):
         client = signed_in(ada_member.user, fresh=False)
 
         assert client.post("/dashboard/developers/keys/new/", {"name": "x"})["Location"] == ASKED
@@ -399,18 +399,18 @@ class TestSummary:
         assert staff.email not in page.content.decode()
 
     @pytest.mark.parametrize("pk", ["0", "999999", "nonsense", "_5F"])
-    def test_survives_records_that_are_not_there(self, staff, pk):
+    def test_handles_missing_records(self, staff, pk):
         page = self.kept(staff, f"/admin/merchants/user/{pk}/change/", {"reason": "x"})
 
         assert said(page) == "change users"
 
-    def test_survives_forms_that_make_no_sense(self, staff, amaka):
+    def test_handles_malformed_forms(self, staff, amaka):
         form = {"groups": ["x", "9999"], "is_staff": "maybe", "reason": "\u202e" * 500, "-TOTAL_FORMS": "x"}
 
         assert self.kept(staff, f"/admin/merchants/user/{amaka.pk}/change/", form).status_code == 200
         assert self.kept(staff, TOP_UP, {"business": "nonsense", "amount": "x"}).status_code == 200
 
-    def test_names_banks_and_boxes(self, ada_member):
+    def test_shows_names_of_banks_and_checkboxes(self, ada_member):
         form = {"bank_code": "058", "account_number": "0123456789", "name": "Chidi", "step": "confirmed"}
         page = self.kept(ada_member.user, "/dashboard/payouts/new/", form)
         assert entered(page) == {
@@ -429,14 +429,14 @@ class TestSummary:
 
         assert entered(page) == {"BVN": "Entered"}
 
-    def test_keeps_no_code(self, ada_member):
+    def test_omits_codes(self, ada_member):
         page = self.kept(ada_member.user, "/dashboard/account/app/", {"code": "123456"})
 
         assert "weren't saved" in page.content.decode()
         assert "123456" not in page.content.decode()
 
     @pytest.mark.parametrize("label", [label for label, rows in ROWS.items() if rows.add or rows.change])
-    def test_shows_labels_and_no_field_names(self, staff, label):
+    def test_shows_labels_instead_of_field_names(self, staff, label):
         address = f"/admin/{label.replace('.', '/')}/"
         (pages,) = [each for model, each in admin.site._registry.items() if model._meta.label_lower == label]
         request = RequestFactory().get(address)
@@ -452,7 +452,7 @@ class TestSummary:
 class TestKeptForm:
     FORM = {"name": "<b>till</b> \u202e", "access": "full", "once": "a"}
 
-    def test_is_shown_and_sent_only_by_its_button(self, ada_member):
+    def test_is_submitted_only_by_its_button(self, ada_member):
         client = stale(ada_member.user)
         before = ApiKey.objects.count()
 
@@ -468,7 +468,7 @@ class TestKeptForm:
             client.get(KEPT)
         assert ApiKey.objects.count() == before
 
-    def test_is_gone_once_it_was_sent(self, ada_member):
+    def test_is_deleted_once_submitted(self, ada_member):
         client = stale(ada_member.user)
         kept = confirm(
             client,
@@ -482,7 +482,7 @@ class TestKeptForm:
 
         assert "There is no form to submit" in page.content.decode()
 
-    def test_is_gone_after_a_while(self, ada_member, monkeypatch):
+    def test_expires(self, ada_member, monkeypatch):
         client = stale(ada_member.user)
         client.post("/dashboard/developers/keys/new/", self.FORM)
         later = time.time() + 601
@@ -493,7 +493,7 @@ class TestKeptForm:
 
         assert "There is no form to submit" in page.content.decode()
 
-    def test_is_gone_where_the_keys_that_encrypted_it_are(self, ada_member):
+    def test_is_deleted_if_its_encryption_key_is_missing(self, ada_member):
         client = signed_in(ada_member.user)
         session = client.session
         session["dashboard.kept_form"] = "not ours"
@@ -508,14 +508,14 @@ class TestKeptForm:
         assert client.get(KEPT)["Location"] == ASKED
         assert Client().get(KEPT)["Location"].startswith("/dashboard/login/")
 
-    def test_is_asked_for_again_where_the_confirmation_is_old_by_the_time_it_is_sent(self, ada_member):
+    def test_requires_reauthentication_again_if_submitted_late(self, ada_member):
         client = stale(ada_member.user)
         kept = confirm(client, client.post("/dashboard/developers/keys/new/", self.FORM)["Location"])
         age(client, HOURS)
 
         assert press_continue(client, kept)["Location"] == ASKED
 
-    def test_is_not_sent_for_another_business_than_it_was_filled_in_for(self, ada_member, bisi):
+    def test_is_not_submitted_for_another_business(self, ada_member, bisi):
         MemberFactory(business=bisi.business, user=ada_member.user, role="owner")
         client = stale(ada_member.user)
         client.post("/dashboard/business/", {"business": str(ada_member.business.pk)})
@@ -526,7 +526,7 @@ class TestKeptForm:
 
         assert "There is no form to submit" in page.content.decode()
 
-    def test_is_not_sent_for_another_business_after_the_first_one_was_closed(self, ada_member, bisi):
+    def test_is_not_submitted_for_another_business_after_the_first_one_closed(self, ada_member, bisi):
         MemberFactory(business=bisi.business, user=ada_member.user, role="owner")
         client = stale(ada_member.user)
         client.post("/dashboard/business/", {"business": str(ada_member.business.pk)})
@@ -537,7 +537,7 @@ class TestKeptForm:
 
         assert "There is no form to submit" in page.content.decode()
 
-    def test_is_not_shown_to_the_next_person_who_signs_in(self, ada_member, bisi_member):
+    def test_is_not_shown_to_the_next_user_of_the_browser(self, ada_member, bisi_member):
         client = stale(ada_member.user)
         client.post("/dashboard/developers/keys/new/", self.FORM)
 
@@ -546,19 +546,19 @@ class TestKeptForm:
         assert client.session["_auth_user_id"] == str(bisi_member.user.pk)
         assert "dashboard.kept_form" not in client.session
 
-    def test_shows_values_that_begin_with_blanks(self, ada_member):
+    def test_shows_values_with_leading_spaces(self, ada_member):
         client = stale(ada_member.user)
         asked = client.post("/dashboard/payouts/new/", {"amount": " " * 300 + "5000000"})
 
         assert "5000000</bdi>" in confirm(client, asked["Location"]).content.decode()
 
-    def test_marks_values_that_are_cut(self, ada_member):
+    def test_marks_truncated_values(self, ada_member):
         client = stale(ada_member.user)
         asked = client.post("/dashboard/payouts/new/", {"narration": "a" * 300})
 
         assert f"{'a' * 199}…</bdi>" in confirm(client, asked["Location"]).content.decode()
 
-    def test_takes_no_place_in_the_cache_of_secrets(self, ada_member):
+    def test_is_not_added_to_the_cache_of_secrets(self, ada_member):
         client = stale(ada_member.user)
         before = encrypted_field._decrypted.cache_info().currsize
 
@@ -568,7 +568,7 @@ class TestKeptForm:
 
         assert encrypted_field._decrypted.cache_info().currsize == before
 
-    def test_lies_encrypted_in_the_session(self, ada_member):
+    def test_is_encrypted_in_the_session(self, ada_member):
         client = stale(ada_member.user)
 
         client.post("/dashboard/payouts/new/", {"name": "Chidi Obi", "account_number": "0123456789"})
@@ -602,7 +602,7 @@ class TestKeptForm:
         "referer",
         ["https://evil.example/dashboard/", "http://testserver//evil.example/", "javascript:alert(1)", ""],
     )
-    def test_leads_back_to_our_own_pages_only(self, ada_member, referer):
+    def test_returns_to_our_own_pages_only(self, ada_member, referer):
         client = stale(ada_member.user)
 
         asked = client.post("/dashboard/team/invite/", {"email": "a@b.c"}, headers={"referer": referer})
@@ -612,7 +612,7 @@ class TestKeptForm:
         assert "javascript:" not in text
         assert 'href="/dashboard/"' in text
 
-    def test_is_not_kept_where_another_site_posted_it(self, ada_member):
+    def test_is_not_kept_if_another_site_posted_it(self, ada_member):
         client = stale(ada_member.user, client=Client(enforce_csrf_checks=True))
 
         forged = client.post("/dashboard/developers/keys/new/", self.FORM)
@@ -620,14 +620,14 @@ class TestKeptForm:
         assert forged.status_code == 403
         assert "dashboard.kept_form" not in client.session
 
-    def test_confirmation_leads_nowhere_else(self, ada_member):
+    def test_confirmation_redirects_to_no_other_site(self, ada_member):
         client = stale(ada_member.user)
 
         done = client.post("/dashboard/confirm/", {"password": PASSWORD, "next": "https://evil.example/"})
 
         assert done["Location"] == "/dashboard/"
 
-    def test_user_without_a_way_to_confirm_sets_a_password(self, ada_member):
+    def test_user_without_a_password_or_passkey_sets_a_password(self, ada_member):
         ada_member.user.set_unusable_password()
         ada_member.user.save()
 

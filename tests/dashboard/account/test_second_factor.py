@@ -63,14 +63,14 @@ def secret(fresh, django_capture_on_commit_callbacks):
 
 
 class TestApp:
-    def test_is_set_up_by_a_code_of_it_and_leads_to_the_recovery_codes(self, fresh, secret, ada_member):
+    def test_is_set_up_with_a_code_and_shows_recovery_codes(self, fresh, secret, ada_member):
         page = fresh.get(CODES)
 
         assert len(codes_on(page)) == 10
         assert "no-store" in page["Cache-Control"]
         assert actions()[-2:] == [("second_factor.added", "totp"), ("second_factor.added", "recovery_codes")]
 
-    def test_is_not_set_up_by_a_wrong_code(self, fresh):
+    def test_is_not_set_up_with_a_wrong_code(self, fresh):
         secret = secret_on(fresh.get(APP))
 
         page = fresh.post(APP, {"code": "000000" if code_of(secret) != "000000" else "111111"})
@@ -85,7 +85,7 @@ class TestApp:
         assert secret not in stored
         assert encrypted_field.decrypt(stored) == secret
 
-    def test_is_turned_off_again(self, fresh, secret):
+    def test_can_be_turned_off(self, fresh, secret):
         answer = fresh.post("/dashboard/account/app/off/")
 
         assert answer["Location"] == "/dashboard/account/"
@@ -111,7 +111,7 @@ class TestRecoveryCodes:
         )
         assert link == "data:text/plain;charset=utf-8," + "%0A".join(codes_on(page))
 
-    def test_sign_in_once_each(self, fresh, secret):
+    def test_work_once_each(self, fresh, secret):
         code = codes_on(fresh.get(CODES))[0]
 
         statuses = []
@@ -121,7 +121,7 @@ class TestRecoveryCodes:
 
         assert statuses == [302, 200]
 
-    def test_end_when_new_ones_are_made(self, fresh, secret, django_capture_on_commit_callbacks):
+    def test_are_invalidated_by_new_ones(self, fresh, secret, django_capture_on_commit_callbacks):
         old = codes_on(fresh.get(CODES))
 
         with django_capture_on_commit_callbacks(execute=True):
@@ -134,7 +134,7 @@ class TestRecoveryCodes:
 
 
 class TestSignIn:
-    def test_asks_for_a_code_and_leads_on_to_where_one_was_heading(self, secret, visitor):
+    def test_requires_a_code_and_redirects_to_the_requested_page(self, secret, visitor):
         first = sign_in(visitor, next="/dashboard/?days=7")
         before = visitor.get("/dashboard/").status_code
         second = visitor.post(SECOND_STEP, {"code": code_of(secret, steps=1)})
@@ -145,7 +145,7 @@ class TestSignIn:
         assert visitor.get("/dashboard/").status_code == 200
         assert actions()[-1] == ("session.signed_in", "")
 
-    def test_never_takes_a_code_twice(self, secret):
+    def test_accepts_a_code_once(self, secret):
         code = code_of(secret, steps=1)
         locations = []
         for client in (Client(), Client()):
@@ -154,9 +154,7 @@ class TestSignIn:
 
         assert locations == [302, 200]
 
-    def test_never_takes_the_code_that_set_the_app_up(
-        self, fresh, visitor, django_capture_on_commit_callbacks
-    ):
+    def test_rejects_the_code_that_set_up_the_app(self, fresh, visitor, django_capture_on_commit_callbacks):
         secret = secret_on(fresh.get(APP))
         code = code_of(secret)
         with django_capture_on_commit_callbacks(execute=True):
@@ -168,7 +166,7 @@ class TestSignIn:
         assert "Incorrect or already used code" in page.content.decode()
         assert visitor.get("/dashboard/").status_code == 302
 
-    def test_never_takes_a_used_code_again_while_it_is_valid(self, secret, visitor):
+    def test_rejects_a_used_code_while_it_is_still_valid(self, secret, visitor):
         now = timezone.now()
         code = code_of(secret, steps=1)
         sign_in(visitor)
@@ -181,7 +179,7 @@ class TestSignIn:
             assert other.post(SECOND_STEP, {"code": code}).status_code == 200
 
     @pytest.mark.parametrize("code", ["000000", "", "x" * 500, "١٢٣٤٥٦"])
-    def test_refuses_a_wrong_code_in_a_sentence(self, secret, visitor, code):
+    def test_shows_an_error_for_a_wrong_code(self, secret, visitor, code):
         sign_in(visitor)
 
         page = visitor.post(SECOND_STEP, {"code": code})
@@ -200,7 +198,7 @@ class TestSignIn:
         assert "Too many failed attempts" in page.content.decode()
         assert ("second_factor.failed", "totp") in actions()
 
-    def test_does_not_lock_the_right_person_out_of_the_second_step(self, secret, visitor):
+    def test_does_not_lock_out_the_account_owner(self, secret, visitor):
         """An attacker with the password guesses codes. Other addresses and known devices aren't affected."""
         sign_in(visitor)
         for _ in range(6):
@@ -258,7 +256,7 @@ class TestSignIn:
         ],
         ids=lambda junk: junk[:24],
     )
-    def test_refuses_a_passkey_that_makes_no_sense(self, ada_member, visitor, junk):
+    def test_rejects_a_malformed_passkey(self, ada_member, visitor, junk):
         passkey_of(ada_member.user)
         sign_in(visitor)
 
@@ -266,7 +264,7 @@ class TestSignIn:
             assert visitor.post(address, {"credential": junk}).status_code in {200, 302}
         assert visitor.get("/dashboard/").status_code == 302
 
-    def test_has_no_second_step_to_enter_by_itself(self, visitor):
+    def test_second_step_requires_a_password_first(self, visitor):
         assert visitor.get(SECOND_STEP)["Location"] == LOGIN
 
 
@@ -275,25 +273,25 @@ class TestObligation:
     def _production(self, settings):
         settings.SECOND_FACTOR_REQUIRED = True
 
-    def test_leads_an_owner_to_set_one_up_before_anything_else(self, fresh):
+    def test_redirects_owners_to_setup_first(self, fresh):
         answer = fresh.get("/dashboard/")
 
         assert answer["Location"] == APP
         assert "Your role requires a second factor" in fresh.get(APP).content.decode()
 
-    def test_is_met_by_an_app_or_a_passkey(self, fresh, ada_member):
+    def test_accepts_an_app_or_a_passkey(self, fresh, ada_member):
         passkey_of(ada_member.user)
 
         assert fresh.get("/dashboard/").status_code == 200
 
     @pytest.mark.parametrize("role", [role for role in Member.Role if role != Member.Role.OWNER])
-    def test_leaves_other_roles_free(self, fresh, ada_member, role):
+    def test_does_not_apply_to_other_roles(self, fresh, ada_member, role):
         ada_member.role = role
         ada_member.save()
 
         assert fresh.get("/dashboard/").status_code == 200
 
-    def test_holds_for_our_own_staff(self):
+    def test_applies_to_staff(self):
         staff = UserFactory(is_staff=True, is_superuser=True, password=PASSWORD)
         browser = signed_in(staff)
 
@@ -305,7 +303,7 @@ class TestObligation:
 
 
 class TestAdministration:
-    def test_has_the_same_door(self, visitor):
+    def test_uses_the_same_sign_in_page(self, visitor):
         UserFactory(email="staff@example.com", password=PASSWORD, is_staff=True, is_superuser=True)
 
         door = visitor.get("/admin/", follow=True)
@@ -315,12 +313,12 @@ class TestAdministration:
         assert answer["Location"] == "/admin/"
         assert visitor.get("/admin/").status_code == 200
 
-    def test_sends_members_back_to_their_dashboard(self, browser):
+    def test_redirects_members_to_their_dashboard(self, browser):
         answer = browser.get("/admin/", follow=True)
 
         assert answer.redirect_chain[-1][0] == "/dashboard/"
 
-    def test_does_not_show_what_signs_people_in(self):
+    def test_shows_no_credentials(self):
         labels = {model._meta.app_label for model in site._registry}
 
         assert "merchants" in labels

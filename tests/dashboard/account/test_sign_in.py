@@ -58,13 +58,13 @@ def entries():
 
 class TestSignIn:
     @pytest.mark.parametrize("email", ["ada@example.com", "ADA@Example.COM", "  ada@example.com "])
-    def test_takes_the_email_in_any_case(self, visitor, ada_member, email):
+    def test_accepts_the_email_in_any_case(self, visitor, ada_member, email):
         answer = sign_in(visitor, email)
 
         assert (answer.status_code, answer["Location"]) == (302, "/dashboard/")
         assert visitor.get("/dashboard/").status_code == 200
 
-    def test_gives_the_session_a_new_key(self, visitor, ada_member):
+    def test_rotates_the_session_key(self, visitor, ada_member):
         session = visitor.session
         session["planted"] = "before"
         session.save()
@@ -74,20 +74,20 @@ class TestSignIn:
 
         assert visitor.session.session_key != before
 
-    def test_needs_a_form_of_ours(self, ada_member):
+    def test_requires_a_csrf_token(self, ada_member):
         answer = sign_in(Client(enforce_csrf_checks=True))
 
         assert answer.status_code == 403
         assert b"This form has expired" in answer.content
         assert "unsafe" not in answer["Content-Security-Policy"]
 
-    def test_lets_browsers_say_where_a_form_comes_from(self, visitor):
+    def test_checks_the_origin_of_a_form(self, visitor):
         assert visitor.get(LOGIN)["Referrer-Policy"] == "same-origin"
 
-    def test_is_kept_nowhere_on_the_way(self, visitor):
+    def test_is_not_cached(self, visitor):
         assert "no-store" in visitor.get(LOGIN)["Cache-Control"]
 
-    def test_sends_those_on_who_are_in(self, browser):
+    def test_redirects_signed_in_users(self, browser):
         assert browser.get(LOGIN)["Location"] == "/dashboard/"
 
 
@@ -105,7 +105,7 @@ class TestRefusal:
             ("<script>alert(1)</script>@example.com", "x" * 2000),
         ],
     )
-    def test_has_the_same_message_for_every_reason(self, visitor, ada_member, email, password):
+    def test_shows_the_same_message_for_every_reason(self, visitor, ada_member, email, password):
         UserFactory(email="closed@example.com", password=PASSWORD, is_active=False)
 
         answer = sign_in(visitor, email, password)
@@ -155,7 +155,7 @@ class TestThrottling:
 
         assert statuses == [200] * 5 + [429]
 
-    def test_holds_for_the_right_password_too(self, visitor, ada_member):
+    def test_applies_to_the_right_password_too(self, visitor, ada_member):
         fail(visitor, 5)
 
         answer = sign_in(visitor)
@@ -163,7 +163,7 @@ class TestThrottling:
         assert answer.status_code == 429
         assert visitor.get("/dashboard/").status_code == 302
 
-    def test_says_when_to_try_again(self, visitor, ada_member):
+    def test_returns_retry_after(self, visitor, ada_member):
         with freeze_time("2026-01-01T12:00:00Z"):
             fail(visitor, 5)
         with freeze_time("2026-01-01T12:05:00Z"):
@@ -173,7 +173,7 @@ class TestThrottling:
         assert "12:15:00 UTC" in answer.content.decode()
         assert REFUSAL not in answer.content.decode()
 
-    def test_ends_after_a_quarter_of_an_hour(self, visitor, ada_member):
+    def test_ends_after_fifteen_minutes(self, visitor, ada_member):
         with freeze_time("2026-01-01T12:00:00Z") as clock:
             fail(visitor, 5)
             clock.tick(timedelta(minutes=15, seconds=1))
@@ -190,13 +190,13 @@ class TestThrottling:
     def test_does_not_count_success(self, visitor, ada_member):
         assert {sign_in(Client()).status_code for _ in range(25)} == {302}
 
-    def test_does_not_forget_failures_over_a_success(self, visitor, ada_member):
+    def test_keeps_counting_failures_after_a_success(self, visitor, ada_member):
         fail(visitor, 4)
         sign_in(Client())
 
         assert fail(visitor, 2) == [200, 429]
 
-    def test_leaves_other_people_alone(self, visitor, ada_member, bisi_member):
+    def test_does_not_affect_other_users(self, visitor, ada_member, bisi_member):
         fail(visitor, 5)
 
         assert sign_in(visitor, "bisi@example.com").status_code == 302
@@ -211,7 +211,7 @@ class TestKnownDevice:
         client.post("/dashboard/logout/")
         return client
 
-    def test_is_not_locked_out_by_strangers_at_the_same_address_or_many_others(self, device):
+    def test_is_not_locked_out_by_others_at_the_same_address_or_elsewhere(self, device):
         fail(Client(), 6)
         for number in range(1, 32):
             fail(Client(), 1, address=f"198.51.100.{number}")
@@ -219,14 +219,14 @@ class TestKnownDevice:
 
         assert sign_in(device).status_code == 302
 
-    def test_has_an_allowance_of_its_own_that_ends_too(self, device):
+    def test_has_a_limit_of_its_own(self, device):
         assert fail(device, 11) == [200] * 10 + [429]
         assert sign_in(Client()).status_code == 302  # its failures are no others'
 
-    def test_is_known_for_the_account_that_signed_in_only(self, device, bisi_member):
+    def test_applies_to_the_account_that_signed_in_only(self, device, bisi_member):
         assert fail(device, 6, email="bisi@example.com") == [200] * 5 + [429]
 
-    def test_may_be_shared_by_two_people(self, device, bisi_member):
+    def test_can_be_shared_by_two_users(self, device, bisi_member):
         sign_in(device, "bisi@example.com")
         device.post("/dashboard/logout/")
         fail(Client(), 6)
@@ -241,7 +241,7 @@ class TestKnownDevice:
         assert fail(device, 6) == [200] * 5 + [429]
 
     @pytest.mark.parametrize("change", [lambda value: value[:-1], lambda value: "", lambda value: "x:y:z"])
-    def test_is_not_believed_with_another_signature(self, device, change):
+    def test_is_rejected_with_an_invalid_signature(self, device, change):
         name = configured.DEVICE_COOKIE_NAME
         device.cookies[name] = change(device.cookies[name].value)
 
@@ -253,7 +253,7 @@ class TestKnownDevice:
         assert (cookie["httponly"], cookie["samesite"], cookie["max-age"]) == (True, "Lax", 180 * 24 * 3600)
         assert PASSWORD not in cookie.value
 
-    def test_is_not_known_by_a_wrong_password(self, ada_member):
+    def test_is_not_remembered_after_a_wrong_password(self, ada_member):
         client = Client()
         fail(client, 1)
 
@@ -268,17 +268,17 @@ class TestFrozenRedis:
         with frozen_cache(settings):
             yield
 
-    def test_leaves_the_limits_in_force(self, visitor, ada_member):
+    def test_keeps_the_limits(self, visitor, ada_member):
         assert fail(visitor, 6) == [200] * 5 + [429]
 
-    def test_lets_people_in(self, visitor, ada_member):
+    def test_allows_sign_in(self, visitor, ada_member):
         assert sign_in(visitor).status_code == 302
         assert visitor.get("/dashboard/").status_code == 200
 
-    def test_leaves_the_limit_of_reset_mails_in_force(self, visitor, ada_member):
+    def test_keeps_the_limit_of_reset_mails(self, visitor, ada_member):
         assert [request_reset(visitor) for _ in range(4)] == [302] * 3 + [429]
 
-    def test_leaves_the_administration_throttled(self, visitor):
+    def test_keeps_throttling_the_administration(self, visitor):
         UserFactory(email="staff@example.com", password=PASSWORD, is_staff=True, is_superuser=True)
 
         statuses = fail(visitor, 6, email="staff@example.com", next="/admin/")
@@ -287,18 +287,18 @@ class TestFrozenRedis:
 
 
 class TestForgottenPassword:
-    def test_is_mailed_three_times_to_one_asker(self, visitor, ada_member):
+    def test_is_mailed_at_most_three_times_per_requester(self, visitor, ada_member):
         assert [request_reset(visitor) for _ in range(4)] == [302] * 3 + [429]
         mail_password_resets()
         assert len(mail.outbox) == 3
 
-    def test_is_not_kept_from_the_account_by_a_stranger(self, visitor, ada_member):
+    def test_is_still_mailed_after_requests_by_others(self, visitor, ada_member):
         for _ in range(5):
             request_reset(visitor)
 
         assert request_reset(Client(), address="198.51.100.7") == 302
 
-    def test_is_mailed_to_an_account_ten_times_in_an_hour_but_to_a_known_device(self, visitor, ada_member):
+    def test_is_mailed_to_an_account_ten_times_an_hour_unless_from_a_known_device(self, visitor, ada_member):
         device = Client()
         sign_in(device)
         device.post("/dashboard/logout/")
@@ -310,16 +310,16 @@ class TestForgottenPassword:
     @pytest.mark.parametrize(
         "email", ["\x00", "a\x00b@example.com", "\ud800".encode("utf-8", "surrogatepass")]
     )
-    def test_is_not_asked_for_with_text_that_is_no_address(self, visitor, db, email):
+    def test_rejects_an_invalid_address(self, visitor, db, email):
         assert request_reset(visitor, email=email) == 200
         assert not PasswordResetRequest.objects.exists()
 
-    def test_answers_alike_for_unknown_addresses(self, visitor, ada_member):
+    def test_returns_the_same_for_unknown_addresses(self, visitor, ada_member):
         assert [request_reset(visitor, email="unknown@example.com") for _ in range(4)] == [302] * 3 + [429]
         mail_password_resets()
         assert mail.outbox == []
 
-    def test_lets_the_browser_in_that_sets_the_new_password(self, visitor, ada_member):
+    def test_signs_in_the_browser_that_sets_the_new_password(self, visitor, ada_member):
         for number in range(1, 32):
             fail(Client(), 1, address=f"198.51.100.{number}")
         request_reset(visitor)
@@ -347,9 +347,7 @@ class TestAddress:
             (1, "", "192.0.2.1"),
         ],
     )
-    def test_is_what_our_proxies_saw_and_not_what_callers_claim(
-        self, rf, settings, proxies, forwarded, expected
-    ):
+    def test_is_taken_from_our_proxies_and_not_from_clients(self, rf, settings, proxies, forwarded, expected):
         settings.PROXIES_IN_FRONT = proxies
         request = rf.get("/", REMOTE_ADDR="192.0.2.1", headers={"X-Forwarded-For": forwarded})
 
@@ -358,28 +356,28 @@ class TestAddress:
 
 class TestNext:
     @pytest.mark.parametrize("path", PATHS)
-    def test_leads_on_to_our_own_pages(self, visitor, ada_member, path):
+    def test_redirects_to_our_own_pages(self, visitor, ada_member, path):
         assert sign_in(visitor, next=path)["Location"] == path
 
     @pytest.mark.parametrize("trap", TRAPS)
-    def test_leads_nowhere_else(self, visitor, browser, ada_member, trap):
+    def test_redirects_to_no_other_site(self, visitor, browser, ada_member, trap):
         assert safe_path(trap) == "/dashboard/"
         assert sign_in(visitor, next=trap)["Location"] == "/dashboard/"
         assert browser.get(LOGIN, {"next": trap})["Location"] == "/dashboard/"
 
-    def test_survives_a_wrong_password(self, visitor, ada_member):
+    def test_is_kept_after_a_wrong_password(self, visitor, ada_member):
         page = sign_in(visitor, password="wrong", next='/dashboard/?a="b"').content.decode()
 
         assert '<input type="hidden" name="next" value="/dashboard/?a=&quot;b&quot;">' in page
 
 
 class TestAuditTrail:
-    def test_tells_who_came_in_and_from_where(self, visitor, ada_member):
+    def test_records_user_and_address(self, visitor, ada_member):
         sign_in(visitor)
 
         assert entries() == [("session.signed_in", "ada@example.com", "Ada Books", "192.0.2.1")]
 
-    def test_tells_of_failures(self, visitor, ada_member):
+    def test_records_failures(self, visitor, ada_member):
         sign_in(visitor, password="wrong")
         sign_in(visitor, "unknown@example.com")
 
@@ -388,14 +386,14 @@ class TestAuditTrail:
             ("session.sign_in_failed", "unknown", None, "192.0.2.1"),
         ]
 
-    def test_names_no_business_where_there_are_several(self, visitor, ada_member, bisi):
+    def test_names_no_business_if_there_are_several(self, visitor, ada_member, bisi):
         MemberFactory(user=ada_member.user, business=bisi.business)
 
         sign_in(visitor)
 
         assert entries() == [("session.signed_in", "ada@example.com", None, "192.0.2.1")]
 
-    def test_never_holds_what_was_typed(self, visitor, ada_member):
+    def test_never_contains_the_input(self, visitor, ada_member):
         sign_in(visitor, email="my-secret-password", password="my-other-secret")
         sign_in(visitor, email="my-secret@password.example", password="my-other-secret")
         sign_in(visitor)
@@ -404,7 +402,7 @@ class TestAuditTrail:
         assert "secret" not in stored
         assert PASSWORD not in stored
 
-    def test_is_not_flooded_by_throttled_attempts(self, visitor, ada_member):
+    def test_omits_throttled_attempts(self, visitor, ada_member):
         fail(visitor, 8)
 
         assert len(entries()) == 5
@@ -417,7 +415,7 @@ class TestSignOut:
         assert (answer.status_code, answer["Location"]) == (302, LOGIN)
         assert browser.get("/dashboard/")["Location"] == LOGIN
 
-    def test_is_a_form_of_ours(self, browser, ada_member):
+    def test_requires_a_csrf_token(self, browser, ada_member):
         strict = Client(enforce_csrf_checks=True)
         strict.force_login(ada_member.user)
 
@@ -427,12 +425,12 @@ class TestSignOut:
 
 
 class TestMembership:
-    def test_is_asked_anew_for_every_page(self, browser, ada_member):
+    def test_is_checked_for_every_page(self, browser, ada_member):
         ada_member.delete()
 
         assert browser.get("/dashboard/").status_code == 403
 
-    def test_of_a_closed_business_is_none(self, browser, ada):
+    def test_of_a_closed_business_is_ignored(self, browser, ada):
         ada.business.is_active = False
         ada.business.save()
 
@@ -444,7 +442,7 @@ class TestMembership:
 
         assert browser.get("/dashboard/").status_code == 302
 
-    def test_is_what_staff_need_too(self, visitor):
+    def test_is_required_for_staff_too(self, visitor):
         UserFactory(email="staff@example.com", password=PASSWORD, is_staff=True)
         sign_in(visitor, "staff@example.com")
 
@@ -461,7 +459,7 @@ class TestSwitching:
     def two(self, ada_member, bisi):
         return MemberFactory(user=ada_member.user, business=bisi.business, role=Member.Role.VIEWER)
 
-    def test_goes_to_another_business_and_stays_there(self, browser, two):
+    def test_selects_another_business_for_later_pages(self, browser, two):
         assert "<h1" in browser.get("/dashboard/").content.decode()
 
         answer = browser.post("/dashboard/business/", {"business": two.business_id})
@@ -471,7 +469,7 @@ class TestSwitching:
         assert browser.get("/dashboard/").context["membership"].business == two.business
 
     @pytest.mark.parametrize("wanted", ["theirs", "", "nonsense", "00000000-0000-0000-0000-000000000000"])
-    def test_never_goes_to_a_business_of_others(self, browser, ada_member, bisi, wanted):
+    def test_cannot_select_a_business_of_others(self, browser, ada_member, bisi, wanted):
         business = str(bisi.business_id) if wanted == "theirs" else wanted
 
         assert browser.post("/dashboard/business/", {"business": business}).status_code == 404
@@ -483,7 +481,7 @@ class TestSwitching:
 
         assert browser.get("/dashboard/").context["membership"].business == ada_member.business
 
-    def test_is_offered_only_to_those_who_can(self, browser, ada_member, bisi):
+    def test_is_offered_to_members_of_several_businesses_only(self, browser, ada_member, bisi):
         assert "Switch" not in browser.get("/dashboard/").content.decode()
 
         MemberFactory(user=ada_member.user, business=bisi.business)
@@ -492,11 +490,11 @@ class TestSwitching:
 
 class TestAuthorisation:
     @pytest.mark.parametrize("role", Member.Role.values)
-    def test_lets_every_role_see_the_overview(self, browser, ada_member, role):
+    def test_shows_the_overview_to_every_role(self, browser, ada_member, role):
         ada_member.role = role
         ada_member.save()
 
         assert browser.get("/dashboard/").status_code == 200
 
-    def test_leads_anonymous_people_to_the_door(self, visitor):
+    def test_redirects_anonymous_users_to_sign_in(self, visitor):
         assert visitor.get("/dashboard/?page=2")["Location"] == LOGIN

@@ -7,7 +7,7 @@ from dashboard.ui.navigation import ACCOUNT, AREAS
 
 
 class TestAreas:
-    def test_are_the_contracts(self):
+    def test_are_those_of_the_contract(self):
         assert [area.name for area in AREAS] == [
             "Overview",
             "Payments",
@@ -23,14 +23,14 @@ class TestAreas:
 
 
 class TestLinks:
-    def test_lead_only_to_pages_that_exist(self):
+    def test_link_to_existing_pages_only(self):
         assert all(link.address for link in navigation.links(AREAS, "/dashboard/"))
 
     @pytest.mark.parametrize("path", ["/dashboard/", "/dashboard/nothing/here"])
-    def test_mark_one_area_as_the_one_that_a_page_lies_in(self, path):
+    def test_mark_the_area_of_a_page(self, path):
         assert [link.name for link in navigation.links(AREAS, path) if link.is_here] == ["Overview"]
 
-    def test_mark_none_for_what_is_ones_own(self):
+    def test_mark_none_for_account_pages(self):
         assert not any(link.is_here for link in navigation.links(AREAS, "/dashboard/account/password/"))
         assert [link.name for link in navigation.links(ACCOUNT, "/dashboard/account/") if link.is_here] == [
             "Your account"

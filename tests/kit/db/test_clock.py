@@ -31,14 +31,14 @@ def tolerance():
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the clock of its process")
 class TestPostgreSQL:
     @pytest.mark.parametrize("read", [clock.database_now, clock.now, clock.Estimate().now])
-    def test_host_ahead_of_the_database_reads_the_databases_time(self, host_ahead, read):
+    def test_host_ahead_of_the_database_uses_the_databases_time(self, host_ahead, read):
         with connection.cursor() as cursor:
             cursor.execute("SELECT clock_timestamp()")
             database_time = cursor.fetchone()[0]
 
         assert abs(read() - database_time) < tolerance()
 
-    def test_estimate_asks_the_database_once_for_a_while(self, django_assert_num_queries):
+    def test_estimate_is_cached_for_a_while(self, django_assert_num_queries):
         estimate = clock.Estimate()
 
         with django_assert_num_queries(1):
@@ -46,7 +46,7 @@ class TestPostgreSQL:
 
         assert moments == sorted(moments)
 
-    def test_estimate_is_measured_again_when_it_is_old(self, monkeypatch, django_assert_num_queries):
+    def test_estimate_is_refreshed_when_it_expires(self, monkeypatch, django_assert_num_queries):
         estimate = clock.Estimate()
         estimate.now()
         monkeypatch.setattr(clock, "MEASURED_FOR", -1.0)
@@ -57,5 +57,5 @@ class TestPostgreSQL:
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has a clock of its own")
 @pytest.mark.parametrize("read", [clock.database_now, clock.now])
-def test_sqlite_has_the_clock_of_its_process(host_ahead, read):
+def test_sqlite_uses_the_clock_of_the_process(host_ahead, read):
     assert abs(read() - timezone.now()) < tolerance()

@@ -20,7 +20,7 @@ def other_key():
 
 @pytest.mark.django_db
 class TestEncryptedTextField:
-    def test_is_plain_in_python_and_a_token_in_the_database(self, ada):
+    def test_is_plain_text_in_python_and_a_token_in_the_database(self, ada):
         token = stored_token(ada)
 
         assert token.startswith("gAAAA")
@@ -34,7 +34,7 @@ class TestEncryptedTextField:
 
         assert stored_token(ada) != before
 
-    def test_raises_where_its_key_is_missing(self, ada, settings, other_key):
+    def test_raises_if_its_key_is_missing(self, ada, settings, other_key):
         settings.FIELD_ENCRYPTION_KEYS = [other_key]
 
         with pytest.raises(UnreadableSecret) as refusal:
@@ -43,7 +43,7 @@ class TestEncryptedTextField:
         assert stored_token(ada) not in str(refusal.value)
         assert refusal.value.__cause__ is None
 
-    def test_is_still_read_after_a_rotation(self, ada, settings, other_key):
+    def test_is_readable_after_a_rotation(self, ada, settings, other_key):
         settings.FIELD_ENCRYPTION_KEYS = [other_key, *settings.FIELD_ENCRYPTION_KEYS]
 
         assert ApiKey.objects.get().secret == ada.secret
