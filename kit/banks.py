@@ -5,13 +5,10 @@
 """
 
 import csv
-import hashlib
-import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")  # three digits for a bank, five or six for another institution
 FILE = Path(__file__).with_name("banks.csv")
@@ -49,19 +46,3 @@ def _by_code() -> dict[str, Bank]:
 
 def find(code: str) -> Bank | None:
     return _by_code().get(code)
-
-
-@lru_cache(maxsize=1)
-def listing() -> tuple[list[dict[str, Any]], str]:
-    """Return the rows of `GET /api/banks` and their ETag."""
-    rows = [
-        {
-            "code": bank.code,
-            "name": bank.name,
-            "nip_code": bank.nip_code,
-            "country": bank.country,
-            "currency": bank.currency,
-        }
-        for bank in all_banks()
-    ]
-    return rows, f'"{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"'

@@ -103,3 +103,20 @@ def payout_failure(gateway_code: str) -> Outcome:
 _PAYOUT_FAILED = Outcome("20030", WALLET_TOO_LOW.summary)
 # NIP codes about the beneficiary's account, which a retry won't change.
 _PAYOUT_ADVICE = dict.fromkeys(("06", "07", "08", "16", "34", "57"), DO_NOT_RETRY)
+
+_EXPLAINED = (
+    COMPLETED,
+    PROCESSING,
+    *CARD_DECLINES,
+    payout_failure("51"),
+    AUTHORISATION_EXPIRED,
+    TRANSFER_EXPIRED,
+    amount_mismatch(expected=50_000, received=40_000, currency="NGN"),
+    VOIDED,
+    CANCELLED,
+)
+
+
+def response_code_list() -> str:
+    """Return the outcome codes and what they mean, in one sentence."""
+    return "; ".join(f"`{outcome.code}` {outcome.summary}" for outcome in _EXPLAINED)

@@ -1,4 +1,4 @@
-"""Representation of transactions, refunds and unapplied transfers in API responses and webhooks.
+"""Payments, refunds, settlements and unapplied transfers in API responses and webhooks, declared field by field.
 
 Fields that don't apply to the flow or have no value yet are omitted.
 """
@@ -9,234 +9,469 @@ from typing import Any
 from django.conf import settings
 
 from kit import banks
-from kit.timestamps import timestamp
-from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
-from payments.outcomes import COMPLETED
-from virtual_accounts.models import Session, UnappliedMoney
-from virtual_accounts.representation import represent_session
+from kit.api.answers import (
+    BALANCE,
+    COUNT,
+    CURRENCY,
+    CURRENCY_FIELD,
+    DATE,
+    EMPTY,
+    METADATA_FIELD,
+    MINOR_UNITS,
+    MOMENT,
+    NONE,
+    POSITION,
+    TEXT,
+    URL,
+    UUID,
+    Answer,
+    Field,
+    one_of,
+    page_of,
+    text,
+)
+from payments import outcomes
+from payments.models import CardOperation, PayoutReturn, Transaction
+from virtual_accounts.models import Transfer, UnappliedMoney
+from virtual_accounts.representation import ACCOUNT_NUMBER, SENDER, TRANSFER_DETAILS
 
 RETURNED_BY_BANK = "Returned by the bank"  # if the bank gives no reason
 
+Status, Awaiting = Transaction.Status, Transaction.Awaiting
 
-def represent(transaction: Transaction) -> dict[str, Any]:
-    """Return the payment response of the interface document."""
-    shown: dict[str, Any] = {
-        "request_type": transaction.request_type,
-        "id": str(transaction.pk),
-        "reference": transaction.reference,
-        "status": transaction.status,
-        "response_code": transaction.response_code,
-        "response_summary": transaction.response_summary,
-        **_gateway_fields(transaction),
-        **_known(transaction, RAIL_NUMBERS if transaction.acquirer_transaction_id else ()),
-        "amount": transaction.amount,
-        **_authorised_amount(transaction),
-        "currency": transaction.currency,
-        "payment_timestamp": timestamp(transaction.created_at),
-    }
-    shown |= _PARTS[transaction.request_type](transaction)
-    if transaction.narration:
-        shown["narration"] = transaction.narration
-    if transaction.metadata is not None:
-        shown["metadata"] = transaction.metadata
-    if transaction.finished_at is not None:
-        shown["completed_at"] = timestamp(transaction.finished_at)
-    return shown
+# Kinds of payments, whose answers have different fields.
+CARD, TRANSFER, PAYOUT, CARD_CHECK = "card", "virtual_account", "payout", "card_check"
+PAYMENTS = (CARD, TRANSFER)
 
 
-GATEWAY_FIELDS = (
-    "gateway_code",
-    "gateway_recommendation",
-    "acquirer_transaction_id",
-    "authorization_code",
-)
-# Assigned at creation, but shown only once the acquirer has received them.
-RAIL_NUMBERS = ("retrieval_reference_number", "system_trace_audit_number")
+def kind_of(transaction: Transaction) -> str:
+    if transaction.request_type != Transaction.RequestType.PAYMENT:
+        return transaction.request_type
+    return CARD if transaction.session is None else TRANSFER
 
 
-def _gateway_fields(transaction: Transaction) -> dict[str, str]:
-    """Return the gateway's fields. A failed payment hides the approval of its voided or expired authorisation."""
-    shown = _known(transaction, GATEWAY_FIELDS)
-    if transaction.status == Transaction.Status.FAILED:
-        shown.pop("authorization_code", None)
-        if shown.get("gateway_code") == COMPLETED.gateway_code:
-            del shown["gateway_code"]
-    return shown
+def _gateway_code(transaction: Transaction) -> str | None:
+    """Return the gateway's code. A failed payment hides the approval of its voided or expired authorisation."""
+    code = transaction.gateway_code
+    is_hidden = transaction.status == Status.FAILED and code == outcomes.COMPLETED.gateway_code
+    return None if is_hidden else code
 
 
-def _authorised_amount(transaction: Transaction) -> dict[str, int]:
+def _authorization_code(transaction: Transaction) -> str | None:
+    return None if transaction.status == Status.FAILED else transaction.authorization_code
+
+
+def _retrieval_reference_number(transaction: Transaction) -> str | None:
+    """Return the RRN. It is assigned at creation, but shown only once the acquirer has received it."""
+    return transaction.retrieval_reference_number if transaction.acquirer_transaction_id else None
+
+
+def _system_trace_audit_number(transaction: Transaction) -> str | None:
+    return transaction.system_trace_audit_number if transaction.acquirer_transaction_id else None
+
+
+def _amount_authorized(transaction: Transaction) -> int | None:
     """Return the authorised amount of a payment with a later capture that hasn't failed."""
-    is_authorised = transaction.awaiting == Transaction.Awaiting.CAPTURE or (
-        transaction.status == Transaction.Status.SUCCESS and transaction.is_card_payment
+    if transaction.captures_at_once:
+        return None
+    is_authorised = transaction.awaiting == Awaiting.CAPTURE or (
+        transaction.status == Status.SUCCESS and transaction.is_card_payment
     )
-    return (
-        {"amount_authorized": transaction.amount}
-        if is_authorised and not transaction.captures_at_once
-        else {}
-    )
+    return transaction.amount if is_authorised else None
 
 
-def _known(transaction: Transaction, names: tuple[str, ...]) -> dict[str, str]:
-    return {name: value for name in names if (value := getattr(transaction, name))}
+def _redirect_link(transaction: Transaction) -> str | None:
+    if transaction.awaiting != Awaiting.PAYER:
+        return None
+    return challenge_address(transaction.challenge.token)
 
 
-def _payment(transaction: Transaction) -> dict[str, Any]:
-    if transaction.session is not None:
-        return _transfer_payment(transaction, transaction.session)
-    shown: dict[str, Any] = {
-        "payment_method": transaction.method,
-        "fee": transaction.fee,
-        "refund_status": transaction.refund_status,
-        **_known(transaction, ("settle_status", "merchant_descriptor")),
-        "source": _source(transaction),
-        "total_amount_captured": transaction.amount_captured,
-        "total_amount_available_to_refund": transaction.amount_refundable,
-        "total_amount_refunded": transaction.amount_refunded,
-    }
-    if transaction.awaiting == Transaction.Awaiting.PAYER:
-        shown["redirect_link"] = challenge_address(transaction.challenge.token)
-    return shown | _payer(transaction)
+def _customer(transaction: Transaction) -> Transaction | None:
+    is_named = transaction.customer_reference or transaction.request_type == PAYOUT
+    return transaction if is_named else None
 
 
-def _transfer_payment(transaction: Transaction, session: Session) -> dict[str, Any]:
-    """Return the fields of a transfer payment. It has no captures, so `total_amount_captured` is omitted."""
-    details = {"virtual_account_details": represent_session(session)}
-    return {
-        "payment_method": transaction.method,
-        "fee": transaction.fee,
-        "refund_status": transaction.refund_status,
-        **_known(transaction, ("settle_status",)),
-        **details,
-        "total_amount_available_to_refund": transaction.amount_refundable,
-        "total_amount_refunded": transaction.amount_refunded,
-        **_payer(transaction),
-    }
+def _customer_name(transaction: Transaction) -> str | None:
+    return transaction.customer_name or ("" if transaction.request_type == PAYOUT else None)
 
 
-def _payer(transaction: Transaction) -> dict[str, Any]:
-    if not transaction.customer_reference:
-        return {}
-    customer = {"name": transaction.customer_name, "merchant_reference": transaction.customer_reference}
-    return {"customer": {name: value for name, value in customer.items() if value}}
+def _bank_name(payout: Transaction) -> str:
+    bank = banks.find(payout.bank_code)
+    return bank.name if bank else ""
 
 
-def _payout(transaction: Transaction) -> dict[str, Any]:
-    bank = banks.find(transaction.bank_code)
-    customer = {
-        "name": transaction.customer_name,
-        "account_number": transaction.account_number,
-        "bank_code": transaction.bank_code,
-        "bank_name": bank.name if bank else "",
-    }
-    if transaction.customer_reference:
-        customer["merchant_reference"] = transaction.customer_reference
-    shown: dict[str, Any] = {"fee": transaction.fee, "customer": customer}
-    if transaction.amount_returned:
-        shown["reversal"] = _reversal(transaction)
-    return shown
+def _returned(payout: Transaction) -> Transaction | None:
+    return payout if payout.amount_returned else None
 
 
-def _reversal(payout: Transaction) -> dict[str, Any]:
-    """Return the returned amount of a payout, with the time and reason of the last return."""
+def _last_return(payout: Transaction) -> PayoutReturn:
     returns = [each for each in payout.returns.all() if each.applied == PayoutReturn.Applied.REVERSED]
-    last = max(returns, key=attrgetter("pk"))
-    return {
-        "amount": payout.amount_returned,
-        "at": timestamp(last.at),
-        "reason": last.reason or RETURNED_BY_BANK,
-    }
+    return max(returns, key=attrgetter("pk"))
 
 
-def _card_check(transaction: Transaction) -> dict[str, Any]:
-    return {"source": _source(transaction)}
+def _itself(subject: Any) -> Any:
+    return subject
 
 
-_PARTS = {"payment": _payment, "payout": _payout, "card_check": _card_check}
+RESPONSE_CODE = text("^[0-9]{5}$")
 
+CARD_SHOWN = Answer(
+    "CardShown",
+    "A card, as far as it may be shown.",
+    Field("type", one_of(["card"]), "Always `card`.", value=lambda _: "card"),
+    Field("card_type", TEXT, "Brand, or UNKNOWN.", "VISA", "card_brand"),
+    Field("card_bin", text("^[0-9]{6}$"), "First six digits.", "408408"),
+    Field("card_last4", text("^[0-9]{4}$"), "Last four digits.", "4081"),
+    Field("expiry_month", text("^[0-9]{2}$"), "Two digits.", "12", "card_expiry_month"),
+    Field("expiry_year", text("^[0-9]{4}$"), "Four digits.", "2035", "card_expiry_year"),
+)
+CUSTOMER = Answer(
+    "Customer",
+    "Payer or beneficiary.",
+    Field("name", TEXT, "Full name.", "Ada Obi", _customer_name, NONE),
+    Field("account_number", ACCOUNT_NUMBER, "Payouts.", "0123456789", kinds=(PAYOUT,)),
+    Field("bank_code", TEXT, "Payouts: the bank's `code`.", "058", kinds=(PAYOUT,)),
+    Field("bank_name", TEXT, "Payouts.", "Guaranty Trust Bank", _bank_name, kinds=(PAYOUT,)),
+    Field(
+        "merchant_reference",
+        TEXT,
+        "Your reference of the customer.",
+        "customer-7",
+        "customer_reference",
+        EMPTY,
+        (*PAYMENTS, PAYOUT),
+    ),
+    kind_of=kind_of,
+)
+REVERSAL = Answer(
+    "Reversal",
+    "The part of a successful payout that the bank has returned. It was credited to your wallet; the fee "
+    "isn't returned.",
+    Field("amount", MINOR_UNITS, "Sum of all returns, minor units.", 50_000, "amount_returned"),
+    Field(
+        "at",
+        MOMENT,
+        "When the last return was booked.",
+        "2026-01-31T09:00:00.000Z",
+        lambda payout: _last_return(payout).at,
+    ),
+    Field(
+        "reason",
+        TEXT,
+        "The bank's reason for the last return.",
+        "Account closed",
+        lambda payout: _last_return(payout).reason or RETURNED_BY_BANK,
+    ),
+)
+PAYMENT = Answer(
+    "Payment",
+    "A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet, "
+    "are left out.",
+    Field("request_type", one_of(Transaction.RequestType.values), "What was asked for."),
+    Field("id", UUID, "Our identifier of the transaction.", "01980a5e-7b00-7c00-8000-000000000001", "pk"),
+    Field("reference", TEXT, "Your reference.", "order-1042"),
+    Field("status", one_of(Status.values), "`success` and `failed` are final."),
+    Field("response_code", RESPONSE_CODE, f"Outcome code: {outcomes.response_code_list()}.", "10000"),
+    Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),
+    Field("gateway_code", TEXT, "The acquirer's or bank's own response code.", "00", _gateway_code, EMPTY),
+    Field(
+        "gateway_recommendation",
+        one_of(["retry", "do_not_retry"]),
+        "After a decline: is a second try of use?",
+        omit=EMPTY,
+    ),
+    Field("acquirer_transaction_id", TEXT, "The acquirer's identifier.", "102828035606231591055", omit=EMPTY),
+    Field(
+        "authorization_code",
+        TEXT,
+        "The issuer's authorisation code. Cards.",
+        "591055",
+        _authorization_code,
+        EMPTY,
+    ),
+    Field(
+        "retrieval_reference_number",
+        text("^[0-9]{12}$"),
+        "RRN. Cards.",
+        "632421000001",
+        _retrieval_reference_number,
+        EMPTY,
+    ),
+    Field(
+        "system_trace_audit_number",
+        text("^[0-9]{6}$"),
+        "STAN. Cards.",
+        "000001",
+        _system_trace_audit_number,
+        EMPTY,
+    ),
+    Field("amount", MINOR_UNITS, "Minor units; 0 for a card check.", 50_000),
+    Field(
+        "amount_authorized",
+        MINOR_UNITS,
+        "What the issuer has authorised, minor units. Card payments with `capture: false`.",
+        50_000,
+        _amount_authorized,
+        NONE,
+    ),
+    CURRENCY_FIELD,
+    Field("payment_timestamp", MOMENT, "When it was created.", "2026-01-31T08:00:00.000Z", "created_at"),
+    Field(
+        "payment_method", one_of(PAYMENTS), "How the payer pays. Payments.", value="method", kinds=PAYMENTS
+    ),
+    Field(
+        "fee",
+        MINOR_UNITS,
+        "Processing fee, minor units. Payments and payouts.",
+        750,
+        kinds=(*PAYMENTS, PAYOUT),
+    ),
+    Field("refund_status", one_of(Transaction.RefundStatus.values), "Payments.", kinds=PAYMENTS),
+    Field(
+        "settle_status",
+        one_of(Transaction.SettleStatus.values),
+        "How far a payment's money is on its way to your wallet. Once it is in a batch.",
+        omit=EMPTY,
+        kinds=PAYMENTS,
+    ),
+    Field(
+        "merchant_descriptor",
+        TEXT,
+        "What the cardholder's statement shows. Cards.",
+        "Ada Books",
+        omit=EMPTY,
+        kinds=(CARD,),
+    ),
+    Field(
+        "source",
+        CARD_SHOWN,
+        "The card. Card payments and card checks.",
+        value=_itself,
+        kinds=(CARD, CARD_CHECK),
+    ),
+    Field(
+        "virtual_account_details",
+        TRANSFER_DETAILS,
+        "Where the payer transfers to. Virtual accounts.",
+        value="session",
+        kinds=(TRANSFER,),
+    ),
+    Field(
+        "total_amount_captured",
+        MINOR_UNITS,
+        "Captured so far. Card payments.",
+        50_000,
+        "amount_captured",
+        kinds=(CARD,),
+    ),
+    Field(
+        "total_amount_available_to_refund",
+        MINOR_UNITS,
+        "What can still be refunded. Payments.",
+        50_000,
+        "amount_refundable",
+        kinds=PAYMENTS,
+    ),
+    Field(
+        "total_amount_refunded",
+        MINOR_UNITS,
+        "Refunded so far. Payments.",
+        0,
+        "amount_refunded",
+        kinds=PAYMENTS,
+    ),
+    Field(
+        "redirect_link",
+        URL,
+        "Send the payer here for 3-D Secure. While the challenge is open.",
+        "https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8",
+        _redirect_link,
+        NONE,
+        (CARD,),
+    ),
+    Field(
+        "customer", CUSTOMER, "Payer or beneficiary.", value=_customer, omit=NONE, kinds=(*PAYMENTS, PAYOUT)
+    ),
+    Field(
+        "reversal",
+        REVERSAL,
+        "The part of a successful payout that the bank has returned. Its status stays `success`.",
+        value=_returned,
+        omit=NONE,
+        kinds=(PAYOUT,),
+    ),
+    Field("narration", TEXT, "Your free text. Present if you sent any.", "Two books", omit=EMPTY),
+    METADATA_FIELD,
+    Field(
+        "completed_at",
+        MOMENT,
+        "When `status` became `success` or `failed`. Once it is final.",
+        "2026-01-31T08:00:01.250Z",
+        "finished_at",
+        NONE,
+    ),
+    kind_of=kind_of,
+)
+PAYMENTS_PAGE = page_of(PAYMENT, "A page of transactions, newest first.")
 
-def _source(transaction: Transaction) -> dict[str, str]:
-    return {
-        "type": "card",
-        "card_type": transaction.card_brand,
-        "card_bin": transaction.card_bin,
-        "card_last4": transaction.card_last4,
-        "expiry_month": transaction.card_expiry_month,
-        "expiry_year": transaction.card_expiry_year,
-    }
+REFUND_DESTINATION = Answer(
+    "RefundDestination",
+    "The account that a transfer payment is refunded to.",
+    Field("name", TEXT, "Name of the account's holder.", "Bisi Ade", "destination_name"),
+    Field("account_number", ACCOUNT_NUMBER, "10 digits.", "0123456789", "destination_account_number"),
+    Field("bank_code", TEXT, "The bank's `code`.", "058", "destination_bank_code"),
+)
+REFUND = Answer(
+    "Refund",
+    "A refund.",
+    Field("id", UUID, "Our identifier of the refund.", "01980a5e-9440-7c00-8000-000000000002", "pk"),
+    Field("reference", TEXT, "Your reference of the refund.", "refund-9"),
+    Field("payment_reference", TEXT, "Your reference of the payment.", "order-1042", "transaction.reference"),
+    Field("status", one_of(CardOperation.Status.values), "`success` and `failed` are final."),
+    Field("response_code", RESPONSE_CODE, "Outcome code, as of payments.", "10000"),
+    Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),
+    Field("amount", MINOR_UNITS, "Minor units.", 20_000),
+    Field("currency", CURRENCY, "ISO 4217.", "NGN", "transaction.currency"),
+    Field("created_at", MOMENT, "When it was requested.", "2026-01-31T08:05:00.000Z"),
+    Field("gateway_code", TEXT, "The acquirer's or bank's own response code.", "00", omit=EMPTY),
+    Field("reason", TEXT, "Your reason.", "One book came back", omit=EMPTY),
+    Field(
+        "destination",
+        REFUND_DESTINATION,
+        "Where the money goes. Refunds of transfer payments.",
+        value=lambda refund: refund if refund.is_transfer_refund else None,
+        omit=NONE,
+    ),
+)
+REFUNDS_PAGE = page_of(REFUND, "A page of refunds, newest first.")
 
+# Amounts are minor units.
+SETTLEMENT = Answer(
+    "Settlement",
+    "A settlement batch: the payments of a business day in one currency. "
+    "`net` is `gross - fees - refunds - brought_forward + carried_forward`.",
+    Field("id", UUID, "Our identifier of the batch.", "01980a5e-9440-7c00-8000-000000000004", "pk"),
+    Field("number", POSITION, "Counts the batches of one day and currency, from 1.", 1),
+    CURRENCY_FIELD,
+    Field("day", DATE, "The business day, Africa/Lagos.", "2026-01-31"),
+    Field(
+        "status",
+        one_of(Transaction.SettleStatus.values),
+        "`released` and `rejected` are final.",
+        value="state",
+    ),
+    Field("gross", BALANCE, "Captured or received, minor units.", 50_000),
+    Field("fees", BALANCE, "Fees of its payments.", 750),
+    Field("refunds", BALANCE, "Refunds that are netted in it.", 10_000),
+    Field("net", BALANCE, "What goes to your wallet.", 39_250),
+    Field("count", COUNT, "Payments in it.", 1, "payments_count"),
+    Field("created_at", MOMENT, "When it was created.", "2026-02-01T00:10:00.000Z"),
+    Field(
+        "brought_forward",
+        MINOR_UNITS,
+        "Not covered by earlier batches. Present if above zero.",
+        5_000,
+        omit=EMPTY,
+    ),
+    Field(
+        "carried_forward", MINOR_UNITS, "Not covered by this batch. Present if above zero.", 5_000, omit=EMPTY
+    ),
+    Field(
+        "released_at",
+        MOMENT,
+        "When its net was credited to your wallet.",
+        "2026-02-02T09:00:00.000Z",
+        omit=NONE,
+    ),
+)
+SETTLEMENTS_PAGE = page_of(SETTLEMENT, "A page of settlement batches, newest first.")
 
-def represent_refund(refund: CardOperation) -> dict[str, Any]:
-    """Return a refund. It refers to its payment by the merchant's reference."""
-    shown: dict[str, Any] = {
-        "id": str(refund.pk),
-        "reference": refund.reference,
-        "payment_reference": refund.transaction.reference,
-        "status": refund.status,
-        "response_code": refund.response_code,
-        "response_summary": refund.response_summary,
-        "amount": refund.amount,
-        "currency": refund.transaction.currency,
-        "created_at": timestamp(refund.created_at),
-    }
-    if refund.gateway_code:
-        shown["gateway_code"] = refund.gateway_code
-    if refund.reason:
-        shown["reason"] = refund.reason
-    if refund.is_transfer_refund:
-        shown["destination"] = {
-            "name": refund.destination_name,
-            "account_number": refund.destination_account_number,
-            "bank_code": refund.destination_bank_code,
-        }
-    return shown
+# A line of a batch's statement (`payments.services.settlement.batch_statements`).
+SETTLEMENT_ITEM = Answer(
+    "SettlementItem",
+    "A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`.",
+    Field(
+        "kind",
+        one_of(["payment", "refund", "brought_forward", "carried_forward"]),
+        "A payment, a refund, or an amount carried from one batch to another.",
+    ),
+    Field("reference", TEXT, "Your reference of the payment or refund; else empty.", "order-1042"),
+    Field(
+        "amount",
+        BALANCE,
+        "Below zero for refunds and amounts brought forward.",
+        50_000,
+        lambda line: line.net + line.fee,
+    ),
+    Field("fee", BALANCE, "Fee of the payment; 0 for every other kind.", 750),
+    Field("net", BALANCE, "What the line adds to the batch's net.", 49_250),
+)
+SETTLEMENT_WITH_ITEMS = SETTLEMENT.extended(
+    "SettlementWithItems",
+    "A settlement batch with a page of its items.",
+    Field(
+        "items",
+        page_of(SETTLEMENT_ITEM, "A page of items, in the order of the statement.", next_is="later"),
+        "Its items, oldest first.",
+    ),
+)
 
+UNAPPLIED_TRANSFER = Answer(
+    "UnappliedTransfer",
+    "A transfer that matches no payment. It stays open until it is credited to your wallet or returned.",
+    Field(
+        "id", UUID, "Our identifier of the unapplied transfer.", "01980a5e-9c10-7000-8000-000000000005", "pk"
+    ),
+    Field(
+        "account_number",
+        ACCOUNT_NUMBER,
+        "The account number that received it.",
+        "1000000014",
+        "transfer.number_id",
+    ),
+    Field("amount", MINOR_UNITS, "Minor units.", 40_000),
+    CURRENCY_FIELD,
+    Field("received_at", MOMENT, "When it arrived.", "2026-01-31T08:10:00.000Z", "transfer.received_at"),
+    Field("sender", SENDER, "The sender, as far as the bank named it.", value="transfer.sender"),
+    Field(
+        "why",
+        one_of(reason.value for reason in Transfer.Reason if reason.value),
+        "Why it matches no payment: another amount than expected, after the payment's end, a second transfer, "
+        "an inactive account, another currency.",
+        value="transfer.reason",
+    ),
+    Field("state", one_of(UnappliedMoney.State.values), "`credited` and `returned` are final."),
+    Field(
+        "payment_reference",
+        TEXT,
+        "Your reference of the payment that it was meant for, if there is one.",
+        "order-1047",
+        omit=EMPTY,
+    ),
+    Field(
+        "reason",
+        TEXT,
+        "Why it was credited or returned.",
+        "Paid twice",
+        lambda money: None if money.decided_at is None else money.reason,
+        NONE,
+    ),
+    Field("decided_at", MOMENT, "When it was credited or returned.", "2026-01-31T09:00:00.000Z", omit=NONE),
+    Field(
+        "return_reference",
+        TEXT,
+        "The reference of the payout that returns it.",
+        "return_01980a5e9c1070008000000000000005",
+        "reference",
+        EMPTY,
+    ),
+)
+UNAPPLIED_TRANSFERS_PAGE = page_of(UNAPPLIED_TRANSFER, "A page of unapplied transfers, newest first.")
 
-def represent_settlement(batch: SettlementBatch) -> dict[str, Any]:
-    """Return a settlement batch without its items. Amounts are minor units.
-
-    `net` is `gross - fees - refunds - brought_forward + carried_forward`. The last two are omitted if zero.
-    """
-    shown: dict[str, Any] = {
-        "id": str(batch.pk),
-        "number": batch.number,
-        "currency": batch.currency,
-        "day": batch.day.isoformat(),
-        "status": batch.state,
-        "gross": batch.gross,
-        "fees": batch.fees,
-        "refunds": batch.refunds,
-        "net": batch.net,
-        "count": batch.payments_count,
-        "created_at": timestamp(batch.created_at),
-    }
-    for name in ("brought_forward", "carried_forward"):
-        if amount := getattr(batch, name):
-            shown[name] = amount
-    if batch.released_at is not None:
-        shown["released_at"] = timestamp(batch.released_at)
-    return shown
-
-
-def represent_unapplied_transfer(money: UnappliedMoney) -> dict[str, Any]:
-    """Return an unapplied transfer loaded by `virtual_accounts.services.unapplied_queries.find`."""
-    transfer = money.transfer
-    shown: dict[str, Any] = {
-        "id": str(money.pk),
-        "account_number": transfer.number_id,
-        "amount": money.amount,
-        "currency": money.currency,
-        "received_at": timestamp(transfer.received_at),
-        "sender": transfer.sender,
-        "why": transfer.reason,
-        "state": money.state,
-    }
-    if money.payment_reference:
-        shown["payment_reference"] = money.payment_reference
-    if money.decided_at is not None:
-        shown |= {"reason": money.reason, "decided_at": timestamp(money.decided_at)}
-    if money.reference:
-        shown["return_reference"] = money.reference
-    return shown
+represent = PAYMENT.represent
+represent_refund = REFUND.represent
+represent_settlement = SETTLEMENT.represent
+represent_unapplied_transfer = UNAPPLIED_TRANSFER.represent
 
 
 def challenge_address(token: str) -> str:

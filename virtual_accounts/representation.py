@@ -1,40 +1,105 @@
-"""Representation of virtual accounts and sessions in API responses and webhooks."""
+"""Virtual accounts and their transfers in API responses and webhooks, declared field by field."""
 
-from typing import Any
+from operator import methodcaller
 
-from kit.timestamps import timestamp
+from kit.api.answers import (
+    CURRENCY_FIELD,
+    DIGITS,
+    EMPTY,
+    METADATA_FIELD,
+    MOMENT,
+    TEXT,
+    UUID,
+    Answer,
+    Field,
+    one_of,
+    page_of,
+    text,
+)
 from virtual_accounts.models import Session, VirtualAccount
 
+ACCOUNT_NUMBER = text("^[0-9]{10}$")
 
-def represent(account: VirtualAccount) -> dict[str, Any]:
-    """Return the virtual account response of the interface document."""
-    shown: dict[str, Any] = {
-        "id": str(account.pk),
-        "currency": account.currency,
-        "status": account.status,
-        "reference": account.reference,
-        "customer": {
-            "name": account.holder_name,
-            "account_number": account.current_number,
-            "bank_code": account.bank_code,
-            "email": account.email,
-            "reference": account.reference,
-        },
-    }
-    if account.metadata is not None:
-        shown["metadata"] = account.metadata
-    return shown
+ACCOUNT_HOLDER = Answer(
+    "AccountHolder",
+    "The holder of a virtual account.",
+    Field("name", TEXT, "Full name.", "Ada Ngozi Obi", "holder_name"),
+    Field(
+        "account_number",
+        text("^([0-9]{10})?$"),
+        "The number to transfer to. Of a dynamic account that of its open session while exactly one is "
+        "open, and empty otherwise.",
+        "1000000014",
+        "current_number",
+    ),
+    Field("bank_code", TEXT, "The bank that hosts it.", "035"),
+    Field("email", TEXT, "E-mail address.", "ada@shop.example"),
+    Field("reference", TEXT, "Your reference.", "customer-7"),
+)
+VIRTUAL_ACCOUNT = Answer(
+    "VirtualAccount",
+    "An account that receives money.",
+    Field(
+        "id",
+        UUID,
+        "Our identifier: the `payment_method_id` of payments.",
+        "01980a5e-7b00-7c00-8000-000000000003",
+        "pk",
+    ),
+    CURRENCY_FIELD,
+    Field("status", one_of(VirtualAccount.Status.values), "An inactive account accepts nothing."),
+    Field("reference", TEXT, "Your reference.", "customer-7"),
+    Field("customer", ACCOUNT_HOLDER, "Its holder.", value=lambda account: account),
+    METADATA_FIELD,
+)
+VIRTUAL_ACCOUNTS_PAGE = page_of(VIRTUAL_ACCOUNT, "A page of virtual accounts, newest first.")
 
+# Amounts are text here.
+TRANSFER_DETAILS = Answer(
+    "TransferDetails",
+    "Where a payment is transferred to, and what arrived.",
+    Field(
+        "account_number",
+        ACCOUNT_NUMBER,
+        "The account number for the payer's transfer.",
+        "1000000014",
+        "number_id",
+    ),
+    Field("bank", TEXT, "The bank that hosts it.", "Wema Bank", "bank_name"),
+    Field("account_name", TEXT, "Name on the account.", "Ada Obi"),
+    Field("expected_amount", DIGITS, "Minor units, as text.", "50000"),
+    Field(
+        "amount_received",
+        text("^[0-9]*$"),
+        "Empty until the transfer arrives.",
+        "50000",
+        lambda session: "" if session.amount_received is None else str(session.amount_received),
+    ),
+    Field("expires_at", MOMENT, "When the session expires.", "2026-01-31T08:15:00.000Z"),
+    Field("status", one_of(Session.Status.values), "All but `pending` are final."),
+)
+# The sender of `Transfer.sender`, which leaves out what the bank did not send.
+SENDER = Answer(
+    "Sender",
+    "The sender of a transfer. Fields that the bank did not send are left out.",
+    Field("name", TEXT, "Name.", "Bisi Ojo", methodcaller("get", "name"), EMPTY),
+    Field(
+        "account_number",
+        TEXT,
+        "Account number, as the bank sent it.",
+        "0123456789",
+        methodcaller("get", "account_number"),
+        EMPTY,
+    ),
+    Field(
+        "bank_code",
+        TEXT,
+        "Bank code: `code` if GET /api/banks lists the bank.",
+        "058",
+        methodcaller("get", "bank_code"),
+        EMPTY,
+    ),
+)
 
-def represent_session(session: Session) -> dict[str, str]:
-    """Return the `virtual_account_details`. Amounts are text here; empty until the transfer arrives."""
-    received = session.amount_received
-    return {
-        "account_number": session.number_id,
-        "bank": session.bank_name,
-        "account_name": session.account_name,
-        "expected_amount": str(session.expected_amount),
-        "amount_received": "" if received is None else str(received),
-        "expires_at": timestamp(session.expires_at),
-        "status": session.status,
-    }
+represent = VIRTUAL_ACCOUNT.represent
+represent_session = TRANSFER_DETAILS.represent

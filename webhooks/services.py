@@ -18,13 +18,13 @@ from rest_framework import status
 from kit.api.errors import Problem
 from kit.db.card_number_fields import refuse_card_number
 from kit.db.prepared_statements import Lookup, insert
-from kit.timestamps import timestamp
 from merchants import audit
 from merchants.api_keys import random_key
 from merchants.audit import Actor
 from merchants.models import Business
 from webhooks import held_deliveries, url_validation, wake_up
-from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event, event_name
+from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event
+from webhooks.representation import WEBHOOK_EVENT, Envelope
 
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
@@ -266,14 +266,7 @@ def _delivery(
 
 def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime, is_test: bool = False) -> str:
     """Return the body of an event. All attempts send the same bytes."""
-    envelope = {
-        "id": str(event_id),
-        "event_id": str(event_id),
-        "event": event_name(event),
-        **({"test": True} if is_test else {}),
-        "created_at": timestamp(now),
-        "data": data,
-    }
+    envelope = WEBHOOK_EVENT.represent(Envelope(event_id, event, data, now, is_test=is_test))
     return json.dumps(envelope, separators=(",", ":"), ensure_ascii=True)
 
 

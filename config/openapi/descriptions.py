@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from payments import outcomes
 from payments.sandbox_guide import Table, tables
 
 
@@ -133,24 +132,6 @@ Needs a key with full access. Your business must also allow API keys to decide a
 by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
 transfer's current state; a different decision returns 409 `invalid_state`.
 """
-
-RESPONSE_CODES = (
-    outcomes.COMPLETED,
-    outcomes.PROCESSING,
-    *outcomes.CARD_DECLINES,
-    outcomes.payout_failure("51"),
-    outcomes.AUTHORISATION_EXPIRED,
-    outcomes.TRANSFER_EXPIRED,
-    outcomes.amount_mismatch(expected=50_000, received=40_000, currency="NGN"),
-    outcomes.VOIDED,
-    outcomes.CANCELLED,
-)
-
-
-def response_code_list() -> str:
-    """Return the outcome codes and what they mean, in one sentence."""
-    return "; ".join(f"`{outcome.code}` {outcome.summary}" for outcome in RESPONSE_CODES)
-
 
 # Title and description of each request schema and its nested objects.
 ABOUT_REQUESTS = {

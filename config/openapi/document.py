@@ -16,11 +16,13 @@ from config.error_codes import ERROR_CODES
 from config.openapi.answers import components, headers
 from config.openapi.descriptions import INTRODUCTION
 from config.openapi.fields import described, field_schema
-from config.openapi.operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Answer, Body, Operation
-from config.openapi.webhooks import webhooks
+from config.openapi.operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Body, Operation, Success
+from config.openapi.webhooks import KINDS, webhooks
 from config.problems import CONTENT_TYPE
+from kit.api.answers import Answer
 from kit.api.pagination import NewestFirst
 from kit.api.strict_fields import UUID, Reference, StrictField
+from webhooks.representation import WEBHOOK_EVENT
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -112,9 +114,16 @@ def complete(result: Schema, **_options: Any) -> Schema:
     result["info"]["description"] = INTRODUCTION
     result["tags"] = TAGS
     result["webhooks"] = webhooks()
-    for kind, added in components().items():
+    for kind, added in components(_answers_of_all()).items():
         result["components"].setdefault(kind, {}).update(added)
     return result
+
+
+def _answers_of_all() -> Iterable[Answer]:
+    """Yield the bodies of all operations and webhooks."""
+    for operation in OPERATIONS.values():
+        yield from (answer.body for answer in operation.answers.values() if answer.body)
+    yield from (WEBHOOK_EVENT, *(data for data, *_ in KINDS.values()))
 
 
 def _parameter(where: str, name: str, schema: Schema, words: str, *, example: str = "") -> Schema:
@@ -136,15 +145,15 @@ def _paging() -> Iterable[Schema]:
     )
 
 
-def _answer(answer: Answer) -> Schema:
+def _answer(answer: Success) -> Schema:
     shown: Schema = {
         "description": answer.description,
         "headers": headers("RateLimit-Policy", "RateLimit", *answer.headers),
     }
-    if not answer.schema:
+    if answer.body is None:
         return shown
-    schema = {"$ref": f"#/components/schemas/{answer.schema}"}
-    return shown | {"content": {"application/json": {"schema": schema, "examples": answer.examples}}}
+    content = {"schema": answer.body.reference, "examples": answer.examples}
+    return shown | {"content": {"application/json": content}}
 
 
 # Headers that a status always comes with.

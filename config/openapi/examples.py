@@ -2,10 +2,15 @@
 
 from typing import Any, TypeAlias
 
-from config.openapi.answers import SCHEMAS
 from config.openapi.descriptions import REQUEST_WORDS
+from ledger.views import BALANCE_OF_CURRENCY
+from payments import event_representation as events
 from payments import outcomes
+from payments import representation as shown
 from payments.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+from payments.views import payments
+from payments.views.wallet import MOVEMENT
+from virtual_accounts import representation as accounts
 
 Example: TypeAlias = dict[str, Any]
 
@@ -103,32 +108,23 @@ SIMULATE_REQUESTS = named(
 )
 
 
-def _answer(component: str, *without: str, **changes: Any) -> Example:
-    forms: Example = SCHEMAS[component]["properties"]
-    return {
-        name: changes[name] if name in changes else form["examples"][0]
-        for name, form in forms.items()
-        if name not in without and (name in changes or "examples" in form)
-    }
-
-
 _OF_CARDS = (
-    "authorization_code", "merchant_descriptor", "retrieval_reference_number", "system_trace_audit_number",
-    "total_amount_captured", "total_amount_available_to_refund", "total_amount_refunded",
-)  # fmt: skip
+    "authorization_code",
+    "retrieval_reference_number",
+    "system_trace_audit_number",
+    "amount_authorized",
+)
 _OF_APPROVALS = ("gateway_code", "acquirer_transaction_id", "authorization_code", "merchant_descriptor")
 _NOTHING_TAKEN = {"fee": 0, "total_amount_captured": 0, "total_amount_available_to_refund": 0}
-_CARD_SHOWN = _answer("CardShown", type="card")
 
-_PAID = _answer(
-    "Payment",
-    "redirect_link",
-    "amount_authorized",
+_PAID = shown.PAYMENT.example(
+    shown.CARD,
+    without=("redirect_link", "amount_authorized"),
     request_type="payment",
     payment_method="card",
     status="success",
     refund_status="none",
-    source=_CARD_SHOWN,
+    source=shown.CARD_SHOWN.example(type="card"),
 )
 _DECLINED = _NOTHING_TAKEN | {
     "status": "failed",
@@ -155,36 +151,38 @@ PAYMENT_ANSWERS = named(
         _PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number", "completed_at"
     )
     | _PENDING
-    | {"redirect_link": SCHEMAS["Payment"]["properties"]["redirect_link"]["examples"][0]},
+    | {"redirect_link": shown.PAYMENT["redirect_link"].example},
     card_payment_that_is_declined=_without(_PAID, "authorization_code", "merchant_descriptor") | _DECLINED,
-    virtual_account_payment=_without(_PAID, *_OF_CARDS, "source", "gateway_code", "acquirer_transaction_id")
-    | {
-        "reference": "order-1047",
-        "payment_method": "virtual_account",
-        "fee": 500,
-        "response_summary": "Payment of 50000 NGN received from Ada Obi",
-        "total_amount_available_to_refund": 50_000,
-        "total_amount_refunded": 0,
-        "virtual_account_details": _answer("TransferDetails", status="success"),
-    },
-    payout=_without(_PAID, *_OF_CARDS, "source", "refund_status", "payment_method")
-    | {
-        "request_type": "payout",
-        "reference": _PAYOUT["reference"],
-        "fee": 1_000,
-        "customer": _answer("Customer", "merchant_reference"),
-    },
-    card_check=_without(
-        _PAID,
-        "payment_method",
-        "narration",
-        "fee",
-        "refund_status",
-        "total_amount_captured",
-        "total_amount_available_to_refund",
-        "total_amount_refunded",
-    )
-    | {"request_type": "card_check", "reference": "check-77", "amount": 0},
+    virtual_account_payment=shown.PAYMENT.example(
+        shown.TRANSFER,
+        without=(*_OF_CARDS, "gateway_code", "acquirer_transaction_id"),
+        request_type="payment",
+        reference="order-1047",
+        payment_method="virtual_account",
+        status="success",
+        refund_status="none",
+        fee=500,
+        response_summary="Payment of 50000 NGN received from Ada Obi",
+        virtual_account_details=accounts.TRANSFER_DETAILS.example(status="success"),
+    ),
+    payout=shown.PAYMENT.example(
+        shown.PAYOUT,
+        without=_OF_CARDS,
+        request_type="payout",
+        reference=_PAYOUT["reference"],
+        status="success",
+        fee=1_000,
+        customer=shown.CUSTOMER.example(without=("merchant_reference",)),
+    ),
+    card_check=shown.PAYMENT.example(
+        shown.CARD_CHECK,
+        without=("narration", "amount_authorized"),
+        request_type="card_check",
+        reference="check-77",
+        status="success",
+        amount=0,
+        source=shown.CARD_SHOWN.example(type="card"),
+    ),
 )
 PAID = named(card_payment=_PAID)
 
@@ -192,7 +190,7 @@ PAID = named(card_payment=_PAID)
 def returned_payout() -> Example:
     """Return the example of a payout with its reversal."""
     payout: Example = PAYMENT_ANSWERS["payout"]
-    return payout | {"value": payout["value"] | {"reversal": _answer("Reversal")}}
+    return payout | {"value": payout["value"] | {"reversal": shown.REVERSAL.example()}}
 
 
 VOIDED = named(
@@ -214,21 +212,21 @@ CANCELLED = named(
     }
 )
 _OF_DECISIONS = ("reason", "decided_at", "return_reference")
-_REFUND = _answer("Refund", status="success")
+_REFUND = shown.REFUND.example(status="success")
 REFUND = named(
     a_part=_REFUND,
-    of_a_transfer_payment=_REFUND | {"destination": _answer("RefundDestination")},
+    of_a_transfer_payment=_REFUND | {"destination": shown.REFUND_DESTINATION.example()},
 )
-_SETTLEMENT = _answer("Settlement", "brought_forward", "carried_forward", status="released")
+_SETTLEMENT = shown.SETTLEMENT.example(without=("brought_forward", "carried_forward"), status="released")
 SETTLEMENT = named(released=_SETTLEMENT)
 SETTLEMENT_WITH_ITEMS = named(
     released=_SETTLEMENT
     | {
         "items": {
             "data": [
-                _answer("SettlementItem", kind="payment"),
-                _answer(
-                    "SettlementItem", kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000
+                shown.SETTLEMENT_ITEM.example(kind="payment"),
+                shown.SETTLEMENT_ITEM.example(
+                    kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000
                 ),
             ],
             "next": None,
@@ -236,41 +234,40 @@ SETTLEMENT_WITH_ITEMS = named(
         }
     }
 )
-_UNAPPLIED = _answer(
-    "UnappliedTransfer", *_OF_DECISIONS, state="open", why="second", sender=_answer("Sender")
+_UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(
+    without=_OF_DECISIONS, state="open", why="second", sender=accounts.SENDER.example()
 )
-_DECIDED = _answer("UnappliedTransfer", why="second", sender=_answer("Sender"), state="returned")
+_DECIDED = shown.UNAPPLIED_TRANSFER.example(why="second", sender=accounts.SENDER.example(), state="returned")
 UNAPPLIED = named(open=_UNAPPLIED)
 CREDITED = named(credited=_without(_DECIDED, "return_reference") | {"state": "credited"})
 RETURNED = named(returned=_DECIDED)
-_ACCOUNT = _answer("VirtualAccount", status="active") | {"customer": _answer("AccountHolder")}
+_ACCOUNT = accounts.VIRTUAL_ACCOUNT.example(status="active") | {"customer": accounts.ACCOUNT_HOLDER.example()}
 ACCOUNTS = named(
     static_account=_ACCOUNT,
     dynamic_account=_ACCOUNT
     | {
         "reference": "checkout",
-        "customer": _answer("AccountHolder", name="Ada Obi", account_number="", reference="checkout"),
+        "customer": accounts.ACCOUNT_HOLDER.example(name="Ada Obi", account_number="", reference="checkout"),
     },
 )
-_SUBJECT = _answer("EventSubject", type="transaction")
-_DELIVERED = _answer(
-    "Event", event="payment.success", state="delivered", next_attempt_at=None, subject=_SUBJECT
+_SUBJECT = events.EVENT_SUBJECT.example(type="transaction")
+_DELIVERED = events.EVENT.example(
+    event="payment.success", state="delivered", next_attempt_at=None, subject=_SUBJECT
 )
 EVENT = named(delivered=_DELIVERED)
 EVENT_IN_DETAIL = named(
-    delivered=_answer(
-        "EventInDetail",
+    delivered=events.EVENT_IN_DETAIL.example(
         event="payment.success",
         state="delivered",
         next_attempt_at=None,
         subject=_SUBJECT,
-        attempts=[_answer("EventAttempt", error=None, explanation=None)],
+        attempts=[events.EVENT_ATTEMPT.example(error=None, explanation=None)],
     )
 )
-BALANCES = named(balances={"data": [_answer("Balance")]})
+BALANCES = named(balances={"data": [BALANCE_OF_CURRENCY.example()]})
 MOVEMENTS = named(
     a_page={
-        "data": [_answer("Movement", kind="payout_accepted")],
+        "data": [MOVEMENT.example(kind="payout_accepted")],
         "next": None,
         "previous": None,
         "opening_balance": 400_000,
@@ -278,8 +275,8 @@ MOVEMENTS = named(
     }
 )
 INACTIVE_ACCOUNT = named(static_account=_ACCOUNT | {"status": "inactive"})
-SIMULATED = named(simulated=_answer("Simulated"))
-BENEFICIARY = named(beneficiary=_answer("Beneficiary"))
+SIMULATED = named(simulated=payments.SIMULATED.example())
+BENEFICIARY = named(beneficiary=payments.BENEFICIARY.example())
 ADVANCED = named(
     session=_without(PAYMENT_ANSWERS["virtual_account_payment"]["value"], "settle_status")
     | {
@@ -287,11 +284,11 @@ ADVANCED = named(
         "fee": 0,
         "response_code": outcomes.TRANSFER_EXPIRED.code,
         "response_summary": outcomes.TRANSFER_EXPIRED.summary,
-        "virtual_account_details": _answer("TransferDetails", status="expired", amount_received=""),
+        "virtual_account_details": accounts.TRANSFER_DETAILS.example(status="expired", amount_received=""),
         "advanced": "session",
     }
 )
-BANKS = named(banks={"data": [_answer("Bank")]})
+BANKS = named(banks={"data": [payments.BANK.example()]})
 
 
 def page(examples: Example) -> Example:

@@ -9,6 +9,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
 from config.openapi.descriptions import ABOUT_REQUESTS, REQUEST_WORDS, Word
+from kit.api.answers import METADATA
 from kit.api.strict_fields import (
     UUID,
     Choice,
@@ -186,16 +187,7 @@ def _in_any_case(word: str) -> str:
 
 @field_schema.register
 def _metadata(field: Metadata) -> Schema:
-    return metadata_schema() | {"propertyNames": {"minLength": 1, "maxLength": field.LONGEST_KEY}}
-
-
-def metadata_schema() -> Schema:
-    """Return the schema of `metadata`, in requests and in answers."""
-    return {
-        "type": "object",
-        "maxProperties": Metadata.MOST_KEYS,
-        "additionalProperties": {"type": "string", "maxLength": Metadata.LONGEST_VALUE},
-    }
+    return METADATA.schema | {"propertyNames": {"minLength": 1, "maxLength": field.LONGEST_KEY}}
 
 
 @field_schema.register

@@ -8,8 +8,11 @@ from rest_framework.views import APIView
 
 from config.openapi import descriptions as words
 from config.openapi import examples
+from kit.api.answers import Answer
 from kit.api.strict_fields import RequestSerializer
-from ledger.views import BalanceView
+from ledger.views import BALANCES, BalanceView
+from payments import representation as shown
+from payments.event_representation import EVENT_IN_DETAIL, EVENTS_PAGE
 from payments.filters import (
     EventFilterSerializer,
     FilterSerializer,
@@ -33,6 +36,7 @@ from payments.serializers import (
 from payments.views import events, payments, sandbox, settlements, unapplied_transfers, wallet
 from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
+from virtual_accounts.representation import VIRTUAL_ACCOUNT, VIRTUAL_ACCOUNTS_PAGE
 from virtual_accounts.serializers import (
     BusinessAccountSerializer,
     DynamicAccountSerializer,
@@ -45,11 +49,11 @@ REPLAY = ("Idempotent-Replayed",)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A success: its words, the component that describes its body, examples, and headers of its own."""
+class Success:
+    """A success: its words, what its body shows, examples, and headers of its own."""
 
     description: str
-    schema: str = ""
+    body: Answer | None = None
     examples: dict[str, Schema] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
 
@@ -68,7 +72,7 @@ class Operation:
     id: str
     tag: str
     summary: str
-    answers: dict[int, Answer]
+    answers: dict[int, Success]
     problems: tuple[str, ...] = ()  # beside those of every operation
     description: str = ""
     body: Body | None = None
@@ -134,13 +138,13 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.CREATE_PAYMENT + words.sandbox_tables("cards", "amounts", "3ds", "payouts"),
         body=Body(serializer=create_payment_body, examples=examples.PAYMENT_REQUESTS),
         answers={
-            201: Answer(
+            201: Success(
                 "Created. A declined payment is created too: see `status`.",
-                "Payment",
+                shown.PAYMENT,
                 examples.PAYMENT_ANSWERS,
                 ("Location",),
             ),
-            200: Answer(REPLAYED, "Payment", examples.PAID, REPLAY),
+            200: Success(REPLAYED, shown.PAYMENT, examples.PAID, REPLAY),
         },
         problems=(
             *OF_WRITES,
@@ -162,14 +166,14 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description="Newest first, in pages that stay stable while transactions arrive.",
         filters=FilterSerializer,
         is_list=True,
-        answers={200: Answer("A page.", "PaymentList", examples.page(examples.PAYMENT_ANSWERS))},
+        answers={200: Success("A page.", shown.PAYMENTS_PAGE, examples.page(examples.PAYMENT_ANSWERS))},
         problems=OF_LISTS,
     ),
     (payments.PaymentView, "GET"): Operation(
         id="getPayment",
         tag="Payments",
         summary="Look up a payment, a payout or a card check",
-        answers={200: Answer("The transaction's current state.", "Payment", examples.PAYMENT_ANSWERS)},
+        answers={200: Success("The transaction's current state.", shown.PAYMENT, examples.PAYMENT_ANSWERS)},
         problems=NO_SUCH,
     ),
     (payments.CaptureView, "POST"): Operation(
@@ -180,7 +184,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         "returns 200 and the payment's current state, a capture of a different amount 409.\n\n"
         + words.sandbox_tables("captures"),
         body=Body(serializer=CaptureSerializer, examples=examples.CAPTURE_REQUESTS, required=False),
-        answers={200: Answer("The payment.", "Payment", examples.PAID, REPLAY)},
+        answers={200: Success("The payment.", shown.PAYMENT, examples.PAID, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "amount_too_large", "invalid_state", *OF_RAILS),
     ),
     (payments.VoidView, "POST"): Operation(
@@ -189,7 +193,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="Release an authorised card payment",
         description="The payment fails with 20090. Repeating the void returns 200 and the payment's current state.",
         body=Body(serializer=VoidSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Answer("The payment.", "Payment", examples.VOIDED, REPLAY)},
+        answers={200: Success("The payment.", shown.PAYMENT, examples.VOIDED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
     ),
     (payments.CancelView, "POST"): Operation(
@@ -199,7 +203,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description="A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the "
         "cancellation returns 200 and the payment's current state.",
         body=Body(serializer=CancelSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Answer("The payment.", "Payment", examples.CANCELLED, REPLAY)},
+        answers={200: Success("The payment.", shown.PAYMENT, examples.CANCELLED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "invalid_state"),
     ),
     (payments.RefundsView, "POST"): Operation(
@@ -209,8 +213,10 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.REFUND + words.sandbox_tables("refunds", "payouts"),
         body=Body(serializer=RefundSerializer, examples=examples.REFUND_REQUESTS),
         answers={
-            201: Answer("Created. A refused refund is created too: see `status`.", "Refund", examples.REFUND),
-            200: Answer(REPLAYED, "Refund", examples.REFUND, REPLAY),
+            201: Success(
+                "Created. A refused refund is created too: see `status`.", shown.REFUND, examples.REFUND
+            ),
+            200: Success(REPLAYED, shown.REFUND, examples.REFUND, REPLAY),
         },
         problems=(
             *OF_WRITES,
@@ -228,7 +234,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="getRefund",
         tag="Refunds",
         summary="Look up a refund",
-        answers={200: Answer("The refund's current state.", "Refund", examples.REFUND)},
+        answers={200: Success("The refund's current state.", shown.REFUND, examples.REFUND)},
         problems=NO_SUCH,
         reference="refund-9",
     ),
@@ -237,7 +243,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         tag="Refunds",
         summary="List a payment's refunds",
         is_list=True,
-        answers={200: Answer("A page, newest first.", "RefundList", examples.page(examples.REFUND))},
+        answers={200: Success("A page, newest first.", shown.REFUNDS_PAGE, examples.page(examples.REFUND))},
         problems=(*OF_LISTS, *NO_SUCH),
     ),
     (accounts.VirtualAccountsView, "POST"): Operation(
@@ -247,8 +253,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.CREATE_ACCOUNT,
         body=Body(serializer=create_account_body, examples=examples.ACCOUNT_REQUESTS),
         answers={
-            201: Answer("Created.", "VirtualAccount", examples.ACCOUNTS, ("Location",)),
-            200: Answer(REPLAYED, "VirtualAccount", examples.ACCOUNTS, REPLAY),
+            201: Success("Created.", VIRTUAL_ACCOUNT, examples.ACCOUNTS, ("Location",)),
+            200: Success(REPLAYED, VIRTUAL_ACCOUNT, examples.ACCOUNTS, REPLAY),
         },
         problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
     ),
@@ -259,7 +265,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         filters=AccountFilterSerializer,
         is_list=True,
         answers={
-            200: Answer("A page, newest first.", "VirtualAccountList", examples.page(examples.ACCOUNTS))
+            200: Success("A page, newest first.", VIRTUAL_ACCOUNTS_PAGE, examples.page(examples.ACCOUNTS))
         },
         problems=OF_LISTS,
     ),
@@ -267,7 +273,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         id="getVirtualAccount",
         tag="Virtual accounts",
         summary="Look up a virtual account",
-        answers={200: Answer("The account's current state.", "VirtualAccount", examples.ACCOUNTS)},
+        answers={200: Success("The account's current state.", VIRTUAL_ACCOUNT, examples.ACCOUNTS)},
         problems=NO_SUCH,
         reference="customer-7",
     ),
@@ -279,7 +285,9 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         filters=UnappliedFilterSerializer,
         is_list=True,
         answers={
-            200: Answer("A page, newest first.", "UnappliedTransferList", examples.page(examples.UNAPPLIED))
+            200: Success(
+                "A page, newest first.", shown.UNAPPLIED_TRANSFERS_PAGE, examples.page(examples.UNAPPLIED)
+            )
         },
         problems=OF_LISTS,
     ),
@@ -289,7 +297,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="Credit an unapplied transfer to your wallet",
         description=words.DECIDE_UNAPPLIED,
         body=Body(serializer=CreditUnappliedSerializer, examples=examples.CREDIT_REQUESTS),
-        answers={200: Answer("The transfer.", "UnappliedTransfer", examples.CREDITED, REPLAY)},
+        answers={200: Success("The transfer.", shown.UNAPPLIED_TRANSFER, examples.CREDITED, REPLAY)},
         problems=(*OF_WRITES, *NO_SUCH, "key_may_not_decide", "invalid_state"),
     ),
     (unapplied_transfers.ReturnUnappliedView, "POST"): Operation(
@@ -299,7 +307,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description="The return is a payout without a fee: look it up by `return_reference`. If the bank refuses that payout, "
         "the money is in your wallet.\n\n" + words.DECIDE_UNAPPLIED,
         body=Body(serializer=ReturnUnappliedSerializer, examples=examples.RETURN_REQUESTS),
-        answers={200: Answer("The transfer.", "UnappliedTransfer", examples.RETURNED, REPLAY)},
+        answers={200: Success("The transfer.", shown.UNAPPLIED_TRANSFER, examples.RETURNED, REPLAY)},
         problems=(
             *OF_WRITES,
             *NO_SUCH,
@@ -317,7 +325,9 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="List settlement batches",
         filters=SettlementFilterSerializer,
         is_list=True,
-        answers={200: Answer("A page, newest first.", "SettlementList", examples.page(examples.SETTLEMENT))},
+        answers={
+            200: Success("A page, newest first.", shown.SETTLEMENTS_PAGE, examples.page(examples.SETTLEMENT))
+        },
         problems=(*OF_LISTS, "unsupported_currency"),
     ),
     (settlements.SettlementView, "GET"): Operation(
@@ -327,8 +337,10 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description="`limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.",
         is_list=True,
         answers={
-            200: Answer(
-                "The batch and a page of its items.", "SettlementWithItems", examples.SETTLEMENT_WITH_ITEMS
+            200: Success(
+                "The batch and a page of its items.",
+                shown.SETTLEMENT_WITH_ITEMS,
+                examples.SETTLEMENT_WITH_ITEMS,
             )
         },
         problems=(*OF_LISTS, *NO_SUCH),
@@ -340,14 +352,14 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.EVENTS,
         filters=EventFilterSerializer,
         is_list=True,
-        answers={200: Answer("A page, newest first.", "EventList", examples.page(examples.EVENT))},
+        answers={200: Success("A page, newest first.", EVENTS_PAGE, examples.page(examples.EVENT))},
         problems=OF_LISTS,
     ),
     (events.EventView, "GET"): Operation(
         id="getEvent",
         tag="Events",
         summary="Get an event with its body and its attempts",
-        answers={200: Answer("The event's current state.", "EventInDetail", examples.EVENT_IN_DETAIL)},
+        answers={200: Success("The event's current state.", EVENT_IN_DETAIL, examples.EVENT_IN_DETAIL)},
         problems=NO_SUCH,
     ),
     (BalanceView, "GET"): Operation(
@@ -356,8 +368,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="Get your balances",
         description=words.BALANCE,
         answers={
-            200: Answer(
-                "A balance per currency that your business is enabled for.", "BalanceList", examples.BALANCES
+            200: Success(
+                "A balance per currency that your business is enabled for.", BALANCES, examples.BALANCES
             )
         },
     ),
@@ -368,7 +380,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description=words.MOVEMENTS,
         filters=MovementFilterSerializer,
         is_list=True,
-        answers={200: Answer("A page, newest first.", "MovementList", examples.MOVEMENTS)},
+        answers={200: Success("A page, newest first.", wallet.MOVEMENTS_PAGE, examples.MOVEMENTS)},
         problems=(*OF_LISTS, "unsupported_currency"),
     ),
     (payments.DeactivateView, "POST"): Operation(
@@ -377,7 +389,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="Deactivate a virtual account",
         description="The account no longer accepts money; an open payment on it fails. Repeating the call changes nothing.",
         body=Body(serializer=DeactivateSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Answer("The account.", "VirtualAccount", examples.INACTIVE_ACCOUNT)},
+        answers={200: Success("The account.", VIRTUAL_ACCOUNT, examples.INACTIVE_ACCOUNT)},
         problems=(*OF_WRITES, *NO_SUCH),
         reference="customer-7",
     ),
@@ -387,7 +399,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="Simulate a bank transfer (sandbox)",
         description=words.SIMULATE,
         body=Body(serializer=SimulateSerializer, examples=examples.SIMULATE_REQUESTS),
-        answers={200: Answer("The transfer arrived.", "Simulated", examples.SIMULATED)},
+        answers={200: Success("The transfer arrived.", payments.SIMULATED, examples.SIMULATED)},
         problems=(*OF_WRITES, "unknown_account", "sandbox_only"),
     ),
     (sandbox.AdvanceView, "POST"): Operation(
@@ -396,7 +408,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         summary="Advance a payment (sandbox)",
         description=words.ADVANCE,
         body=Body(serializer=AdvanceSerializer, examples=examples.ADVANCE_REQUESTS),
-        answers={200: Answer("The payment.", "AdvancedPayment", examples.ADVANCED)},
+        answers={200: Success("The payment.", sandbox.ADVANCED_PAYMENT, examples.ADVANCED)},
         problems=(*OF_WRITES, *NO_SUCH, "sandbox_only", "invalid_state"),
     ),
     (payments.ResolveBeneficiaryView, "POST"): Operation(
@@ -406,7 +418,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description="Queries the bank for the name of the account's holder. Nothing is stored. In the sandbox account "
         "`0000000000` is unknown.",
         body=Body(serializer=ResolveBeneficiarySerializer, examples=examples.RESOLVE_REQUESTS),
-        answers={200: Answer("The account.", "Beneficiary", examples.BENEFICIARY)},
+        answers={200: Success("The account.", payments.BENEFICIARY, examples.BENEFICIARY)},
         problems=(*OF_WRITES, "unknown_beneficiary", *OF_RAILS),
     ),
     (payments.BanksView, "GET"): Operation(
@@ -416,8 +428,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         description="Changes rarely: cache it, and send its `ETag` in `If-None-Match`.",
         headers={"If-None-Match": "The `ETag` of the list that you have."},
         answers={
-            200: Answer("Every bank.", "BankList", examples.BANKS, ("ETag",)),
-            304: Answer("Your list is up to date.", headers=("ETag",)),
+            200: Success("Every bank.", payments.BANKS, examples.BANKS, ("ETag",)),
+            304: Success("Your list is up to date.", headers=("ETag",)),
         },
     ),
 }

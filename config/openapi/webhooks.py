@@ -2,41 +2,43 @@
 
 from typing import Any, TypeAlias
 
-from config.openapi.answers import EVENT_ID
 from config.openapi.examples import PAYMENT_ANSWERS, REFUND, SETTLEMENT, UNAPPLIED, named, returned_payout
+from kit.api.answers import Answer
+from payments import representation as shown
 from webhooks.models import Event, category_of
+from webhooks.representation import WEBHOOK_EVENT
 
 Schema: TypeAlias = dict[str, Any]
 
-# For each event: the schema of its data, an example of it, and when it is sent.
-KINDS: dict[Event, tuple[str, Schema, str]] = {
-    Event.PAYMENT_SUCCESS: ("Payment", PAYMENT_ANSWERS["card_payment"], "A payment succeeded."),
+# For each event: its data, an example of it, and when it is sent.
+KINDS: dict[Event, tuple[Answer, Schema, str]] = {
+    Event.PAYMENT_SUCCESS: (shown.PAYMENT, PAYMENT_ANSWERS["card_payment"], "A payment succeeded."),
     Event.PAYMENT_FAILED: (
-        "Payment",
+        shown.PAYMENT,
         PAYMENT_ANSWERS["card_payment_that_is_declined"],
         "A payment failed: declined, voided, cancelled, expired, or a wrong amount on a static account.",
     ),
     Event.PAYMENT_MISMATCH: (
-        "Payment",
+        shown.PAYMENT,
         PAYMENT_ANSWERS["virtual_account_payment"],
         "A dynamic virtual account received a different amount than expected.",
     ),
-    Event.PAYOUT_SUCCESS: ("Payment", PAYMENT_ANSWERS["payout"], "A payout succeeded."),
-    Event.PAYOUT_FAILED: ("Payment", PAYMENT_ANSWERS["payout"], "A payout failed."),
-    Event.REFUND_SUCCESS: ("Refund", REFUND["a_part"], "A refund succeeded."),
-    Event.REFUND_FAILED: ("Refund", REFUND["a_part"], "A refund failed."),
+    Event.PAYOUT_SUCCESS: (shown.PAYMENT, PAYMENT_ANSWERS["payout"], "A payout succeeded."),
+    Event.PAYOUT_FAILED: (shown.PAYMENT, PAYMENT_ANSWERS["payout"], "A payout failed."),
+    Event.REFUND_SUCCESS: (shown.REFUND, REFUND["a_part"], "A refund succeeded."),
+    Event.REFUND_FAILED: (shown.REFUND, REFUND["a_part"], "A refund failed."),
     Event.PAYOUT_REVERSED: (
-        "Payment",
+        shown.PAYMENT,
         returned_payout(),
         "A bank returned a successful payout or part of it.",
     ),
     Event.TRANSFER_UNAPPLIED: (
-        "UnappliedTransfer",
+        shown.UNAPPLIED_TRANSFER,
         UNAPPLIED["open"],
         "A transfer that matches no payment arrived.",
     ),
     Event.SETTLEMENT_RELEASED: (
-        "Settlement",
+        shown.SETTLEMENT,
         SETTLEMENT["released"],
         "The net of a settlement was credited to your wallet.",
     ),
@@ -57,13 +59,9 @@ def webhooks() -> Schema:
 
 
 def _operation(event: Event) -> Schema:
-    schema, example, when = KINDS[event]
+    data, example, when = KINDS[event]
     body = {
-        "id": EVENT_ID,
-        "event_id": EVENT_ID,
-        "event": event.label,
-        "created_at": "2026-01-31T08:00:00.000Z",
-        "data": example["value"] | _status_of(event, schema),
+        **WEBHOOK_EVENT.example(event=event.label, data=example["value"] | _status_of(event, data)),
     }
     return {
         "operationId": f"receive{''.join(part.capitalize() for part in event.label.split('.'))}",
@@ -77,7 +75,7 @@ def _operation(event: Event) -> Schema:
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": _body(event, schema), "examples": named(event=body)},
+                "application/json": {"schema": _body(event, data), "examples": named(event=body)},
             },
         },
         "responses": {"2XX": {"description": "Received. Anything else is a failed attempt."}},
@@ -85,17 +83,17 @@ def _operation(event: Event) -> Schema:
     }
 
 
-def _body(event: Event, schema: str) -> Schema:
+def _body(event: Event, data: Answer) -> Schema:
     narrowed = {
         "type": "object",
-        "properties": {"event": {"const": event.label}, "data": {"$ref": f"#/components/schemas/{schema}"}},
+        "properties": {"event": {"const": event.label}, "data": data.reference},
     }
-    return {"allOf": [{"$ref": "#/components/schemas/WebhookEvent"}, narrowed]}
+    return {"allOf": [WEBHOOK_EVENT.reference, narrowed]}
 
 
-def _status_of(event: Event, schema: str) -> Schema:
+def _status_of(event: Event, data: Answer) -> Schema:
     """Return the status that the data of an event has, where its name says so."""
-    if schema not in {"Payment", "Refund"} or event is Event.PAYOUT_REVERSED:
+    if data not in (shown.PAYMENT, shown.REFUND) or event is Event.PAYOUT_REVERSED:
         return {}
     return {"status": "success" if event.label.endswith(".success") else "failed"}
 

@@ -1,6 +1,10 @@
 """The payment API. Each view parses, calls one service and responds. `request.user` is the business that signed."""
 
+import hashlib
+import json
 from collections.abc import Callable
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from django.conf import settings
@@ -12,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit import banks
+from kit.api.answers import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, constant
 from kit.api.conditional_requests import matches
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
@@ -38,6 +43,7 @@ from payments.services.payouts import name_enquiries
 from payments.services.transfers import account_deactivation, incoming
 from payments.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
 from virtual_accounts.models import VirtualAccount
+from virtual_accounts.representation import ACCOUNT_NUMBER
 from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import accounts
 
@@ -47,6 +53,40 @@ CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer(
 CANCEL = CancelSerializer()
 DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
 RESOLVE = ResolveBeneficiarySerializer()
+
+
+# Answers of this module only. The others are declared in `payments.representation`.
+SIMULATED = Answer(
+    "Simulated",
+    "A simulated transfer arrived.",
+    Field("success", constant(True), "", True, value=lambda _: True),
+    Field(
+        "message",
+        TEXT,
+        "What came of it.",
+        "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.",
+        simulation_message,
+    ),
+)
+BENEFICIARY = Answer(
+    "Beneficiary",
+    "An account and the name of its holder.",
+    Field(
+        "account_name", TEXT, "The holder's name, as the bank has it.", "Bisi Ade", itemgetter("account_name")
+    ),
+    Field("account_number", ACCOUNT_NUMBER, "Its number.", "0123456789", itemgetter("account_number")),
+    Field("bank_code", TEXT, "The bank's `code`.", "058", itemgetter("bank_code")),
+)
+BANK = Answer(
+    "Bank",
+    "A bank that payouts can reach.",
+    Field("code", TEXT, "CBN code, as in responses.", "058"),
+    Field("name", TEXT, "Name.", "Guaranty Trust Bank"),
+    Field("nip_code", TEXT, "NIP code; requests may use either.", "000013"),
+    Field("country", TEXT, "ISO 3166-1 alpha-3.", "NGA"),
+    CURRENCY_FIELD,
+)
+BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(BANK), ""))
 
 
 class PaymentsView(APIView):
@@ -146,7 +186,7 @@ class SimulateView(APIView):
         business = _business(request)
         wanted = read_request(SIMULATE, _body(request), currencies=business.currencies)
         transfer = incoming.receive(simulated_notice(wanted), owner=business).resource
-        return Response({"success": True, "message": simulation_message(transfer)})
+        return Response(SIMULATED.represent(transfer))
 
     def get(self, request: Request) -> Response:
         """Return the account with the reference `simulate`, if any."""
@@ -157,7 +197,7 @@ class BanksView(APIView):
     """List the banks that payouts can reach."""
 
     def get(self, request: Request) -> Response:
-        rows, etag = banks.listing()
+        rows, etag = _bank_list()
         headers = {"ETag": etag, "Cache-Control": "private, max-age=3600"}
         if matches(etag, request.headers.get("If-None-Match", "")):
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers=headers)
@@ -170,7 +210,14 @@ class ResolveBeneficiaryView(APIView):
     def post(self, request: Request) -> Response:
         wanted = read_request(RESOLVE, _body(request), currencies=_business(request).currencies)
         name = name_enquiries.account_name(business=_business(request), **wanted)
-        return Response({"account_name": name, **wanted})
+        return Response(BENEFICIARY.represent({"account_name": name, **wanted}))
+
+
+@lru_cache(maxsize=1)
+def _bank_list() -> tuple[list[dict[str, Any]], str]:
+    """Return all banks and their ETag."""
+    rows = [BANK.represent(bank) for bank in banks.all_banks()]
+    return rows, f'"{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"'
 
 
 def _business(request: Request) -> Business:

@@ -8,16 +8,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.answers import Field, one_of
 from kit.api.strict_fields import read_request
 from merchants.models import Business
 from merchants.request_actors import key_acting
-from payments.representation import represent
+from payments.representation import PAYMENT, represent
 from payments.serializers import AdvanceSerializer
 from payments.services.intents import find_of
-from payments.services.sandbox_clock import advance
+from payments.services.sandbox_clock import Advanced, advance
 from payments.simulated_transfers import SandboxOnly
 
 ADVANCE = AdvanceSerializer()
+
+ADVANCED = Field("advanced", one_of(Advanced), "What happened.")
+ADVANCED_PAYMENT = PAYMENT.extended(
+    "AdvancedPayment", "The payment as it is now, and what happened.", ADVANCED
+)
 
 
 class AdvanceView(APIView):
@@ -39,4 +45,4 @@ def _advance_payment(business: Business, reference: str, request: Request) -> di
         raise NotFound
     advanced = advance(payment, actor=key_acting(request))
     shown = find_of(business, reference) or payment
-    return represent(shown) | {"advanced": advanced.value}
+    return represent(shown) | {ADVANCED.name: advanced.value}

@@ -14,7 +14,7 @@ from kit.api.strict_fields import RequestSerializer
 from merchants.models import Business
 from payments.filters import filtered_settlements
 from payments.models import SettlementBatch, SettlementBatchQuerySet
-from payments.representation import represent_settlement
+from payments.representation import SETTLEMENT_ITEM, represent_settlement
 from payments.services.settlement.batch_statements import NumberedLine, StatementLines
 
 _NO_FILTERS = RequestSerializer()
@@ -37,7 +37,7 @@ class SettlementView(APIView):
         ).first()
         if batch is None:
             raise NotFound
-        items = page_of(self, StatementLines(batch=batch), _item, paginator=OldestFirst())
+        items = page_of(self, StatementLines(batch=batch), _represent_item, paginator=OldestFirst())
         return Response(represent_settlement(batch) | {"items": items})
 
 
@@ -46,13 +46,5 @@ def _settlements(request: Request) -> SettlementBatchQuerySet:
     return batches.prefetch_related("transitions")
 
 
-def _item(numbered: NumberedLine) -> dict[str, Any]:
-    """Return a line of a batch. `amount` is its signed amount before the fee."""
-    line = numbered.line
-    return {
-        "kind": line.kind,
-        "reference": line.reference,
-        "amount": line.net + line.fee,
-        "fee": line.fee,
-        "net": line.net,
-    }
+def _represent_item(numbered: NumberedLine) -> dict[str, Any]:
+    return SETTLEMENT_ITEM.represent(numbered.line)

@@ -1,20 +1,59 @@
 """The wallet statement API. `request.user` is the business that signed the request."""
 
-from typing import Any, cast
+from typing import cast
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.answers import BALANCE, CURRENCY, MOMENT, NONE, TEXT, Answer, Field, one_of, page_of, text
 from kit.api.filters import read_query
 from kit.api.pagination import NewestFirst
-from kit.timestamps import timestamp, until_inclusive
+from kit.timestamps import until_inclusive
 from ledger.statements import MergedPostings, wallet_statements
 from merchants.models import Business
 from payments.filters import MovementFilterSerializer
-from payments.services.reporting.wallet_statement import Movement, movements
+from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, movements
 
 _FILTERS = MovementFilterSerializer()
+
+MOVEMENT = Answer(
+    "Movement",
+    "A movement of your wallet.",
+    Field("id", text("^[A-Z]{3}-[1-9][0-9]*$"), "Currency and position in the statement.", "NGN-42"),
+    Field("kind", one_of(MOVEMENT_KINDS), "What caused the movement.", value="posting.entry.kind"),
+    Field(
+        "amount",
+        BALANCE,
+        "Minor units: above zero into the wallet, below zero out of it.",
+        -151_000,
+        "posting.amount",
+    ),
+    Field("balance_after", BALANCE, "The wallet's balance afterwards.", 249_000, "posting.balance_after"),
+    Field("currency", CURRENCY, "ISO 4217.", "NGN", "posting.account.currency"),
+    Field(
+        "reference",
+        TEXT,
+        "Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.",
+        "salary-2026-01",
+        "cause.reference",
+    ),
+    Field("created_at", MOMENT, "When it was booked.", "2026-01-31T08:00:00.000Z", "posting.entry.at"),
+)
+MOVEMENTS_PAGE = page_of(
+    MOVEMENT,
+    "A page of movements, newest first.",
+    Field(
+        "opening_balance", BALANCE, "Before the filtered period, with `currency` only.", 400_000, omit=NONE
+    ),
+    Field(
+        "closing_balance",
+        BALANCE,
+        "At the end of the filtered period, with `currency` only.",
+        249_000,
+        omit=NONE,
+    ),
+)
 
 
 class MovementsView(APIView):
@@ -31,22 +70,10 @@ class MovementsView(APIView):
         )
         pages = NewestFirst()
         page = pages.paginate_queryset(MergedPostings(statements=tuple(statements)), request, self)  # type: ignore[arg-type]
-        shown = pages.get_paginated_response([_movement(each) for each in movements(page or [])]).data
+        shown = pages.get_paginated_response(
+            [MOVEMENT.represent(each) for each in movements(page or [])]
+        ).data
         if "currency" in wanted:
             shown["opening_balance"] = statements[0].opening_balance if statements else 0
             shown["closing_balance"] = statements[0].closing_balance if statements else 0
         return Response(shown)
-
-
-def _movement(movement: Movement) -> dict[str, Any]:
-    """Return a movement of a wallet. `amount` is positive for credits."""
-    posting = movement.posting
-    return {
-        "id": movement.id,
-        "kind": posting.entry.kind,
-        "amount": posting.amount,
-        "balance_after": posting.balance_after,
-        "currency": posting.account.currency,
-        "reference": movement.cause.reference,
-        "created_at": timestamp(posting.entry.at),
-    }

@@ -11,7 +11,6 @@ from drf_spectacular.validation import validate_schema
 
 from config.access_rules import routes
 from config.error_codes import ERROR_CODES
-from config.openapi.answers import ACCOUNT_ID
 from config.openapi.descriptions import REQUEST_WORDS
 from config.openapi.examples import (
     ACCOUNT_REQUESTS,
@@ -33,6 +32,7 @@ from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import acquire, make_endpoint, record
 from virtual_accounts.models import VirtualAccount
+from virtual_accounts.representation import VIRTUAL_ACCOUNT
 from webhooks import services as webhooks
 from webhooks.models import Category, Delivery, Event
 
@@ -69,7 +69,7 @@ def everything_subscribed(ada):
 def example_account(ada, api):
     """The account that the examples pay into."""
     api.post("/api/virtual-accounts", orders.dynamic_account())
-    VirtualAccount.objects.update(id=ACCOUNT_ID)
+    VirtualAccount.objects.update(id=VIRTUAL_ACCOUNT["id"].example)
 
 
 def _resolvable(schema, document):

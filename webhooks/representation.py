@@ -1,0 +1,42 @@
+"""The body of the requests that merchants' endpoints receive, declared field by field."""
+
+import uuid
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from kit.api.answers import MOMENT, NONE, OBJECT, UUID, Answer, Field, constant, one_of
+from webhooks.models import Event, event_name
+
+
+class Envelope(NamedTuple):
+    """An event with the representation of its subject."""
+
+    id: uuid.UUID
+    event: str
+    data: dict[str, Any]
+    created_at: datetime
+    is_test: bool
+
+
+WEBHOOK_EVENT = Answer(
+    "WebhookEvent",
+    "The request that your endpoint receives. Verify its signature before anything else.",
+    Field("id", UUID, "The same as `event_id`.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
+    Field(
+        "event_id",
+        UUID,
+        "Our identifier of the event; the same in every attempt.",
+        "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11",
+        "id",
+    ),
+    Field("event", one_of(Event.labels), "What happened.", value=lambda envelope: event_name(envelope.event)),
+    Field(
+        "test",
+        constant(True),
+        "Test events only.",
+        value=lambda envelope: envelope.is_test or None,
+        omit=NONE,
+    ),
+    Field("created_at", MOMENT, "When it happened.", "2026-01-31T08:00:00.000Z"),
+    Field("data", OBJECT, "The object that the event is about, at the time of the event."),
+)
