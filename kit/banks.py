@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+ACCOUNT_NUMBER = re.compile(r"[0-9]{10}")
 CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")  # three digits for a bank, five or six for another institution
 FILE = Path(__file__).with_name("banks.csv")
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from kit import banks
 from kit.api.field_errors import Errors, error
 from kit.api.strict_fields import (
+    AccountNumber,
     Amount,
     Choice,
     Country,
@@ -77,13 +78,6 @@ class SenderName(Name):
     def to_internal_value(self, data: Any) -> str:
         # Mask before truncating, because part of a card number isn't recognised.
         return mask_card_numbers(" ".join(super().to_internal_value(data).split()))[: self.KEPT]
-
-
-class AccountNumber(Text):
-    """The number of a bank account."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(pattern=r"[0-9]{10}", says="This field must have exactly 10 digits.", **options)
 
 
 class BankCode(Text):

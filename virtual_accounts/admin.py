@@ -15,6 +15,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from kit.banks import ACCOUNT_NUMBER
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
 from merchants.admin.base import CurrencyFilter
 from merchants.request_actors import person_acting
@@ -28,7 +29,6 @@ from virtual_accounts.models import (
 )
 from virtual_accounts.services import unclaimed_transfers
 
-ACCOUNT_NUMBER = "[0-9]{10}"
 MAY_RESOLVE = "virtual_accounts.change_unclaimedtransfer"
 
 
@@ -40,7 +40,7 @@ class VirtualAccountAdmin(ReadOnlyAdmin):
     searches = (
         by_id(),
         in_each_business("reference"),
-        exactly("account_number", "numbers", shape=ACCOUNT_NUMBER),
+        exactly("account_number", "numbers", shape=ACCOUNT_NUMBER.pattern),
         by_business_name(),
     )
     search_help_text = "Id, whole reference, account number, or name of the business."
@@ -51,7 +51,7 @@ class VirtualAccountAdmin(ReadOnlyAdmin):
 class AccountNumberAdmin(ReadOnlyAdmin):
     list_display = ("number", "bank_name", "holder", "last_holder", "free_at")
     list_select_related = ("holder", "last_holder")
-    searches = (exactly("pk", shape=ACCOUNT_NUMBER), by_id("holder"))
+    searches = (exactly("pk", shape=ACCOUNT_NUMBER.pattern), by_id("holder"))
     search_help_text = "Account number, or id of the account that holds it."
 
 
@@ -61,7 +61,7 @@ class SessionAdmin(ReadOnlyAdmin):
     amounts = ("expected_amount", "amount_received")
     list_filter = ("status", CurrencyFilter)
     list_select_related = ("number", "account")
-    searches = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER))
+    searches = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER.pattern))
     search_help_text = "Account number, or id of the session, its account or its payment."
 
 
@@ -95,7 +95,7 @@ class ProviderMessageAdmin(ReadOnlyAdmin):
     )
     list_filter = (UnansweredFilter, "kind")
     list_select_related = ("account",)
-    searches = (by_id("account"), exactly("account__account_number", shape=ACCOUNT_NUMBER))
+    searches = (by_id("account"), exactly("account__account_number", shape=ACCOUNT_NUMBER.pattern))
     search_help_text = "Account number, or id of the account."
 
 
@@ -109,7 +109,7 @@ class TransferAdmin(ReadOnlyAdmin):
         by_id(),
         by_id("account"),
         exactly("bank_reference"),
-        exactly("number", shape=ACCOUNT_NUMBER),
+        exactly("number", shape=ACCOUNT_NUMBER.pattern),
     )
     search_help_text = "Whole bank reference, account number, or id of the transfer or its account."
 
@@ -147,7 +147,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     amounts = ("amount",)
     list_filter = (ResolvedFilter, "why", CurrencyFilter)
-    searches = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER))
+    searches = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER.pattern))
     search_help_text = "Id, whole bank reference, or account number."
 
     def get_urls(self) -> list[URLPattern]:

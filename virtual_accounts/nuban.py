@@ -16,14 +16,12 @@ the sum, so both rules agree for banks.
 (False, False, False)
 """
 
-import re
 from itertools import cycle
 
 from kit import banks
 
 WEIGHTS = (3, 7, 3)
 SERIALS = 10**9  # serials have nine digits
-NUMBER = re.compile(r"[0-9]{10}")
 
 
 def institution_code(bank_code: str) -> str:
@@ -59,4 +57,4 @@ def account_number(bank_code: str, serial: int) -> str:
 
 def is_valid(bank_code: str, number: str) -> bool:
     """Return whether a number is a valid account number of a bank."""
-    return bool(NUMBER.fullmatch(number)) and check_digit(bank_code, number[:9]) == number[9]
+    return bool(banks.ACCOUNT_NUMBER.fullmatch(number)) and check_digit(bank_code, number[:9]) == number[9]

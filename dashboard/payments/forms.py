@@ -7,9 +7,8 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.amount_input import InvalidAmount, minor_units
-from dashboard.ui.form_fields import ReferenceField
-from kit import banks
 from kit.display_names import validate_name
+from kit.form_fields import AccountNumberField, BankField, ReferenceField
 
 
 class AmountForm(forms.Form):
@@ -43,20 +42,15 @@ class TransferRefundForm(RefundForm):
 
     destination_fields = ("name", "account_number", "bank_code")
 
-    name = forms.CharField(max_length=255, validators=[validate_name])
-    account_number = forms.RegexField(
-        regex=r"[0-9]{10}\Z", error_messages={"invalid": "Enter exactly 10 digits."}
-    )
-    bank_code = forms.ChoiceField()
+    name = forms.CharField(max_length=255, label="Account holder", validators=[validate_name])
+    account_number = AccountNumberField(label="Account number")
+    bank_code = BankField(label="Bank")
 
     def __init__(self, *args: Any, is_sender_known: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if is_sender_known:
             for name in self.destination_fields:
                 del self.fields[name]
-        else:
-            names = [(bank.code, bank.name) for bank in banks.all_banks()]
-            self.fields["bank_code"].choices = [("", "Choose a bank"), *names]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """Build the destination as the API expects it."""

@@ -7,32 +7,30 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.amount_input import InvalidAmount, minor_units
-from dashboard.ui.form_fields import ReferenceField
-from kit import banks
+from kit.form_fields import AccountNumberField, BankField, ReferenceField
 
 
 class PayoutForm(forms.Form):
     """A payout as a member enters it. It is then validated by the API's rules."""
 
-    reference = ReferenceField(label="Reference")
-    currency = forms.ChoiceField(label="Currency")
-    amount = forms.CharField(max_length=24, label="Amount")
-    bank_code = forms.ChoiceField(label="Bank")
-    account_number = forms.RegexField(
-        regex=r"[0-9]{10}\Z",
-        label="Account number",
-        error_messages={"invalid": "Enter exactly 10 digits."},
+    reference = ReferenceField(
+        label="Reference",
+        help_text="Your own reference. A payout with the same reference is sent only once.",
     )
+    currency = forms.ChoiceField(label="Currency")
+    amount = forms.CharField(
+        max_length=24,
+        label="Amount",
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "placeholder": "2500.00"}),
+    )
+    bank_code = BankField(label="Bank")
+    account_number = AccountNumberField(label="Account number")
     name = forms.CharField(max_length=255, label="Beneficiary")
     narration = forms.CharField(required=False, max_length=255, label="Narration")
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
-        self.fields["bank_code"].choices = [  # type: ignore[attr-defined]
-            ("", "Choose a bank"),
-            *((bank.code, bank.name) for bank in banks.all_banks()),
-        ]
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.filter_choices import choices
-from kit import banks
+from kit.form_fields import AccountNumberField, BankField
 from merchants.models import Business
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
@@ -33,13 +33,8 @@ class CreditForm(forms.Form):
 class ReturnForm(forms.Form):
     """Return a transfer by a payout, with a reason. The account is required only if the bank didn't provide it."""
 
-    account_number = forms.RegexField(
-        regex=r"[0-9]{10}\Z",
-        label="Sender's account number",
-        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
-        error_messages={"invalid": "Enter exactly 10 digits."},
-    )
-    bank_code = forms.ChoiceField(label="Sender's bank")
+    account_number = AccountNumberField(label="Sender's account number")
+    bank_code = BankField(label="Sender's bank")
     reason = forms.CharField(
         max_length=255, help_text="Saved with the decision, and sent to the sender's bank as the narration."
     )
@@ -48,9 +43,6 @@ class ReturnForm(forms.Form):
         super().__init__(*args, **kwargs)
         if is_sender_known(transfer):
             del self.fields["account_number"], self.fields["bank_code"]
-        else:
-            names = [(bank.code, bank.name) for bank in banks.all_banks()]
-            self.fields["bank_code"].choices = [("", "Choose a bank"), *names]  # type: ignore[attr-defined]
 
 
 def is_sender_known(transfer: Transfer) -> bool:

@@ -23,6 +23,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.fields import empty
 
 from kit.api.field_errors import Errors, InvalidFields, error, unknown_fields
+from kit.banks import ACCOUNT_NUMBER
 from kit.countries import ALPHA3
 from kit.display_names import REFUSAL, has_control_character
 from kit.masking import mask_card_numbers
@@ -118,14 +119,17 @@ class Name(NotBlank):
         return value
 
 
+# URL libraries resolve "." and ".." in paths: a resource with such a reference could not be looked up.
+REFERENCE = r"(?!\.\.?$)[A-Za-z0-9._:-]{1,100}"
+
+
 class Reference(Text):
     """A merchant's reference of a resource."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
             max_length=100,
-            # URL libraries resolve "." and ".." in paths: such a resource could not be looked up.
-            pattern=r"(?!\.\.?$)[A-Za-z0-9._:-]{1,100}",
+            pattern=REFERENCE,
             says="This field must have 1 to 100 characters of A-Z a-z 0-9 . _ : - and may not be . or ..",
             **options,
         )
@@ -139,6 +143,15 @@ class UUID(Text):
             pattern=r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
             says="This field must be a UUID.",
             **options,
+        )
+
+
+class AccountNumber(Text):
+    """The ten-digit number of a bank account."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            pattern=ACCOUNT_NUMBER.pattern, says="This field must have exactly 10 digits.", **options
         )
 
 

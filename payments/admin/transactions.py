@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from kit.banks import ACCOUNT_NUMBER
 from kit.db.clock import database_now
 from merchants.admin import (
     ReadOnlyInline,
@@ -19,7 +20,7 @@ from merchants.admin.base import CurrencyFilter
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
 from payments.models import CardOperation, Transaction, Transition
 
-ACCOUNT_NUMBER, STAN, RRN = "[0-9]{10}", "[0-9]{6}", "[0-9]{12}"
+STAN, RRN = "[0-9]{6}", "[0-9]{12}"
 
 
 class TransitionInline(ReadOnlyInline):
@@ -101,7 +102,7 @@ class TransactionAdmin(ResolvableAdmin):
         # An RRN ends with the STAN, which has the index.
         in_each_business("retrieval_reference_number", shape=RRN, system_trace_audit_number=slice(-6, None)),
         in_each_business("customer_email__iexact", shape=".+@.+"),
-        exactly("account_number", "session__number", shape=ACCOUNT_NUMBER),
+        exactly("account_number", "session__number", shape=ACCOUNT_NUMBER.pattern),
         by_refund,
         by_business_name(),
     )

@@ -10,7 +10,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from kit.banks import all_banks
+from kit.banks import ACCOUNT_NUMBER
+from kit.form_fields import AccountNumberField, BankField
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.admin.base import CurrencyFilter
 from payments.admin.submitting import submit
@@ -32,15 +33,8 @@ class CreditForm(forms.Form):
 class ReturnForm(CreditForm):
     """Return money by a payout, with a reason. The account is entered only if the bank sent none."""
 
-    account_number = forms.RegexField(r"^[0-9]{10}$", required=False, label="Sender's account number")
-    bank_code = forms.ChoiceField(
-        required=False,
-        label="Sender's bank",
-        choices=[
-            ("", "Choose a bank"),
-            *((bank.code, f"{bank.name} ({bank.code})") for bank in all_banks()),
-        ],
-    )
+    account_number = AccountNumberField(required=False, label="Sender's account number")
+    bank_code = BankField(shows_codes=True, required=False, label="Sender's bank")
 
 
 @admin.register(UnappliedMoney)
@@ -54,7 +48,7 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
         by_id(),
         by_id("transfer"),
         exactly("transfer__bank_reference"),
-        exactly("transfer__number", shape="[0-9]{10}"),
+        exactly("transfer__number", shape=ACCOUNT_NUMBER.pattern),
         by_business_name(),
     )
     search_help_text = "Id, bank reference, account number, or name of the business."

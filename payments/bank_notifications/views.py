@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.strict_fields import AccountNumber
 from payments.bank_notifications.authentication import SignedByBank
 from payments.bank_notifications.fields import (
     AnyAccept,
@@ -15,7 +16,6 @@ from payments.bank_notifications.fields import (
     NotificationParser,
     NotificationSerializer,
 )
-from payments.serializers import AccountNumber
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.transfers import incoming

@@ -1,6 +1,5 @@
 """Bank accounts to return money to: the sender's account from the bank's notification, or the one in the request."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,7 +14,6 @@ from virtual_accounts.models import Transfer
 DESTINATION_REQUIRED = (
     "This field is required: the bank did not name an account of the sender that payouts can reach."
 )
-ACCOUNT_NUMBER = re.compile(r"[0-9]{10}")
 
 
 class OtherCurrency(Problem):
@@ -37,14 +35,14 @@ class Destination:
 def sender_of(transfer: Transfer) -> Destination | None:
     """Return the sender's account, or None if the bank sent none that payouts can reach."""
     bank = banks.find(transfer.sender_bank_code)
-    if bank is None or not ACCOUNT_NUMBER.fullmatch(transfer.sender_account_number):
+    if bank is None or not banks.ACCOUNT_NUMBER.fullmatch(transfer.sender_account_number):
         return None
     return Destination(transfer.sender_name, transfer.sender_account_number, bank.code)
 
 
 def is_payable(named: Mapping[str, str]) -> bool:
     """Return whether payouts can reach the named account."""
-    is_number = ACCOUNT_NUMBER.fullmatch(named["account_number"]) is not None
+    is_number = banks.ACCOUNT_NUMBER.fullmatch(named["account_number"]) is not None
     return is_number and banks.find(named["bank_code"]) is not None
 
 
