@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from django.conf import settings
 
+from kit.durations import in_words
 from payments import outcomes
 from payments.models import Challenge, Transaction
 from payments.outcomes import Outcome
@@ -78,7 +80,9 @@ def three_d_secure() -> Table:
         Row(f"code {ONE_TIME_CODE}", Status.SUCCESS, completed, f"Recognised; {decide}"),
         _row(f"{Challenge.WRONG_CODES_ALLOWED} wrong codes", refused),
         _row("Decline", refused),
-        _row(f"{settings.CHALLENGE_LIFETIME // 60} minutes without an answer", refused),
+        _row(
+            f"{in_words(timedelta(seconds=settings.CHALLENGE_LIFETIME), parts=2)} without an answer", refused
+        ),
     )
     return Table("3ds", "3-D Secure", "Request, or what the payer does", rows)
 

@@ -10,6 +10,7 @@ from config import access_rules
 from config.access_rules import READ_ONLY, ROWS, Address, Asks, Limit, Who
 from dashboard.account import sign_in_limits, webauthn_ceremonies
 from dashboard.webhooks import endpoint_views
+from kit.durations import in_words
 from merchants import rate_limits, team
 from merchants.attempt_limits import Limit as Throttle
 from merchants.roles import GRANTS, Permission, Role, names_of
@@ -241,25 +242,13 @@ def _amount(limit: Limit) -> str:
         Limit.KEY: "`RATE_LIMIT_READS` and `RATE_LIMIT_WRITES` per key and second",
         Limit.CARD_NUMBER: f"{MOST_CARD_NUMBER_MISMATCHES} requests with a different card number per reference",
         Limit.CHALLENGE: f"{Challenge.WRONG_CODES_ALLOWED} wrong codes per payment",
-        Limit.EXPORT: f"{rate_limits.EXPORTS} in {rate_limits.EXPORT_WINDOW} seconds per user",
+        Limit.EXPORT: f"{rate_limits.EXPORTS} in {in_words(timedelta(seconds=rate_limits.EXPORT_WINDOW))} per user",
         Limit.READINESS: "one check a second per process",
     }[limit]
 
 
 def _throttle(limit: Throttle) -> str:
-    return f"{limit.slots} in {_duration(limit.window)}"
-
-
-def _duration(time: timedelta) -> str:
-    """Return a window in words.
-
-    >>> _duration(timedelta(minutes=15)), _duration(timedelta(hours=1)), _duration(timedelta(days=1))
-    ('15 minutes', 'an hour', '24 hours')
-    """
-    minutes, hours = time // timedelta(minutes=1), time // timedelta(hours=1)
-    if hours > 1:
-        return f"{hours} hours"
-    return "an hour" if hours else f"{minutes} minutes"
+    return f"{limit.slots} in {in_words(limit.window)}"
 
 
 def _beyond(limit: Limit) -> str:

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from config.models import LATE_AFTER, last_beat
 from config.operations.metrics import COUNTED, drift
+from kit.durations import in_words
 from payments.models import CardOperation, PayoutReturn, Proposal, SettlementBatch, Transaction
 from virtual_accounts.models import ProviderMessage, UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
@@ -44,7 +45,7 @@ def _queue(now: datetime) -> Iterator[Figure]:
     oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
     late = now - oldest if oldest else timedelta(0)
     yield Figure("Deliveries due", _many(due[:COUNTED].count()), late > LATE, f"{deliveries}?state=waiting")
-    yield Figure("Oldest due", f"{late.total_seconds():,.0f} s" if oldest else "none", late > LATE)
+    yield Figure("Oldest due", in_words(late, parts=2) if oldest else "none", late > LATE)
     # The index finds dead deliveries by creation time. They died at their last attempt.
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), started_at__gte=now - DAY)
     dying = (
@@ -129,7 +130,7 @@ def _ourselves(now: datetime) -> Iterator[Figure]:
     )
     beat = last_beat()
     lives = beat is not None and now - beat < LATE_AFTER
-    said = f"{(now - beat).total_seconds():,.0f} s ago" if beat else "never"
+    said = f"{in_words(now - beat, parts=2)} ago" if beat else "never"
     yield Figure("Last heartbeat of a worker", said, not lives)
 
 

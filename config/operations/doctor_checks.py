@@ -29,6 +29,7 @@ from config.operations.metrics import drift
 from config.operations.migration_state import unapplied_migrations
 from kit.db import triggers
 from kit.db.encrypted_field import UnreadableSecret
+from kit.durations import in_words
 from payments.models import CardOperation, Transaction
 from payments.services import idempotency
 from virtual_accounts.models import ProviderMessage
@@ -301,10 +302,10 @@ def _worker(now: datetime) -> Iterator[Finding]:
     if beat is None:
         yield Finding("worker", Severity.BROKEN, "No worker has ever sent a heartbeat.", advice)
     elif now - beat >= LATE_AFTER:
-        said = f"The last heartbeat of a worker was {_duration(now - beat)} ago."
+        said = f"The last heartbeat of a worker was {in_words(now - beat)} ago."
         yield Finding("worker", Severity.BROKEN, said, advice)
     else:
-        yield Finding("worker", Severity.FINE, f"A worker sent a heartbeat {_duration(now - beat)} ago.")
+        yield Finding("worker", Severity.FINE, f"A worker sent a heartbeat {in_words(now - beat)} ago.")
 
 
 def _deliveries(now: datetime) -> Iterator[Finding]:
@@ -317,7 +318,7 @@ def _deliveries(now: datetime) -> Iterator[Finding]:
     yield Finding(
         "deliveries",
         severity,
-        f"{due.count():,} webhooks are due, the oldest for {_duration(now - oldest)}.",
+        f"{due.count():,} webhooks are due, the oldest for {in_words(now - oldest)}.",
         "Check that workers are running, and start more. manage.py deliver_webhooks sends webhooks without Celery.",
     )
 
@@ -329,7 +330,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{unanswered.count():,} transactions are waiting for their rail, the oldest for {_duration(now - oldest)}.",
+            f"{unanswered.count():,} transactions are waiting for their rail, the oldest for {in_words(now - oldest)}.",
             "Run manage.py requery_pending, and ask the acquirer or bank about those that remain.",
         )
     operations = CardOperation.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
@@ -339,7 +340,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
             "pending",
             Severity.WARNING,
             f"{operations.count():,} captures, voids and refunds have no response, the oldest for "
-            f"{_duration(now - oldest_operation)}.",
+            f"{in_words(now - oldest_operation)}.",
             "Ask the acquirer about them, and resolve them in the admin.",
         )
     overdue = Transaction.objects.overdue(at=now - OVERDUE_WARNING).count()
@@ -391,19 +392,6 @@ def _card_numbers(now: datetime) -> Iterator[Finding]:
         )
     else:
         yield Finding("card numbers", Severity.FINE, "No card numbers were guessed in the last 24 hours.")
-
-
-def _duration(length: timedelta) -> str:
-    """Format a duration.
-
-    >>> [_duration(timedelta(seconds=seconds)) for seconds in (4, 90, 7300, 200_000)]
-    ['4 s', '1 min', '2 h', '2 days']
-    """
-    seconds = int(length.total_seconds())
-    for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= unit:
-            return f"{seconds // unit} {name}"
-    return f"{seconds} s"
 
 
 _NEED_THE_DATABASE = (

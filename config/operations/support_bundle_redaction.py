@@ -27,7 +27,7 @@ from config.access_rules import routes
 from config.error_codes import ERROR_CODES
 from config.operations.migration_state import migration_names
 from config.request_metrics import METHODS
-from kit import bounded_json
+from kit import bounded_json, durations
 from payments import outcomes
 from payments.models import Transaction
 
@@ -48,6 +48,7 @@ OPERATIONAL_WORDS = frozenset(
     waiting warning was while will with within worker workers
     """.split()  # noqa: SIM905  (a list of words is easier to read)
 )
+DURATION_WORDS = frozenset(word for _, unit in durations.UNITS for word in (unit, f"{unit}s"))
 LOGGER_CALLS = frozenset({"get_logger", "getLogger"})
 LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
 JOBS = frozenset({"worker", "schedule"})
@@ -192,11 +193,12 @@ def messages() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def findings() -> frozenset[str]:
-    """Return the words that stay in the findings of `doctor`: the words of its source."""
+    """Return the words that stay in the findings of `doctor`: the words of its source, and durations."""
     tree = ast.parse((settings.BASE_DIR / "config" / "operations" / "doctor_checks.py").read_text())
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     texts = (constant for constant in constants if isinstance(constant, str))
-    return frozenset(word.strip(_EDGES).lower() for text in texts for word in text.split()) | messages()
+    own = {word.strip(_EDGES).lower() for text in texts for word in text.split()}
+    return frozenset(own | DURATION_WORDS | messages())
 
 
 def _sources() -> Iterator[ast.Module]:

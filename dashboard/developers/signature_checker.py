@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kit import bounded_json
+from kit.durations import in_words
 from kit.masking import mask_target
 from merchants import signing
 from merchants.models import ApiKey
@@ -173,8 +174,8 @@ def _clock(pasted: Pasted, tolerance: int, now: datetime) -> Step:
     return Step(
         "Clock",
         WRONG,
-        f"The timestamp is {timedelta(seconds=abs(away))} {side} the server's clock. At most {tolerance} seconds are "
-        "allowed. You also see this if you paste a request some time after you sent it.",
+        f"The timestamp is {in_words(timedelta(seconds=abs(away)), parts=2)} {side} the server's clock. At most "
+        f"{tolerance} seconds are allowed. You also see this if you paste a request some time after you sent it.",
     )
 
 

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard.ui import navigation
-from dashboard.ui.relative_time import distance
+from kit.durations import relative
 from kit.masking import mask_card_numbers
 from kit.money import signed_money, written
 
@@ -63,7 +63,7 @@ def precise_moment(at: datetime | None) -> str:
 @register.filter
 def ago(at: datetime | None) -> str:
     """Show a time relative to now."""
-    return _time(at, distance(at, now=timezone.now()), "distance") if at else NOTHING
+    return _time(at, relative(at, now=timezone.now()), "distance") if at else NOTHING
 
 
 def _time(at: datetime, text: str, shown: str) -> SafeString:

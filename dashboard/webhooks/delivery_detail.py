@@ -13,6 +13,7 @@ from dashboard.access import Membership
 from dashboard.ui import payer_links
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
 from kit import bounded_json
+from kit.durations import in_words, range_in_words
 from payments.services.event_subjects import subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.request_headers import request_headers
@@ -129,7 +130,7 @@ def _actual_delay(attempt: Attempt, previous: Attempt) -> str:
     if attempt.number > len(delays):
         return ""
     planned = delay_range(delays[attempt.number - 1])
-    return f"Sent {in_words(waited)} after the previous attempt (planned: {planned})."
+    return f"Sent {in_words(waited, parts=2)} after the previous attempt (planned: {planned})."
 
 
 def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:
@@ -162,24 +163,9 @@ def delay_range(base: timedelta) -> str:
     """Return the range that a delay is drawn from.
 
     >>> delay_range(timedelta(seconds=30)), delay_range(timedelta(hours=12))
-    ('15 s to 45 s', '6 h to 18 h')
+    ('15 seconds to 45 seconds', '6 hours to 18 hours')
     """
-    low, high = (in_words(base * (1 + side)) for side in (-JITTER, JITTER))
-    return f"{low} to {high}"
-
-
-def in_words(time: timedelta) -> str:
-    """Return a duration in the largest fitting unit.
-
-    >>> [in_words(timedelta(seconds=seconds)) for seconds in (0.4, 45, 90, 5400, 7200)]
-    ['0.4 s', '45 s', '1.5 min', '90 min', '2 h']
-    """
-    seconds = time.total_seconds()
-    if seconds < 60:  # noqa: PLR2004
-        return f"{seconds:.0f} s" if seconds >= 10 or seconds == int(seconds) else f"{seconds:.1f} s"  # noqa: PLR2004
-    if seconds < 7200:  # noqa: PLR2004
-        return f"{seconds / 60:g} min" if seconds % 60 == 0 else f"{seconds / 60:.1f} min"
-    return f"{seconds / 3600:g} h" if seconds % 3600 == 0 else f"{seconds / 3600:.1f} h"
+    return range_in_words(base * (1 - JITTER), base * (1 + JITTER))
 
 
 def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> list[tuple[str, str]]:

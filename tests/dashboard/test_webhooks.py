@@ -146,7 +146,7 @@ class TestDelivery:
         ]
         assert "The endpoint answered 500." in shown
         assert "X-Service-Idempotency-Key: " + str(delivery.pk) in shown
-        assert "attempt 3 after 1 min to 3 min" in shown
+        assert "attempt 3 after 1 minute to 3 minutes" in shown
         assert Audit(shown).findings == []
 
     def test_refreshes_only_while_attempts_are_planned(self, browser, ada, now):

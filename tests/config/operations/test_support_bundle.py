@@ -7,12 +7,15 @@ import stat
 import subprocess
 import sys
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.conf import settings as project
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from config.models import beat
 from config.operations import support_bundle
 from tests import orders
 from tests.webhooks.rows import KEY, make_endpoint
@@ -281,6 +284,18 @@ class TestRedaction:
         assert json.loads(files["versions.json"])["packages"]["django"]
         assert json.loads(files["counts.json"])["transactions"] == {"payment success": 1}
         assert 'route="/api/payments",status="201"' in files["metrics.txt"]
+
+    @pytest.mark.parametrize(
+        ("age", "said"), [({"minutes": 5}, "5 minutes ago"), ({"hours": 1}, "1 hour ago")]
+    )
+    def test_keeps_durations_in_findings(self, tmp_path, age, said):
+        beat(now=timezone.now() - timedelta(**age))
+
+        files = redacted_bundle(tmp_path / "bundle.zip")
+
+        findings = json.loads(files["doctor.json"])["findings"]
+        [worker] = [finding["said"] for finding in findings if finding["check"] == "worker"]
+        assert worker.endswith(said)
 
     def test_hides_how_a_private_connector_is_named(self, settings):
         settings.CARD_ACQUIRER = "kestrel.acquirer.Connector"
