@@ -25,17 +25,16 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.copies import copy_of, others_of_a_transaction  # noqa: E402
-from benchmarks.figures import Figure  # noqa: E402
-from benchmarks.load import Measured, drive, http_request  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.pgbench import BOOKING, choosing, pgbench_rate  # noqa: E402
-from tests import orders  # noqa: E402
-from tests.clients import Credentials, signed_headers  # noqa: E402
-from tests.journeys.service import Service, free_port, start_service, wait_until_open  # noqa: E402
+from benchmarks.copies import copy_of, others_of_a_transaction
+from benchmarks.figures import Figure
+from benchmarks.load import Measured, drive, http_request
+from benchmarks.parts import Part, run_parts
+from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
+from tests import orders
+from tests.clients import Credentials, signed_headers
+from tests.journeys.service import PROJECT, Service, free_port, start_service, wait_until_open
 
 CONNECTIONS = 16
 MERCHANTS = 8

@@ -1,4 +1,6 @@
-"""Create due deliveries: `python -m benchmarks.backlog COUNT [FIRST] [SHOPS]`, spread over SHOPS businesses.
+"""Create due deliveries, spread over SHOPS businesses.
+
+    python -m tests.with_django benchmarks.backlog COUNT [FIRST] [SHOPS]
 
 They are inserted like published events, but without a wake-up signal.
 """
@@ -9,8 +11,12 @@ from datetime import datetime, timedelta
 from itertools import cycle, islice
 from typing import Any
 
-import django
+from django.db import connection
 from django.utils import timezone
+
+from merchants.models import Business
+from webhooks.models import Delivery, Event
+from webhooks.services import prepare
 
 DATA = {
     "request_type": "payment",
@@ -39,9 +45,6 @@ DATA = {
 
 def delivery_to(business: Any, *, now: datetime) -> Any:
     """Return a delivery of another successful payment, not yet inserted."""
-    from webhooks.models import Event  # noqa: PLC0415
-    from webhooks.services import prepare  # noqa: PLC0415
-
     (delivery,) = prepare(
         event=Event.PAYMENT_SUCCESS,
         business=business,
@@ -54,12 +57,6 @@ def delivery_to(business: Any, *, now: datetime) -> Any:
 
 
 def main() -> None:
-    django.setup()
-    from django.db import connection  # noqa: PLC0415  (models need the settings)
-
-    from merchants.models import Business  # noqa: PLC0415
-    from webhooks.models import Delivery  # noqa: PLC0415
-
     count, first, shops = (int(word) for word in (*sys.argv[1:], "0", "1000000")[:3])
     listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
     businesses = list(listening.order_by("name")[first : first + shops])

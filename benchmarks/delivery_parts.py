@@ -24,7 +24,7 @@ SHOPS = 50
 def latency(options: argparse.Namespace) -> Iterator[Figure]:
     """Latency from commit to receiver, at 200 events per second."""
     with stack() as running:
-        running.run("benchmarks.shops", running.sink.url, "100")
+        running.run_with_django("benchmarks.shops", running.sink.url, "100")
         with running.workers():
             published(running, 200, 3)  # warm
             delays = published(running, 200, options.seconds)
@@ -36,7 +36,7 @@ def latency(options: argparse.Namespace) -> Iterator[Figure]:
 def hanging(options: argparse.Namespace) -> Iterator[Figure]:
     """Latency with 300 events per second to 1,000 endpoints, of which one in ten never responds."""
     with stack() as running:
-        running.run("benchmarks.shops", running.sink.url, "1000", "100")
+        running.run_with_django("benchmarks.shops", running.sink.url, "1000", "100")
         with running.workers():
             delays = published(running, 300, options.seconds)
     yield Figure("10 % of 1,000 endpoints hang, 300/s: healthy p95", percentile(delays, 0.95), "ms")
@@ -46,11 +46,11 @@ def hanging(options: argparse.Namespace) -> Iterator[Figure]:
 def isolation(options: argparse.Namespace) -> Iterator[Figure]:
     """Effect of a business with 10,000 due rows and a hanging endpoint on 49 other businesses."""
     with stack() as running:
-        running.run("benchmarks.shops", running.sink.url, str(SHOPS), "1")
+        running.run_with_django("benchmarks.shops", running.sink.url, str(SHOPS), "1")
         with running.workers():
             published(running, 100, 3, first=1)  # warm
             quiet = percentile(published(running, 100, options.seconds, first=1), 0.95)
-            running.run("benchmarks.backlog", str(DUE), "0", "1")
+            running.run_with_django("benchmarks.backlog", str(DUE), "0", "1")
             time.sleep(2)
             loaded = percentile(published(running, 100, options.seconds, first=1), 0.95)
     yield Figure("49 businesses, quiet: p95 from commit to receiver", quiet, "ms")
@@ -63,7 +63,7 @@ def slow(options: argparse.Namespace) -> Iterator[Figure]:
     p95 = {}
     for path in ("", "/slow"):
         with stack() as running:
-            running.run("benchmarks.shops", f"{running.sink.url}{path}", "1")
+            running.run_with_django("benchmarks.shops", f"{running.sink.url}{path}", "1")
             with running.workers(options.workers):
                 published(running, 20, 3)  # warm
                 p95[path] = percentile(published(running, 20, options.seconds), 0.95)
@@ -75,7 +75,7 @@ def slow(options: argparse.Namespace) -> Iterator[Figure]:
 def published(running: Stack, rate: float, seconds: float, *, first: int = 0) -> list[float]:
     """Publish at a rate; return the milliseconds from each commit to its arrival."""
     running.sink.reset()
-    committed = loads(running.run("benchmarks.publish", str(rate), str(seconds), str(first)))
+    committed = loads(running.run_with_django("benchmarks.publish", str(rate), str(seconds), str(first)))
     running.sink.wait_for(len(committed), seconds=60)
     arrivals = running.sink.arrivals()
     return [(arrivals[key] - at) * 1000 for key, at in committed.items()]
@@ -122,7 +122,7 @@ def _payments(credentials: Credentials, count: int) -> list[bytes]:
 def idle(options: argparse.Namespace) -> Iterator[Figure]:
     """CPU use of idle senders."""
     with stack() as running:
-        running.run("benchmarks.shops", running.sink.url, "100")
+        running.run_with_django("benchmarks.shops", running.sink.url, "100")
         with running.workers() as workers:
             time.sleep(10)  # what starts has ended
             yield Figure("CPU of an idle Celery worker", cpu_share(workers, seconds=options.seconds), "%", 2)

@@ -13,13 +13,14 @@ from tests.journeys.service import start_service
 
 SHOPS = 100
 YARDSTICK_PROCESSES = 8
+PACKAGE_SETTINGS = "benchmarks.django_webhook_settings"
 YARDSTICK_SHARE = 10  # fraction of the backlog for yardsticks, which are much slower
 
 
 def backlog(options: argparse.Namespace) -> Iterator[Figure]:
     """Measure ours and the yardsticks in turns, each with an existing backlog."""
     with stack() as running:
-        running.run("benchmarks.shops", running.sink.url, str(SHOPS))
+        running.run_with_django("benchmarks.shops", running.sink.url, str(SHOPS))
         ours, tasks, package = [], [], []
         for _ in range(options.rounds):
             ours.append(_ours(running, options))
@@ -37,29 +38,31 @@ def _ours(running: Stack, options: argparse.Namespace) -> float:
     with running.workers(options.workers) as workers:
         for worker in workers:
             worker.send(signal.SIGSTOP)
-        running.run("benchmarks.backlog", str(options.backlog))
+        running.run_with_django("benchmarks.backlog", str(options.backlog))
         return _resume(running, workers, options.backlog)
 
 
 def _tasks(running: Stack, count: int) -> float:
     with _yardstick(running, "task_each") as workers:
-        running.run("benchmarks.backlog", str(count))
-        running.run("benchmarks.task_each")
+        running.run_with_django("benchmarks.backlog", str(count))
+        running.run_with_django("benchmarks.task_each")
         return _resume(running, workers, count)
 
 
 def _package(running: Stack, count: int) -> float:
-    with _yardstick(running, "package_each") as workers:
-        running.run("benchmarks.package_each", running.sink.url, str(count))
+    with _yardstick(running, "package_each", settings=PACKAGE_SETTINGS) as workers:
+        running.run_with_django(
+            "benchmarks.package_each", running.sink.url, str(count), DJANGO_SETTINGS_MODULE=PACKAGE_SETTINGS
+        )
         return _resume(running, workers, count)
 
 
 @contextmanager
-def _yardstick(running: Stack, name: str) -> Iterator[list[Process]]:
+def _yardstick(running: Stack, name: str, *, settings: str = "config.settings") -> Iterator[list[Process]]:
     """Run a yardstick's worker, and stop it afterwards. It doesn't poll for our deliveries."""
     with running.running(
-        "celery", "-A", f"benchmarks.{name}", "worker", "--pool", "prefork",
-        "--concurrency", str(YARDSTICK_PROCESSES), "--hostname", f"{name}@localhost",
+        "tests.with_django", "celery", "-A", f"benchmarks.{name}", "worker", "--pool", "prefork",
+        "--concurrency", str(YARDSTICK_PROCESSES), "--hostname", f"{name}@localhost", DJANGO_SETTINGS_MODULE=settings,
     ) as workers:  # fmt: skip
         running.wait_for_workers(1)
         for worker in workers:
@@ -78,14 +81,14 @@ def _resume(running: Stack, workers: list[Process], count: int) -> float:
 def memory(options: argparse.Namespace) -> Iterator[Figure]:
     """Peak memory of each kind of sender after a backlog."""
     with stack() as running:
-        running.run("benchmarks.shops", running.sink.url, str(SHOPS))
+        running.run_with_django("benchmarks.shops", running.sink.url, str(SHOPS))
         for name, module in (
             ("the deliver_webhooks process", ("manage", "deliver_webhooks")),
             ("a Celery worker (threads)", None),
         ):
             with running.running(*module) if module else running.workers() as processes:
                 running.sink.reset()
-                running.run("benchmarks.backlog", str(options.backlog // 5))
+                running.run_with_django("benchmarks.backlog", str(options.backlog // 5))
                 running.sink.wait_for(options.backlog // 5, seconds=120)
                 yield Figure(f"memory of {name}", peak_memory(processes[0]), "MB", 80)
 
@@ -101,11 +104,11 @@ def embedded(options: argparse.Namespace) -> Iterator[Figure]:
     ):
         environment = service.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         running = Stack(Path(folder), environment, sink)
-        running.run("benchmarks.shops", sink.url, str(SHOPS))
+        running.run_with_django("benchmarks.shops", sink.url, str(SHOPS))
         rates = []
         for _ in range(options.rounds):
             sink.reset()
-            running.run("benchmarks.backlog", str(count))
+            running.run_with_django("benchmarks.backlog", str(count))
             sink.wait_for(count, seconds=60 + count / 50)
             rates.append(sink.rate())
     yield Figure.of_rounds(f"embedded on SQLite, backlog of {count:,}", rates, "/s", 500, at_least=True)

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.figures import Figure, percentile  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
-from tests.faults import hanging_bank  # noqa: E402
+from benchmarks.figures import Figure, percentile
+from benchmarks.parts import Part, run_parts
+from tests.faults import hanging_bank
 
 LATEST = 2  # seconds
 

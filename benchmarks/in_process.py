@@ -1,18 +1,42 @@
 """Run our code in the measuring process, with its own database."""
 
+import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
+import django
+from django.core.management import call_command
+from django.db import connections
+from django.utils.module_loading import import_string
+
+from benchmarks.figures import Figure
+from benchmarks.parts import Part
 from tests.journeys.service import postgresql_database
+
+InProcessPart = Callable[[str, argparse.Namespace], Iterator[Figure]]
+
+
+def in_own_database(name: str) -> Part:
+    """Return a part that runs the named function with the URL of a new database.
+
+    The function is given by its dotted name: its module imports models, which needs Django to be set up.
+    """
+
+    def run(options: argparse.Namespace) -> Iterator[Figure]:
+        with _own_database() as url:
+            part: InProcessPart = import_string(name)
+            yield from part(url, options)
+
+    return run
 
 
 @contextmanager
-def own_database() -> Iterator[str]:
+def _own_database() -> Iterator[str]:
     """Set Django up with a new database on the server of DATABASE_URL, and drop it afterwards.
 
-    Use this once per process. Models can be imported only inside the block.
+    Use this once per process.
     """
     with (
         TemporaryDirectory(prefix="sluice-bench-") as folder,
@@ -25,12 +49,7 @@ def own_database() -> Iterator[str]:
             "LOG_LEVEL": "ERROR",
             "REDIS_URL": "",
         }
-        import django  # noqa: PLC0415  (the settings read the environment)
-
         django.setup()
-        from django.core.management import call_command  # noqa: PLC0415
-        from django.db import connections  # noqa: PLC0415
-
         call_command("migrate", verbosity=0)
         try:
             yield url

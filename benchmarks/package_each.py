@@ -1,20 +1,18 @@
 """Yardstick (b): django-webhook from the package index, with its own task, models and settings.
 
-`python -m benchmarks.package_each URL COUNT` creates its tables and one webhook, and enqueues COUNT of its tasks with a
-body as large as ours.
+    python -m tests.with_django benchmarks.package_each URL COUNT
+
+creates its tables and one webhook, and enqueues COUNT of its tasks with a body as large as ours.
 """
 
 import json
-import os
 import sys
 
-import django
 from celery import Celery
 from django.core.management import call_command
+from django_webhook.models import Webhook, WebhookSecret
 
 from benchmarks.backlog import DATA
-
-os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.django_webhook_settings"
 
 app = Celery("package_each")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -23,10 +21,7 @@ app.conf.include = ["django_webhook.tasks"]
 
 
 def main() -> None:
-    django.setup()
     call_command("migrate", verbosity=0)
-    from django_webhook.models import Webhook, WebhookSecret  # noqa: PLC0415  (models need the settings)
-
     url, count = sys.argv[1], int(sys.argv[2])
     webhook, is_new = Webhook.objects.get_or_create(url=f"{url}/package")
     if is_new:

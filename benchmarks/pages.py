@@ -20,16 +20,15 @@ from urllib.parse import urljoin
 import psycopg
 import requests
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import volume  # noqa: E402
-from benchmarks.figures import Figure, percentile  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.stack import running_sink  # noqa: E402
-from tests import orders  # noqa: E402
-from tests.journeys.service import Service, start_service  # noqa: E402
-from tests.weighing import weigh  # noqa: E402
+from benchmarks import volume
+from benchmarks.figures import Figure, percentile
+from benchmarks.parts import Part, run_parts
+from benchmarks.stack import running_sink
+from tests import orders
+from tests.journeys.service import Service, start_service
+from tests.weighing import weigh
 
 P95 = 150  # ms
 PAGE = 60  # KB, before compression

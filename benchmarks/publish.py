@@ -1,4 +1,6 @@
-"""Publish events at a steady rate: `python -m benchmarks.publish RATE SECONDS [FIRST]`.
+"""Publish events at a steady rate.
+
+    python -m tests.with_django benchmarks.publish RATE SECONDS [FIRST]
 
 Like a payment, it commits the row and then notifies the workers. Businesses take turns in random order, starting with
 number FIRST. Prints the commit times as JSON, by event id, for events whose endpoint responds.
@@ -10,18 +12,15 @@ import sys
 import time
 from itertools import cycle
 
-import django
 from django.utils import timezone
 
 from benchmarks.backlog import delivery_to
+from kit.db import prepared_statements
+from merchants.models import Business
+from webhooks import wake_up
 
 
 def main() -> None:
-    django.setup()
-    from kit.db import prepared_statements  # noqa: PLC0415  (models need the settings)
-    from merchants.models import Business  # noqa: PLC0415
-    from webhooks import wake_up  # noqa: PLC0415
-
     rate, seconds, first = (float(word) for word in (*sys.argv[1:], "0")[:3])
     listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
     shops = list(listening.order_by("name")[int(first) :])

@@ -1,21 +1,21 @@
-"""Create the tables, and businesses with endpoints at one URL: `python -m benchmarks.shops URL COUNT [HANGING]`.
+"""Create the tables, and businesses with endpoints at one URL.
+
+    python -m tests.with_django benchmarks.shops URL COUNT [HANGING]
 
 The endpoints of the first HANGING businesses never respond.
 """
 
 import sys
 
-import django
 from django.core.management import call_command
 from django.utils import timezone
 
+from merchants.audit import Actor
+from merchants.models import Business
+from webhooks import services
+
 
 def main() -> None:
-    django.setup()
-    from merchants.audit import Actor  # noqa: PLC0415  (models need the settings)
-    from merchants.models import Business  # noqa: PLC0415
-    from webhooks import services  # noqa: PLC0415
-
     url, count, hanging = sys.argv[1], int(sys.argv[2]), int((*sys.argv[3:], "0")[0])
     call_command("migrate", verbosity=0)
     for number in range(count):

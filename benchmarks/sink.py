@@ -75,7 +75,7 @@ class Sink(asyncio.Protocol):
             else:
                 self.transport.write(b"HTTP/1.1 204 No Content\r\n\r\n")
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, exc: Exception | None) -> None:
         hanging.discard(self)
 
 

@@ -27,17 +27,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.figures import Figure, percentile  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.soak import start  # noqa: E402
-from benchmarks.stack import stack  # noqa: E402
-from tests import orders  # noqa: E402
-from tests.clients import Credentials, signed_headers  # noqa: E402
-from tests.journeys.nginx import nginx  # noqa: E402
-from tests.journeys.service import free_port, start_service  # noqa: E402
+from benchmarks.figures import Figure, percentile
+from benchmarks.parts import Part, run_parts
+from benchmarks.soak import start
+from benchmarks.stack import stack
+from tests import orders
+from tests.clients import Credentials, signed_headers
+from tests.journeys.nginx import nginx
+from tests.journeys.service import PROJECT, free_port, start_service
 
 KINDS = ("headers", "body", "tls", "reading")
 CRITERION = 1_000  # ms, a p99

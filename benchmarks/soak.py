@@ -26,15 +26,14 @@ from typing import Any
 
 from psycopg import Connection
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.figures import Figure, percentile  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.stack import Process, Stack, child_of, memory, stack, wait_until  # noqa: E402
-from tests import orders  # noqa: E402
-from tests.clients import Credentials, signed_headers  # noqa: E402
-from tests.journeys.service import free_port, wait_until_open  # noqa: E402
+from benchmarks.figures import Figure, percentile
+from benchmarks.parts import Part, run_parts
+from benchmarks.stack import Process, Stack, child_of, memory, stack, wait_until
+from tests import orders
+from tests.clients import Credentials, signed_headers
+from tests.journeys.service import free_port, wait_until_open
 
 SHOPS = 8
 MERCHANTS = 8  # connections

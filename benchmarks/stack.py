@@ -62,6 +62,10 @@ class Stack:
         )  # fmt: skip
         return done.stdout
 
+    def run_with_django(self, *module: str, **extra_environment: str) -> str:
+        """Run one of our modules that imports models at its top."""
+        return self.run("tests.with_django", *module, **extra_environment)
+
     @contextmanager
     def running(self, *module: str, count: int = 1, **extra_environment: str) -> Iterator[list[Process]]:
         """Run `count` processes of a module, and stop them gracefully."""

@@ -1,4 +1,6 @@
-"""Take numbers from the pool, each in its own transaction: `python -m benchmarks.take_numbers COUNT`.
+"""Take numbers from the pool, each in its own transaction.
+
+    python -m tests.with_django benchmarks.take_numbers COUNT
 
 Prints the duration of each in milliseconds as JSON, without the commit.
 """
@@ -7,16 +9,14 @@ import json
 import sys
 import time
 
-import django
 from django.db import transaction
 from django.utils import timezone
 
+from virtual_accounts.models import VirtualAccount
+from virtual_accounts.services import number_pool
+
 
 def main() -> None:
-    django.setup()
-    from virtual_accounts.models import VirtualAccount  # noqa: PLC0415  (models need the settings)
-    from virtual_accounts.services import number_pool  # noqa: PLC0415
-
     account = VirtualAccount.objects.filter(type=VirtualAccount.Type.DYNAMIC)[0]
     took: list[float] = []
     for _ in range(int(sys.argv[1])):

@@ -1,18 +1,17 @@
 """Yardstick (a): one Celery task for each delivery, with `requests` and the ORM.
 
 Like in many services, the task reads the row, posts it, and writes the attempt and the row.
-`python -m benchmarks.task_each` enqueues a task for each waiting delivery.
+`python -m tests.with_django benchmarks.task_each` enqueues a task for each waiting delivery.
 """
 
-import os
 import uuid
 
-import django
 import requests
 from celery import Celery
 from django.utils import timezone
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.signing import sign
 
 app = Celery("task_each")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -21,9 +20,6 @@ app.conf.task_default_queue = "task_each"
 
 @app.task(name="task_each.deliver")
 def deliver(delivery_id: str) -> None:
-    from webhooks.models import Attempt, Delivery, Endpoint  # noqa: PLC0415  (models need the settings)
-    from webhooks.signing import sign  # noqa: PLC0415
-
     delivery = Delivery.objects.get(pk=uuid.UUID(delivery_id))
     endpoint = Endpoint.objects.get(business=delivery.business_id)
     body = delivery.body.encode()
@@ -42,9 +38,6 @@ def deliver(delivery_id: str) -> None:
 
 
 def main() -> None:
-    django.setup()
-    from webhooks.models import Delivery  # noqa: PLC0415
-
     with app.producer_or_acquire() as producer:
         for delivery_id in Delivery.objects.filter(state="waiting").values_list("pk", flat=True):
             app.send_task("task_each.deliver", [str(delivery_id)], producer=producer)

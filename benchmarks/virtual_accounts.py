@@ -21,19 +21,18 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.copies import copy_of  # noqa: E402
-from benchmarks.figures import Figure, percentile  # noqa: E402
-from benchmarks.load import drive, http_request  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
-from benchmarks.stack import Stack, running_sink  # noqa: E402
-from tests import orders  # noqa: E402
-from tests.clients import signed_headers  # noqa: E402
-from tests.faults.processes import Redis  # noqa: E402
-from tests.journeys.service import Service, start_service  # noqa: E402
-from virtual_accounts import nuban  # noqa: E402
+from benchmarks.copies import copy_of
+from benchmarks.figures import Figure, percentile
+from benchmarks.load import drive, http_request
+from benchmarks.parts import Part, run_parts
+from benchmarks.stack import Stack, running_sink
+from tests import orders
+from tests.clients import signed_headers
+from tests.faults.processes import Redis
+from tests.journeys.service import Service, start_service
+from virtual_accounts import nuban
 
 CONNECTIONS = 16
 SMALL_POOL = 10_000
@@ -184,7 +183,7 @@ def pool(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def take(running: Bank, count: int) -> list[float]:
-    return list(json.loads(running.stack.run("benchmarks.take_numbers", str(count))))
+    return list(json.loads(running.stack.run_with_django("benchmarks.take_numbers", str(count))))
 
 
 def expiry(options: argparse.Namespace) -> Iterator[Figure]:

@@ -11,11 +11,10 @@ import argparse
 import sys
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import delivery_parts, delivery_rates  # noqa: E402
-from benchmarks.parts import Part, run_parts  # noqa: E402
+from benchmarks import delivery_parts, delivery_rates
+from benchmarks.parts import Part, run_parts
 
 PARTS: dict[str, Part] = {
     "backlog": delivery_rates.backlog,

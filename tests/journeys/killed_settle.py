@@ -1,4 +1,4 @@
-"""`settle`, killed at a named point: python -m tests.journeys.killed_settle POINT DAY"""
+"""`settle`, killed at a named point: python -m tests.with_django tests.journeys.killed_settle POINT DAY"""
 
 import os
 import signal
@@ -7,16 +7,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.core.management import call_command
+
+from payments.services.settlement import batch_transitions, batches
+
 POINTS = ("inside a chunk", "between chunks", "before the end", "at the end")
 
 
 def main(point: str, day: str) -> None:
-    import django  # noqa: PLC0415  (only as a program)
-    from django.core.management import call_command  # noqa: PLC0415
-
-    django.setup()
-    from payments.services.settlement import batch_transitions, batches  # noqa: PLC0415
-
     batches.CHUNK = 2
     if point == "inside a chunk":  # its items are inserted, but not committed
         batch_transitions.set_settle_status = killing(batch_transitions.set_settle_status, calls=2)
@@ -46,5 +44,4 @@ def killing(function: Callable[..., Any], *, calls: int) -> Callable[..., Any]:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     main(*sys.argv[1:])

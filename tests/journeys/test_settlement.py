@@ -124,7 +124,7 @@ class TestKilledSettle:
         references = [pay(client) for _ in range(5)]
 
         killed = subprocess.run(
-            [sys.executable, "-m", "tests.journeys.killed_settle", point, today()],
+            [sys.executable, "-m", "tests.with_django", "tests.journeys.killed_settle", point, today()],
             cwd=PROJECT, env=service.environment, capture_output=True, timeout=60, check=False,
         )  # fmt: skip
         between = {settle_status(client, reference) for reference in references}

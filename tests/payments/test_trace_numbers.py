@@ -235,7 +235,15 @@ class TestProcesses:
 
 def start(role, count, file):
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.payments.trace_number_takers", role, str(count), str(file)],
+        [
+            sys.executable,
+            "-m",
+            "tests.with_django",
+            "tests.payments.trace_number_takers",
+            role,
+            str(count),
+            str(file),
+        ],
         cwd=settings.BASE_DIR,
         env=os.environ | {"DATABASE_URL": database_url()},
     )

@@ -1,4 +1,4 @@
-"""A process that allocates trace numbers: python -m tests.payments.trace_number_takers ROLE COUNT FILE
+"""A process that allocates trace numbers: python -m tests.with_django tests.payments.trace_number_takers ROLE COUNT FILE
 
 It appends each RRN to the file at once, so that none is lost if it is killed.
 """
@@ -9,18 +9,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from django.db import connections, transaction
+
+from payments.models import TraceCounter
+from payments.trace_numbers import trace_numbers
+
 ROLES = ("plain", "rolls_back", "is_killed", "forks")
 
 
 def main(role: str, count: int, file: Path) -> None:
-    import django  # noqa: PLC0415  (only as a program)
-
-    django.setup()
-    from django.db import connections, transaction  # noqa: PLC0415
-
-    from payments.models import TraceCounter  # noqa: PLC0415
-    from payments.trace_numbers import trace_numbers  # noqa: PLC0415
-
     written = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def take() -> None:
@@ -55,5 +52,4 @@ def numbers_in(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,21 +1,18 @@
-"""A process that is suspended between its intent and its authorisation: python -m … BUSINESS REFERENCE"""
+"""A process that is suspended between its intent and its authorisation: python -m tests.with_django … BUSINESS REFERENCE"""
 
 import os
 import signal
 import sys
 from typing import Any
 
+from kit.db import clock
+from merchants.models import Business
+from payments.rails.iso8583 import Iso8583Acquirer
+from tests import orders
+from tests.transactions import captured_payment
+
 
 def main(business: str, reference: str) -> None:
-    import django  # noqa: PLC0415  (only as a program)
-
-    django.setup()
-    from kit.db import clock  # noqa: PLC0415
-    from merchants.models import Business  # noqa: PLC0415
-    from payments.rails.iso8583 import Iso8583Acquirer  # noqa: PLC0415
-    from tests import orders  # noqa: PLC0415
-    from tests.transactions import captured_payment  # noqa: PLC0415
-
     authorise = Iso8583Acquirer.authorise
 
     def stop_and_authorise(*arguments: Any, **rest: Any) -> Any:
@@ -33,5 +30,4 @@ def main(business: str, reference: str) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     main(*sys.argv[1:])

@@ -28,7 +28,14 @@ def stopped_payer(acquirer):
     rails = {name: str(getattr(settings, name)) for name in named}
     business = BusinessFactory()
     payer = subprocess.Popen(
-        [sys.executable, "-m", "tests.payments.rails.frozen_payer", str(business.pk), "late"],
+        [
+            sys.executable,
+            "-m",
+            "tests.with_django",
+            "tests.payments.rails.frozen_payer",
+            str(business.pk),
+            "late",
+        ],
         cwd=settings.BASE_DIR,
         env=os.environ | rails | {"DATABASE_URL": database_url()},
         stdout=subprocess.PIPE,

@@ -73,7 +73,13 @@ class TestWorkerAhead:
     def test_does_not_reverse_a_valid_authorisation(self, api, acquirer):
         """A worker 11 seconds ahead reversed a payment that the acquirer answered after 1.5 seconds."""
         worker = subprocess.Popen(
-            [sys.executable, "-m", "tests.payments.rails.skewed_worker", str(SECONDS_AHEAD)],
+            [
+                sys.executable,
+                "-m",
+                "tests.with_django",
+                "tests.payments.rails.skewed_worker",
+                str(SECONDS_AHEAD),
+            ],
             cwd=django_settings.BASE_DIR,
             env=environment(),
             stdin=subprocess.PIPE,

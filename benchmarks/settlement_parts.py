@@ -1,0 +1,59 @@
+"""Measure settling in this process."""
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import psycopg
+from django.core.management import call_command
+from django.utils import timezone
+
+from benchmarks.copies import others_of_a_transaction
+from benchmarks.figures import Figure, seconds_of
+from merchants.audit import Actor
+from merchants.models import Business
+from payments.business_days import business_day
+from payments.models import SettlementBatch, Transaction
+from payments.services.settlement import batch_decisions, batch_statements
+from tests.transactions import captured_payment
+
+
+def settlement(url: str, options: argparse.Namespace) -> Iterator[Figure]:
+    """Settle a day's payments into the wallets."""
+    fill(url, options.payments, options.businesses)
+    yield from settle(options.payments)
+
+
+def fill(url: str, payments: int, businesses: int) -> None:
+    """Create one real payment per business, and copy it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        others = others_of_a_transaction(connection)
+        for number in range(businesses):
+            business = Business.objects.create(name=f"Business {number}")
+            paid = captured_payment(business=business, now=timezone.now())
+            connection.execute(
+                f"INSERT INTO payments_transaction (id, reference, {others}) "
+                f"SELECT gen_random_uuid(), 'fill-' || n, {others} FROM payments_transaction, "
+                "generate_series(1, %s::int) n WHERE id = %s::uuid",
+                [payments // businesses - 1, paid.pk],
+            )
+        connection.execute("ANALYZE")
+
+
+def settle(payments: int) -> Iterator[Figure]:
+    def decide(decision: Callable[..., object]) -> None:
+        for batch in SettlementBatch.objects.all():
+            decision(batch.pk, actor=Actor(name="benchmark"), now=timezone.now())
+
+    def write_statements() -> None:
+        for batch in SettlementBatch.objects.all():
+            sum(1 for _ in batch_statements.csv_lines(batch))
+
+    today = business_day(timezone.now())
+    name = f"settle of {payments:,} payments"
+    yield Figure(name, seconds_of(lambda: call_command("settle", date=today)), "s", 30)
+    yield Figure("approving their batches", seconds_of(lambda: decide(batch_decisions.approve)), "s")
+    yield Figure("releasing them", seconds_of(lambda: decide(batch_decisions.release)), "s")
+    yield Figure("their statements as CSV", seconds_of(write_statements), "s")
+    left = Transaction.objects.exclude(settle_status="released").count()
+    if left:
+        raise SystemExit(f"{left} payments were not released")
