@@ -405,7 +405,8 @@ if ACCOUNT_PROVIDER and not (banks.CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and
         "VIRTUAL_ACCOUNT_BANK_CODE must have 3, 5 or 6 digits, and VIRTUAL_ACCOUNT_BANK_NAME must name a bank "
         "that is not in kit/banks.csv."
     )
-if any(len(key) < 32 for key in BANK_NOTIFICATION_KEYS):  # noqa: PLR2004
+SHORTEST_SECRET = 32  # characters
+if any(len(key) < SHORTEST_SECRET for key in BANK_NOTIFICATION_KEYS):
     env.refuse("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
 
 # Metrics ---------------------------------------------------------------------------------------------
@@ -421,7 +422,9 @@ TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")  # empty: no traces
 if not SANDBOX:
     if DEBUG:
         env.refuse("DEBUG must be False in production.")
-    if SECRET_KEY and (len(SECRET_KEY) < 32 or "insecure" in SECRET_KEY or "change" in SECRET_KEY):  # noqa: PLR2004
+    if SECRET_KEY and (
+        len(SECRET_KEY) < SHORTEST_SECRET or "insecure" in SECRET_KEY or "change" in SECRET_KEY
+    ):
         env.refuse("SECRET_KEY must be 32 random characters or more in production.")
     if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         env.refuse("DATABASE_URL must name a PostgreSQL database in production.")

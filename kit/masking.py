@@ -43,7 +43,9 @@ _ISSUED = re.compile(
     """,
     re.VERBOSE,
 )
-_PRINTED_GROUPS = frozenset({(4, 6, 4), (4, 6, 5), (8, 8)})  # beside groups of four
+_GROUP_LENGTH = 4  # digits in a printed group of most cards
+_PRINTED_GROUPS = frozenset({(4, 6, 4), (4, 6, 5), (8, 8)})  # of the others
+_HIGHEST_DIGIT = 9
 
 
 def passes_luhn(digits: str) -> bool:
@@ -57,8 +59,8 @@ def passes_luhn(digits: str) -> bool:
         digit = ord(character) - 48
         if position % 2:
             digit *= 2
-            if digit > 9:  # noqa: PLR2004  (two digits: their sum)
-                digit -= 9
+            if digit > _HIGHEST_DIGIT:  # two digits: their sum
+                digit -= _HIGHEST_DIGIT
         total += digit
     return total % 10 == 0
 
@@ -136,7 +138,7 @@ def _card_length(groups: list[str], separators: list[str]) -> int:
 def _is_printed(groups: list[str]) -> bool:
     """Return whether the groups are those printed on cards, or single digits."""
     *lengths, last = map(len, groups)
-    in_fours = all(length == 4 for length in lengths) and last <= 4  # noqa: PLR2004
+    in_fours = all(length == _GROUP_LENGTH for length in lengths) and last <= _GROUP_LENGTH
     single = last == 1 and all(length == 1 for length in lengths)
     return in_fours or single or (*lengths, last) in _PRINTED_GROUPS
 

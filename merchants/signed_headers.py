@@ -22,6 +22,8 @@ FORMS = {
 }
 HEADERS = {name: form.pattern for name, form in FORMS.items()}
 
+NONCE_LENGTHS = range(16, 129)
+
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-|[A-Z][a-z]{2}, ")  # of RFC 3339, or of HTTP
 # Common mistakes.
 MISTAKES = (
@@ -46,6 +48,6 @@ def _mistake(name: str, value: str) -> str:
     """Return what a malformed value looks like, if it is a common mistake."""
     if "," in value and all(part.strip() for part in value.split(",")) and not DATE.match(value):
         return "it was sent more than once"
-    if name == "X-Nonce" and not 16 <= len(value) <= 128:  # noqa: PLR2004  (the form's limits)
+    if name == "X-Nonce" and len(value) not in NONCE_LENGTHS:
         return f"yours has {len(value)} character{'' if len(value) == 1 else 's'}"
     return next((words for header, form, words in MISTAKES if header == name and form.match(value)), "")

@@ -28,6 +28,7 @@ from kit.api.strict_fields import (
     WholeNumber,
     required_together,
 )
+from kit.masking import LENGTHS as CARD_NUMBER_LENGTHS
 from kit.masking import mask_card_numbers, passes_luhn
 from payments.cards import Card, CardSecret, brand_of
 from payments.rails.protocol import ThreeDSecure
@@ -55,7 +56,7 @@ class CardNumber(Text):
     def to_internal_value(self, data: Any) -> str:
         number: str = super().to_internal_value(data).replace(" ", "")
         digits = number.isascii() and number.isdecimal()
-        if not digits or not 12 <= len(number) <= 19 or not passes_luhn(number):  # noqa: PLR2004
+        if not digits or len(number) not in CARD_NUMBER_LENGTHS or not passes_luhn(number):
             self.refuse("This field must be a card number.", "invalid_card_number")
         return number
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
 
@@ -51,7 +52,7 @@ class Exchange:
 
     @property
     def succeeded(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004  (the 2xx)
+        return self.status in range(200, 300)
 
 
 class BlockedAddress(OSError):
@@ -301,10 +302,11 @@ def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
         response.release()
     else:  # the rest of the body is not read
         response.close()
-    if 300 <= response.status < 400:  # noqa: PLR2004  (the 3xx)
+    if response.status in range(300, 400):
         exchange.error, exchange.explanation = "redirect", "The answer is a redirect, which is not followed."
     elif not exchange.succeeded:
-        exchange.error = "client_error" if response.status < 500 else "server_error"  # noqa: PLR2004
+        is_ours = response.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        exchange.error = "client_error" if is_ours else "server_error"
         exchange.explanation = f"The endpoint answered {response.status}."
 
 

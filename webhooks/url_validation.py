@@ -56,7 +56,7 @@ def _strict_refusal(host: str, port: int | None, own_host: str) -> str | None:
     labels = host.split(".")
     if "[" in host or _NUMERIC.match(labels[-1]):
         return "The host must be a domain name, not an address."
-    if len(host) > MAX_HOST or len(labels) < 2 or not all(_LABEL.match(label) for label in labels):  # noqa: PLR2004  (name and domain)
+    if len(host) > MAX_HOST or "." not in host or not all(_LABEL.match(label) for label in labels):
         return "The host must be a domain name of at least two parts."
     if labels[-1] in LOCAL_NAMES:
         return "The host must be a public domain name."

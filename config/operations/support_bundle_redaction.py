@@ -32,6 +32,7 @@ from payments import outcomes
 from payments.models import Transaction
 
 REMOVED = "[removed]"
+COUNTS_BELOW = 1_000_000  # a larger number may be an amount or an identifier
 
 # Words in messages of other programs that describe an error and identify no one.
 OPERATIONAL_WORDS = frozenset(
@@ -140,7 +141,7 @@ class Redaction:
         return self.number(name, value)
 
     def count(self, _name: str, value: Any) -> Any:
-        if type(value) not in (int, float) or not abs(value) < 1_000_000:  # noqa: PLR2004  (NaN is no count)
+        if type(value) not in (int, float) or not abs(value) < COUNTS_BELOW:  # NaN is no count
             return REMOVED
         return round(value, 1)
 

@@ -4,6 +4,7 @@ Our own reference is the idempotency key of a transfer. An unknown outcome is qu
 if the bank has no record of it.
 """
 
+import re
 import threading
 from typing import Any
 
@@ -30,6 +31,7 @@ NO_SUCH_TRANSFER = "25"
 # Concurrent name enquiries of a process. Fewer than `signed_calls.MOST_CALLS`, so that hanging enquiries leave room
 # for transfers.
 MOST_ENQUIRIES = 8
+_RESPONSE_CODE = re.compile("[0-9A-Za-z]{2}")
 LONGEST_NAME = 100  # characters
 NO_SUCH_ACCOUNT = frozenset({"07", "16", "25"})
 
@@ -114,7 +116,7 @@ class HttpBank:
             log.warning("no answer from the bank", reason=str(reason), path=path)
             raise AnswerLost from None
         code = answer.get("response_code")
-        if not (isinstance(code, str) and len(code) == 2 and code.isascii() and code.isalnum()):  # noqa: PLR2004
+        if not (isinstance(code, str) and _RESPONSE_CODE.fullmatch(code)):
             raise AnswerLost
         return answer
 

@@ -19,6 +19,7 @@ from merchants.businesses import new_password, open_business
 from merchants.curl import sign_call
 from merchants.models import ApiKey, User
 
+HIGHEST_PORT = 65535
 OWNER_EMAIL = "owner@sandbox.example"
 ADMIN_EMAIL = "admin@sandbox.example"
 DEMO_PAYMENT = {
@@ -125,8 +126,8 @@ More of them: .venv/bin/python manage.py sign_request --help
 
 
 def _require_free(port: int) -> None:
-    if not 1 <= port <= 65535:  # noqa: PLR2004  (what TCP has)
-        raise CommandError("--port must be 1 to 65535.", returncode=2)
+    if not 1 <= port <= HIGHEST_PORT:
+        raise CommandError(f"--port must be 1 to {HIGHEST_PORT}.", returncode=2)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -10,6 +10,8 @@ from dashboard.activity.descriptions import FACTOR_NAMES
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
 
+LONGEST_REASON = 255  # characters, as in the administration
+
 
 class Command(DocumentCommand):
     help = (
@@ -28,8 +30,8 @@ class Command(DocumentCommand):
 
     def handle(self, *, email: str, reason: str, dry_run: bool, json: bool, **options: Any) -> None:
         reason = reason.strip()
-        if not 1 <= len(reason) <= 255:  # noqa: PLR2004  (as long as reasons are in the administration)
-            raise CommandError("--reason must have 1 to 255 characters.", returncode=2)
+        if not 1 <= len(reason) <= LONGEST_REASON:
+            raise CommandError(f"--reason must have 1 to {LONGEST_REASON} characters.", returncode=2)
         try:
             removed = (
                 mfa_reset.access_of(email)

@@ -12,6 +12,10 @@ from merchants.audit import Actor
 from merchants.businesses import open_business
 from merchants.commands import Document, DocumentCommand
 
+# The lengths of the columns.
+LONGEST_NAME = 200
+LONGEST_EMAIL = 254
+
 
 class Command(DocumentCommand):
     help = (
@@ -26,12 +30,12 @@ class Command(DocumentCommand):
 
     def handle(self, *, name: str, email: str, json: bool, **options: Any) -> None:
         name = name.strip()
-        if not 1 <= len(name) <= 200:  # noqa: PLR2004  (the column's length)
-            raise CommandError("--name must have 1 to 200 characters.", returncode=2)
+        if not 1 <= len(name) <= LONGEST_NAME:
+            raise CommandError(f"--name must have 1 to {LONGEST_NAME} characters.", returncode=2)
         if has_control_character(name):
             raise CommandError("--name may not hold control characters.", returncode=2)
-        if len(email) > 254:  # noqa: PLR2004  (the column's length)
-            raise CommandError("--email must have at most 254 characters.", returncode=2)
+        if len(email) > LONGEST_EMAIL:
+            raise CommandError(f"--email must have at most {LONGEST_EMAIL} characters.", returncode=2)
         try:
             validate_email(email)
         except ValidationError:
