@@ -18,21 +18,35 @@ log = structlog.get_logger("sluice.database")
 BRIEF = "100ms"
 BRIEF_FOR = 2.0  # seconds after the last timeout
 
-_brief_until = 0.0
+
+class Brevity:
+    """Whether this process waits only briefly for locks."""
+
+    def __init__(self) -> None:
+        self.until = 0.0  # on the monotonic clock
+
+    def extend(self) -> None:
+        self.until = time.monotonic() + BRIEF_FOR
+
+    @property
+    def applies(self) -> bool:
+        return time.monotonic() < self.until
+
+
+_brevity = Brevity()
 
 
 def note(error: Exception) -> None:
     """Record the database error of a request."""
-    global _brief_until  # noqa: PLW0603  (per-process state)
     if locks.is_lock_timeout(error):
-        _brief_until = time.monotonic() + BRIEF_FOR
+        _brevity.extend()
 
 
 def settle(**_: Any) -> None:
     """Apply the current lock timeout to this thread's connection, if it has one."""
     if connection.vendor != "postgresql" or connection.connection is None:
         return
-    is_brief = time.monotonic() < _brief_until
+    is_brief = _brevity.applies
     if is_brief == getattr(connection.connection, "waits_briefly", False):
         return
     statement = f"SET lock_timeout = '{BRIEF}'" if is_brief else "RESET lock_timeout"

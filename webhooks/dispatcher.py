@@ -275,9 +275,25 @@ def _close_connection() -> None:
     connection.close()
 
 
-_lock = threading.Lock()
-_dispatchers: set[Dispatcher] = set()
-_in_flight = InFlight()  # shared by all dispatchers of this process
+class ProcessState:
+    """What the dispatchers of this process share."""
+
+    lock: threading.Lock
+    dispatchers: set[Dispatcher]
+    in_flight: InFlight
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Start anew, as in a forked process, where the dispatchers' threads don't exist and locks may be held."""
+        self.lock = threading.Lock()
+        self.dispatchers = set()
+        self.in_flight = InFlight()
+
+
+_process = ProcessState()
+os.register_at_fork(after_in_child=_process.reset)
 
 
 def dispatch_due(*, linger: float = 0, life: float = math.inf, stopped: threading.Event | None = None) -> int:
@@ -285,11 +301,11 @@ def dispatch_due(*, linger: float = 0, life: float = math.inf, stopped: threadin
 
     To also stop a dispatcher that is just starting, set `stopped` before calling `stop_gracefully`.
     """
-    dispatcher = Dispatcher(linger=linger, life=life, in_flight=_in_flight)
-    with _lock:
-        running = next((one for one in _dispatchers if not one.has_retired), None)
+    dispatcher = Dispatcher(linger=linger, life=life, in_flight=_process.in_flight)
+    with _process.lock:
+        running = next((one for one in _process.dispatchers if not one.has_retired), None)
         if running is None:
-            _dispatchers.add(dispatcher)
+            _process.dispatchers.add(dispatcher)
     if running is not None:
         running.wake()
         return 0
@@ -298,21 +314,10 @@ def dispatch_due(*, linger: float = 0, life: float = math.inf, stopped: threadin
     try:
         return dispatcher.run()
     finally:
-        _dispatchers.discard(dispatcher)
+        _process.dispatchers.discard(dispatcher)
 
 
 def stop_gracefully() -> None:
     """Stop the dispatchers of this process after their requests in flight have ended."""
-    for drain in list(_dispatchers):
+    for drain in list(_process.dispatchers):
         drain.stop()
-
-
-def _reset_after_fork() -> None:
-    """Reset the state in a forked process, where the threads of these dispatchers do not exist."""
-    global _lock, _in_flight  # noqa: PLW0603  (their locks may have been held)
-    _lock = threading.Lock()
-    _in_flight = InFlight()
-    _dispatchers.clear()
-
-
-os.register_at_fork(after_in_child=_reset_after_fork)

@@ -22,15 +22,15 @@ from merchants.request_actors import client_address
 
 BROKER_TIMEOUT = 0.5  # seconds
 
-_migrated = False  # cached once true, because the code of this process doesn't change
+_migrated = threading.Event()  # set once true, because the code of this process doesn't change
 
 
-def livez(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
+def livez(_request: HttpRequest) -> JsonResponse:
     """Report that the process responds."""
     return JsonResponse({"status": "ok"})
 
 
-def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
+def readyz(_request: HttpRequest) -> JsonResponse:
     """Report whether the process can serve requests: the database is available and migrated.
 
     Without a broker or workers, the status is `degraded` and the process stays ready, because payments continue and
@@ -108,10 +108,9 @@ def _states() -> dict[str, str]:
 
 def has_migrated() -> bool:
     """Return whether all migrations of this code are applied to the database."""
-    global _migrated  # noqa: PLW0603  (per-process state)
-    if not _migrated:
-        _migrated = not unapplied_migrations(connection)
-    return _migrated
+    if not _migrated.is_set() and not unapplied_migrations(connection):
+        _migrated.set()
+    return _migrated.is_set()
 
 
 def worker_state() -> str:

@@ -11,7 +11,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def _reset(monkeypatch):
-    monkeypatch.setattr(lock_timeout, "_brief_until", 0.0)
+    monkeypatch.setattr(lock_timeout._brevity, "until", 0.0)
     yield
     monkeypatch.undo()
     lock_timeout.settle()
@@ -42,7 +42,7 @@ class TestLockTimeout:
         assert api.get("/api/banks").status_code == 200
         assert current_timeout() == lock_timeout.BRIEF
 
-        monkeypatch.setattr(lock_timeout, "_brief_until", 0.0)  # some seconds later
+        monkeypatch.setattr(lock_timeout._brevity, "until", 0.0)  # some seconds later
         assert api.get("/api/banks").status_code == 200
         assert current_timeout() == before != lock_timeout.BRIEF
 

@@ -1,5 +1,7 @@
 """`manage.py migrate` beside a running service, and on databases from before the squash."""
 
+from threading import Event
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate as djangos
@@ -169,7 +171,7 @@ class TestSquash:
     @pytest.mark.parametrize("app", SEVERAL)
     def test_keeps_a_process_unready_behind_it(self, app, monkeypatch):
         """Django alone would have no plan for such an app, and so would report that nothing is missing."""
-        monkeypatch.setattr(health, "_migrated", False)
+        monkeypatch.setattr(health, "_migrated", Event())
         remove_rows(app, last_replaced(app))
 
         assert not health.has_migrated()

@@ -10,7 +10,9 @@ from webhooks import wake_up
 @pytest.fixture(autouse=True)
 def signals(monkeypatch):
     """Send real signals, in place of the fixture that only records them."""
-    monkeypatch.setattr(wake_up, "_has_local_worker", True)
+    has_worker = threading.Event()
+    has_worker.set()
+    monkeypatch.setattr(wake_up, "_has_local_worker", has_worker)
 
 
 class TestNotify:
@@ -52,7 +54,7 @@ class TestNotify:
 
     def test_sends_nothing_without_a_worker(self, monkeypatch, settings):
         settings.REDIS_URL = ""
-        monkeypatch.setattr(wake_up, "_has_local_worker", False)
+        monkeypatch.setattr(wake_up, "_has_local_worker", threading.Event())
         tried = []
         monkeypatch.setattr(current_app, "send_task", lambda name, **options: tried.append(name))
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from threading import Event
 
 import pytest
 from django.db import OperationalError
@@ -218,7 +219,7 @@ class TestAccess:
 class TestReadiness:
     @pytest.fixture(autouse=True)
     def _forgetful(self, monkeypatch):
-        monkeypatch.setattr(health, "_migrated", False)
+        monkeypatch.setattr(health, "_migrated", Event())
 
     def ask(self):
         answer = Client(raise_request_exception=False).get("/readyz")
