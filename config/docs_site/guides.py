@@ -6,7 +6,7 @@ a file that has no page becomes plain text. Consecutive third-level headings tha
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils.html import escape, format_html
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -26,6 +26,7 @@ from config.error_codes import ERROR_CODES
 
 DOCS = settings.BASE_DIR / "docs"
 SAMPLES = DOCS / "samples"
+LONG_PATH = 3  # segments, from which on a path may break
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def breakable(text: str) -> SafeString:
     >>> print(breakable("entries_sum_to_zero"))
     entries_<wbr>sum_<wbr>to_<wbr>zero
     """
-    return mark_safe(escape(text).replace("_", "_<wbr>"))  # noqa: S308  (escaped here)
+    return _joined(text.split("_"), by=mark_safe("_<wbr>"))
 
 
 def _breakable_code(text: str) -> SafeString:
@@ -81,12 +82,16 @@ def _breakable_code(text: str) -> SafeString:
     >>> print(_breakable_code("payments.add_tariff"))
     payments.<wbr>add_<wbr>tariff
     """
-    html = str(escape(text))
-    if text.startswith("/") and text.count("/") > 2:  # noqa: PLR2004
-        html = re.sub("(?<=.)/(?=.)", "/<wbr>", html)
-    elif re.fullmatch(r"[a-z_]+\.[a-z]+_[a-z_]+", text):
-        html = re.sub("([._])", r"\1<wbr>", html)
-    return mark_safe(html)  # noqa: S308  (escaped here)
+    if text.startswith("/") and text.count("/") >= LONG_PATH:
+        return _joined(re.split("(?<=.)/(?=.)", text), by=mark_safe("/<wbr>"))
+    if re.fullmatch(r"[a-z_]+\.[a-z]+_[a-z_]+", text):
+        return _joined(re.split("(?<=[._])", text), by=mark_safe("<wbr>"))
+    return escape(text)
+
+
+def _joined(parts: Iterable[str], *, by: SafeString | None = None) -> SafeString:
+    """Return parts as HTML, escaped unless they are HTML already."""
+    return format_html_join(by or "", "{}", ((part,) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,7 @@ def page(markdown: str, *, file: str) -> Page:
         if token.type == "heading_open" and token.tag == "h2"
     )
     renderer = _Renderer(folder=posixpath.dirname(file))
-    return Page(title, sections, mark_safe("".join(_parts(tokens, renderer))))  # noqa: S308  (made here)
+    return Page(title, sections, _joined(_parts(tokens, renderer)))
 
 
 def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
@@ -164,9 +169,9 @@ def _text(inline: Token) -> str:
 # Tabs ------------------------------------------------------------------------------------------------
 
 
-def _parts(tokens: list[Token], renderer: "_Renderer") -> list[str]:
+def _parts(tokens: list[Token], renderer: "_Renderer") -> list[SafeString]:
     """Render tokens, with consecutive sections that are named after languages as tabs."""
-    parts: list[str] = []
+    parts: list[SafeString] = []
     tabs: list[tuple[str, str, list[Token]]] = []  # anchor, language, what stands there
     rest: list[Token] = []
     for place, token in enumerate(tokens):
@@ -183,10 +188,10 @@ def _parts(tokens: list[Token], renderer: "_Renderer") -> list[str]:
     return [*parts, renderer.show(rest), _tabs(tabs, renderer)]
 
 
-def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -> str:
+def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -> SafeString:
     """Render panels that radio buttons switch, without a script."""
     if not tabs:
-        return ""
+        return mark_safe("")
     shown = [
         format_html(
             '<input class="tabs__choice" type="radio" name="language" id="{}"{}><label class="tabs__label" for="{}">{}</label>'
@@ -195,12 +200,13 @@ def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -
             mark_safe(" checked") if place == 0 else "",
             anchor,
             language,
-            mark_safe(renderer.show(tokens[3:])),  # noqa: S308  (made here)
+            renderer.show(tokens[3:]),
         )
         for place, (anchor, language, tokens) in enumerate(tabs)
     ]
-    return (
-        f'<fieldset class="tabs"><legend class="visually-hidden">Language</legend>{"".join(shown)}</fieldset>'
+    return format_html(
+        '<fieldset class="tabs"><legend class="visually-hidden">Language</legend>{}</fieldset>',
+        _joined(shown),
     )
 
 
@@ -217,8 +223,9 @@ class _Renderer(RendererHTML):
         self._column = 0
         self._unlinked = 0
 
-    def show(self, tokens: Sequence[Token]) -> str:
-        return str(self.render(tokens, MarkdownIt("commonmark").options, {}))
+    def show(self, tokens: Sequence[Token]) -> SafeString:
+        html = self.render(tokens, MarkdownIt("commonmark").options, {})
+        return mark_safe(html)  # noqa: S308  (the methods below escape what they insert)
 
     def heading_close(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         opened = tokens[idx - 2]
