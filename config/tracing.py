@@ -8,6 +8,7 @@ import os
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 UNTRACED = (
     # The URLs of these pages are credentials, so traces don't contain them.
@@ -32,19 +33,9 @@ def start() -> None:
     os.environ.setdefault("OTEL_PYTHON_DJANGO_EXCLUDED_URLS", ",".join(UNTRACED))
     os.environ.setdefault("OTEL_SERVICE_NAME", "sluice")
     try:
-        # Imported here, because these packages are optional.
-        from opentelemetry import trace  # noqa: PLC0415
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
-        from opentelemetry.instrumentation.celery import CeleryInstrumentor  # noqa: PLC0415
-        from opentelemetry.instrumentation.django import DjangoInstrumentor  # noqa: PLC0415
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        instrument = import_string("config.instrumentation.instrument")  # its packages are optional
     except ImportError as error:
         raise ImproperlyConfigured(
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but its packages are missing: uv sync --extra otel"
         ) from error
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    trace.set_tracer_provider(provider)
-    DjangoInstrumentor().instrument()
-    CeleryInstrumentor().instrument()
+    instrument()
