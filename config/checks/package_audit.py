@@ -7,12 +7,13 @@ pip-audit skips packages that its index does not know and still reports success.
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from kit import bounded_json
 
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 
@@ -36,9 +37,9 @@ def audited(requirements: Path) -> tuple[Sequence[dict[str, Any]], str]:
     """Return pip-audit's result for each package, and its last error output if it has none."""
     options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
     command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(requirements)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        return json.loads(ran.stdout)["dependencies"], ""  # noqa: TID251  (our own tool's)
+        return bounded_json.loads(ran.stdout)["dependencies"], ""
     except ValueError:
         return [], (ran.stderr.strip().splitlines() or ["It ended without a word."])[-1]
 

@@ -6,7 +6,6 @@ generated secrets and a temporary certificate. This tests that the parts work to
 """
 
 import argparse
-import json
 import os
 import secrets
 import shutil
@@ -24,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import trustme
+
+from kit import bounded_json
 
 PROJECT = Path(__file__).resolve().parents[2]
 Command = Sequence[str | Path]
@@ -100,7 +101,7 @@ def _prepare(environment: dict[str, str]) -> dict[str, str]:
     if environment["ENVIRONMENT"] == "production":
         _manage(environment, "collectstatic", "--no-input", "-v0", "--skip-checks")
     who = ("--name", "Demo Business", "--email", "owner@localhost.example")
-    business: dict[str, str] = json.loads(  # noqa: TID251  (our own command's)
+    business: dict[str, str] = bounded_json.loads(
         _manage(environment, "create_business", *who, "--json", "--skip-checks")
     )
     return business
@@ -176,7 +177,7 @@ def _start_postgresql(folder: Path, port: int, stack: ExitStack) -> subprocess.P
         "UTF8",
         "--locale=C",
     ]
-    subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=data.parent, **user)  # noqa: S603
+    subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=data.parent, **user)
     command: Command = [
         programs / "postgres",
         "-D",
@@ -209,7 +210,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Start a process in its own session, so that Ctrl-C reaches only us and we can stop it in order."""
     with (folder / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **options)  # noqa: S603
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **options)
     stack.callback(_end, process, stop)
     return process
 
@@ -227,7 +228,7 @@ def _end(process: subprocess.Popen[bytes], number: int) -> None:
 
 def _manage(environment: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "manage.py", *arguments]
-    done = subprocess.run(  # noqa: S603  (our own commands)
+    done = subprocess.run(
         command, cwd=PROJECT, env=environment, check=True, stdout=subprocess.PIPE, text=True
     )
     return done.stdout

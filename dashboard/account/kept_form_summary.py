@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Model
@@ -93,7 +94,7 @@ def _pages_of(route: str) -> Any:
     return next(
         (
             pages
-            for pages in admin.site._registry.values()  # noqa: SLF001
+            for pages in map(admin.site.get_model_admin, filter(admin.site.is_registered, apps.get_models()))
             if route.startswith(f"admin/{pages.opts.app_label}/{pages.opts.model_name}/")
         ),
         None,

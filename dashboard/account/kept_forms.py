@@ -23,6 +23,7 @@ from django.urls import reverse
 
 from dashboard.access import SAFE_METHODS, find_membership
 from dashboard.account.safe_redirect import is_safe_path
+from kit import bounded_json
 from kit.db import encrypted_field
 from kit.masking import mask_card_numbers
 from merchants.models import User
@@ -116,7 +117,7 @@ def kept_form(request: HttpRequest) -> KeptForm | None:
         return None
     try:
         sealed = request.session[KEPT]
-        form = KeptForm(**json.loads(encrypted_field.decrypt_uncached(sealed)))  # noqa: TID251  (we wrote it)
+        form = KeptForm(**bounded_json.loads(encrypted_field.decrypt_uncached(sealed)))
     except (encrypted_field.UnreadableSecret, TypeError):  # TypeError: of another release
         return None
     if time.time() - form.at > settings.ACCOUNT_REAUTHENTICATION_TIMEOUT or not is_safe_path(form.path):

@@ -16,6 +16,7 @@ from payments.services.reconciliation import reconciliation
 from payments.services.reconciliation.reconciliation import Finding, Report
 
 Result = ReconciliationLine.Result
+LONGEST_ACTOR = 254  # characters, the column's length
 LARGEST_FILE = 256 * 1024 * 1024  # bytes
 LABELS = {
     Result.DIFFERENT: "different",
@@ -48,8 +49,8 @@ class Command(DocumentCommand):
 
     def handle(self, *, file: Path, source: str, apply: bool, by: str, json: bool, **options: Any) -> None:
         content = _read(file)
-        if not by.strip() or len(by) > 254:  # noqa: PLR2004  (the column's length)
-            raise CommandError("--by must have 1 to 254 characters.", returncode=2)
+        if not by.strip() or len(by) > LONGEST_ACTOR:
+            raise CommandError(f"--by must have 1 to {LONGEST_ACTOR} characters.", returncode=2)
         try:
             statement = bank_statement_parser.read(content)
         except bank_statement_parser.InvalidStatement as wrong:
@@ -119,8 +120,7 @@ def _document(report: Report, recorded: Reconciliation | None) -> Document:
 
 
 def _shown(found: Finding) -> Document:
-    side = found.row or found.entry
-    assert side is not None  # noqa: S101  (a finding has at least one side)
+    side = found.side
     return {
         "line": found.row.line if found.row else None,
         "reference": reconciliation.reference_of(found),

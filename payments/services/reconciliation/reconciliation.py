@@ -38,6 +38,17 @@ class Finding:
     entry: LedgerLine | None = None
     differences: dict[str, list[Any]] = field(default_factory=dict)  # by field: [statement, ours]
 
+    @property
+    def side(self) -> Row | LedgerLine:
+        """The line of the statement, or the ledger line if the statement has none.
+
+        :raises ValueError: the finding has neither
+        """
+        side = self.row or self.entry
+        if side is None:
+            raise ValueError("A finding has at least one side.")
+        return side
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -134,7 +145,7 @@ class _Index:
     def ambiguity(self, row: Row) -> dict[str, list[Any]]:
         """Return the explanation for a row whose reference belongs to several ledger lines."""
         place = row.direction, row.reference
-        if place in self._own or len(shared := self._shared.get(place, [])) < 2:  # noqa: PLR2004
+        if place in self._own or len(shared := self._shared.get(place, [])) <= 1:
             return {}
         return {"reference": [row.reference, f"{len(shared)} entries"]}
 
@@ -177,8 +188,7 @@ def record(report: Report, *, file_name: str, content: bytes, actor: Actor, now:
 
 def _line(made: Reconciliation, found: Finding) -> ReconciliationLine:
     row, entry = found.row, found.entry
-    side = row or entry
-    assert side is not None  # noqa: S101  (a finding has at least one side)
+    side = found.side
     return ReconciliationLine(
         reconciliation=made,
         result=found.result,
