@@ -33,9 +33,9 @@ class RecentReauthentication:
     def process_view(
         self,
         request: HttpRequest,
-        view: Any,  # noqa: ARG002
-        args: Any,  # noqa: ARG002
-        kwargs: Any,  # noqa: ARG002
+        view: Any,
+        args: Any,
+        kwargs: Any,
     ) -> HttpResponse | None:
         if request.path.startswith(MACHINES):
             return None

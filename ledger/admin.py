@@ -90,7 +90,7 @@ class EntryAdmin(ReadOnlyAdmin):
         self,
         request: HttpRequest,
         obj: Entry | None = None,
-        change: bool = False,  # noqa: FBT001, FBT002 (Django's signature)
+        change: bool = False,
         **kwargs: Any,
     ) -> Any:
         if obj is None:

@@ -19,7 +19,7 @@ class KeyMayNotWrite(Problem):
 class KeyAllowsMethod(BasePermission):
     """Allow read-only keys to use safe methods only."""
 
-    def has_permission(self, request: Request, view: object) -> bool:  # noqa: ARG002
+    def has_permission(self, request: Request, view: object) -> bool:
         if (
             request.method not in SAFE_METHODS
             and isinstance(request.auth, ApiKey)

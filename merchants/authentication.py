@@ -101,7 +101,7 @@ class SignedRequest(BaseAuthentication):
             raise NonceReused
         return _accepted(request, api_key)
 
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+    def authenticate_header(self, request: Request) -> str:
         return SCHEME
 
 

@@ -23,7 +23,7 @@ class PerKeyRateLimit(BaseThrottle):
     The state is stored on the request for the `RateLimit` headers.
     """
 
-    def allow_request(self, request: Request, view: object) -> bool:  # noqa: ARG002
+    def allow_request(self, request: Request, view: object) -> bool:
         is_read = request.method in SAFE_METHODS
         policy, limit = (
             ("reads", settings.RATE_LIMIT_READS) if is_read else ("writes", settings.RATE_LIMIT_WRITES)

@@ -71,12 +71,12 @@ class UnansweredFilter(admin.SimpleListFilter):
     title = "answer"
     parameter_name = "answer"
 
-    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         return [("none", "no response yet"), ("given", "answered")]
 
     def queryset(
         self,
-        request: HttpRequest,  # noqa: ARG002
+        request: HttpRequest,
         queryset: QuerySet[ProviderMessage],
     ) -> QuerySet[ProviderMessage]:
         return queryset.filter(answered_at__isnull=self.value() == "none") if self.value() else queryset
@@ -120,12 +120,12 @@ class ResolvedFilter(admin.SimpleListFilter):
     title = "state"
     parameter_name = "state"
 
-    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         return [("open", "open"), ("resolved", "resolved")]
 
     def queryset(
         self,
-        request: HttpRequest,  # noqa: ARG002
+        request: HttpRequest,
         queryset: QuerySet[UnclaimedTransfer],
     ) -> QuerySet[UnclaimedTransfer]:
         if self.value() is None:

@@ -57,7 +57,7 @@ class StateFilter(admin.SimpleListFilter):
     title = "state"
     parameter_name = "state"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(state, label) for state, label in Delivery.State.choices if state != Delivery.State.DEAD]
 
     def choices(self, changelist: Any) -> Iterator[Any]:

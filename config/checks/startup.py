@@ -16,7 +16,7 @@ RAILS = {
 
 
 @checks.register()
-def every_connector_is_usable(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
+def every_connector_is_usable(**_: Any) -> list[checks.CheckMessage]:
     """Report connectors that don't exist or lack settings."""
     problems: list[checks.CheckMessage] = []
     for name in RAILS:
@@ -29,7 +29,7 @@ def every_connector_is_usable(app_configs: Any, **options: Any) -> list[checks.C
 
 
 @checks.register()
-def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
+def every_rail_has_a_connector(**_: Any) -> list[checks.CheckMessage]:
     """Report rails without a connector, which return 503."""
     return [
         checks.Warning(
@@ -43,7 +43,7 @@ def every_rail_has_a_connector(app_configs: Any, **options: Any) -> list[checks.
 
 
 @checks.register()
-def mails_are_sent(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:  # noqa: ARG001
+def mails_are_sent(**_: Any) -> list[checks.CheckMessage]:
     """Report that password resets can't be mailed."""
     if not settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):
         return []

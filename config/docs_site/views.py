@@ -89,7 +89,7 @@ def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
     return _render_docs(request, "docs/guide.html", here=slug, guide=guide, page=page_of(guide))
 
 
-def sample_file(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001
+def sample_file(_request: HttpRequest, name: str) -> HttpResponse:
     """Return a sample as a plain text file."""
     path = samples().get(name)
     if path is None:

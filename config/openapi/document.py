@@ -102,7 +102,7 @@ class SignedRequestScheme(OpenApiAuthenticationExtension):
     target_class = "merchants.authentication.SignedRequest"
     name = list(SIGNATURE_PARTS)  # all of them at once
 
-    def get_security_definition(self, auto_schema: AutoSchema) -> list[Schema]:  # noqa: ARG002
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[Schema]:
         return [
             {"type": "apiKey", "in": "header", "name": header, "description": words}
             for header, words in SIGNATURE_PARTS.values()

@@ -46,7 +46,7 @@ class StrictFieldSchema(OpenApiSerializerFieldExtension):
     target_class = StrictField
     match_subclasses = True
 
-    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:  # noqa: ARG002
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         return field_schema(self.target)
 
 
@@ -129,7 +129,7 @@ def _card_number(field: CardNumber) -> Schema:
 
 
 @field_schema.register
-def _bank_code(field: BankCode) -> Schema:  # noqa: ARG001
+def _bank_code(_field: BankCode) -> Schema:
     return {"type": "string", "pattern": "^[0-9]{3,6}$"}
 
 
@@ -149,7 +149,7 @@ def _date(field: PastDate) -> Schema:
 
 
 @field_schema.register
-def _ignored(field: Ignored) -> Schema:  # noqa: ARG001
+def _ignored(_field: Ignored) -> Schema:
     return {}
 
 
@@ -191,7 +191,7 @@ def _metadata(field: Metadata) -> Schema:
 
 
 @field_schema.register
-def _flag(field: Flag) -> Schema:  # noqa: ARG001
+def _flag(_field: Flag) -> Schema:
     return {"type": "boolean"}
 
 
@@ -201,5 +201,5 @@ def _whole_number(field: WholeNumber) -> Schema:
 
 
 @field_schema.register
-def _currency(field: Currency) -> Schema:  # noqa: ARG001
+def _currency(_field: Currency) -> Schema:
     return {"type": "string", "pattern": "^[A-Z]{3}$"}

@@ -67,7 +67,7 @@ def _fixed_paths() -> list[str]:
 class OpenAPIView(OpenView):
     """The OpenAPI 3.1 document."""
 
-    def get(self, request: Request) -> Response:  # noqa: ARG002
+    def get(self, request: Request) -> Response:
         return Response(_document())
 
 
@@ -87,7 +87,7 @@ class SwaggerView(TemplateView):
     template_name = "docs/api.html"
     http_method_names = ["get", "head", "options"]
 
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # noqa: ARG002
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = problem_response(request, "method_not_allowed")
         answer.headers["Allow"] = ", ".join(name.upper() for name in self.http_method_names)
         return answer

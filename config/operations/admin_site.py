@@ -32,12 +32,12 @@ class Site(admin.AdminSite):
         said = {"figures": list(figures(now=timezone.now()))}
         return super().index(request, said | (extra_context or {}))
 
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:  # noqa: ARG002
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Redirect to the dashboard's password form, which is rate-limited and audited."""
         return redirect("account_change_password")
 
     @method_decorator(never_cache)
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         wanted = request.GET.get("next", "")
         there = wanted if is_safe_path(wanted) else reverse("admin:index")
         if isinstance(request.user, User):
@@ -50,7 +50,7 @@ class Site(admin.AdminSite):
         if getattr(admin_class, "is_ours", False):
             super().register(model_or_iterable, admin_class, **options)
 
-    def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         inner = super().admin_view(view, cacheable)
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

@@ -180,7 +180,7 @@ def _database() -> Iterator[Finding]:
     yield Finding("database", Severity.FINE, f"{connection.display_name} responds in {milliseconds:.1f} ms.")
 
 
-def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+def _migrations(_now: datetime) -> Iterator[Finding]:
     if names := unapplied_migrations(connection):
         said = f"Not applied: {', '.join(names)}."
         yield Finding("migrations", Severity.BROKEN, said, "Run manage.py migrate.")
@@ -188,7 +188,7 @@ def _migrations(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
         yield Finding("migrations", Severity.FINE, "All migrations are applied.")
 
 
-def _triggers(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+def _triggers(_now: datetime) -> Iterator[Finding]:
     missing = triggers.missing(connection)
     if missing:
         yield Finding(
@@ -201,7 +201,7 @@ def _triggers(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
         yield Finding("triggers", Severity.FINE, "All database triggers exist.")
 
 
-def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+def _field_keys(_now: datetime) -> Iterator[Finding]:
     """Try to decrypt stored secrets: the newest and the oldest of each column."""
     tried = 0
     for model, field in encrypted_columns():
@@ -220,7 +220,7 @@ def _field_keys(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
     yield Finding("field keys", Severity.FINE, f"{tried:,} stored secrets can be decrypted.")
 
 
-def _clock(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+def _clock(_now: datetime) -> Iterator[Finding]:
     """Compare this machine's clock with those of the servers. Signatures and schedules depend on it."""
     for name, theirs in _clocks():
         apart = abs(timezone.now() - theirs)
@@ -364,7 +364,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding("pending", Severity.FINE, "Nothing has been waiting for too long.")
 
 
-def _ledger(now: datetime) -> Iterator[Finding]:  # noqa: ARG001
+def _ledger(_now: datetime) -> Iterator[Finding]:
     unbalanced = drift()
     if unbalanced:
         yield Finding(

@@ -36,7 +36,7 @@ def _sessions(now: datetime) -> QuerySet[Session]:
     return Session.objects.filter(expire_date__lt=now)
 
 
-def _places_signed_in(now: datetime) -> QuerySet[UserSession]:  # noqa: ARG001
+def _places_signed_in(_now: datetime) -> QuerySet[UserSession]:
     """Return entries of the list of sessions whose session has ended."""
     alive = Session.objects.filter(session_key=OuterRef("session_key"))
     found: QuerySet[UserSession] = UserSession.objects.filter(~Exists(alive))

@@ -23,7 +23,7 @@ class ProblemAnswers:
 
     log: Any
 
-    def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:  # noqa: ARG002
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
         code = next((code for kind, code in REFUSALS if isinstance(exc, kind)), "internal_error")
         if code == "internal_error":
             self.log.error("Error handling request", exc_info=exc)

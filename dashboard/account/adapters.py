@@ -45,7 +45,7 @@ class AccountAdapter(DefaultAccountAdapter):
         "invalid_password_reset": "This link has already been used or has expired.",
     }
 
-    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False  # users are invited
 
     def is_safe_url(self, url: str) -> bool:
@@ -64,7 +64,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def format_email_subject(self, subject: str) -> str:
         return str(subject)
 
-    def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return reverse("mfa_index")
 
     @transaction.atomic
@@ -90,7 +90,7 @@ class AccountAdapter(DefaultAccountAdapter):
         audit.record(request, "session.confirmation_failed", user=user, now=timezone.now())
         return False
 
-    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:  # noqa: ARG002
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         messages.error(request, "This account is deactivated. Contact the operator of this service.")
         return redirect("sign-in")
 
@@ -102,7 +102,7 @@ class AccountAdapter(DefaultAccountAdapter):
                 method["description"] = "Use a passkey"
         return methods
 
-    def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:  # noqa: ARG002
+    def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:
         return not is_recent(context.request)
 
     def add_message(  # noqa: PLR0917  (the library's own signature)
@@ -110,8 +110,8 @@ class AccountAdapter(DefaultAccountAdapter):
         request: HttpRequest,
         level: int,
         message_template: str | None = None,
-        message_context: dict[str, Any] | None = None,  # noqa: ARG002
-        extra_tags: str = "",  # noqa: ARG002
+        message_context: dict[str, Any] | None = None,
+        extra_tags: str = "",
         message: str | None = None,
     ) -> None:
         text = message or MESSAGES.get(message_template or "")

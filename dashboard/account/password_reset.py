@@ -38,7 +38,7 @@ class ResetPasswordForm(forms.ResetPasswordForm):
         refuse_card_number(email)
         return email
 
-    def save(self, request: HttpRequest, **kwargs: Any) -> str:  # noqa: ARG002 (allauth's signature)
+    def save(self, request: HttpRequest, **kwargs: Any) -> str:
         email: str = self.cleaned_data["email"]
         PasswordResetRequest.objects.create(email=email, requested_at=timezone.now())
         return email

@@ -75,7 +75,7 @@ class NewestMomentFirst(NewestFirst):
     ) -> list[Any] | None:
         return super().paginate_queryset(RowsByMoment(queryset), request, view)  # type: ignore[arg-type]
 
-    def _get_position_from_instance(self, instance: Any, ordering: Any) -> str:  # noqa: ARG002
+    def _get_position_from_instance(self, instance: Any, ordering: Any) -> str:
         return f"{instance.created_at.isoformat()}~{instance.pk}"
 
 

@@ -367,7 +367,7 @@ class Ignored(StrictField):
     def __init__(self) -> None:
         super().__init__(required=False)
 
-    def run_validation(self, data: Any = empty) -> NoReturn:  # noqa: ARG002
+    def run_validation(self, data: Any = empty) -> NoReturn:
         raise serializers.SkipField
 
 
@@ -390,7 +390,7 @@ class RequestSerializer(Strict, serializers.Serializer):
             raise InvalidFields(errors)
         return values
 
-    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:  # noqa: ARG002
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         """Return the errors of rules that depend on which fields are present."""
         return {}
 

@@ -46,14 +46,14 @@ class CurrencyFilter(admin.SimpleListFilter):
     title = "currency"
     parameter_name = "currency"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         enabled = Business.objects.order_by().values_list("currencies", flat=True).distinct()
         currencies = dict.fromkeys(
             [*settings.DEFAULT_CURRENCIES, *sorted({code for codes in enabled for code in codes})]
         )
         return [(currency, currency) for currency in currencies]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(currency=self.value()) if self.value() else queryset
 
 
@@ -87,10 +87,10 @@ class StaffAdmin(admin.ModelAdmin):
     # Further parameters of the query string that may filter this list, besides those of `list_filter`.
     allowed_lookups: ClassVar[frozenset[str]] = frozenset()
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:  # noqa: ARG002
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return NewestFirst
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:  # noqa: ARG002
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Allow only the list's own filters. Django's version allows every lookup into a model's own columns.
 
         That would reveal a password hash, character by character, through `?password__regex=` to staff who may
@@ -99,11 +99,11 @@ class StaffAdmin(admin.ModelAdmin):
         dates = {f"{self.date_hierarchy}__{part}" for part in ("year", "month", "day")}
         return lookup in self.allowed_lookups | dates | _parameters_of(self.get_list_filter(request))
 
-    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:  # noqa: ARG002
+    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
         """Allow references to rows by id only."""
         return to_field == self.opts.pk.name
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
@@ -122,7 +122,7 @@ class StaffAdmin(admin.ModelAdmin):
 
     def get_search_results(
         self,
-        request: HttpRequest,  # noqa: ARG002
+        request: HttpRequest,
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
@@ -194,13 +194,13 @@ class ReadOnly:
         shown = [Amount(name, self.currency) if name in self.amounts else name for name in names]
         return list(dict.fromkeys(shown))  # Django repeats the read-only fields at the end
 
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
 

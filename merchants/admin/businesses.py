@@ -58,5 +58,5 @@ class BusinessAdmin(ReasonedAdmin):
     def business_of(self, obj: Business) -> Business:
         return obj
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False

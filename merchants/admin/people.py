@@ -33,7 +33,7 @@ class UserAdmin(ReasonedAdmin):
         ManyToManyField: {"widget": CheckboxSelectMultiple}
     }
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -41,13 +41,13 @@ class UserAdmin(ReasonedAdmin):
         has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
         return super().has_change_permission(request, obj) and (request.user.is_superuser or not has_rights)
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         if not form.instance.is_active:
             actor = person_acting(request)
             team.end_invitations_by(inviter=form.instance, actor=actor, now=timezone.now())
 
-    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:  # noqa: ARG002
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         shown = ("email", "name", "last_login", "date_joined")
         return shown if request.user.is_superuser else (*shown, *RIGHTS)
 
@@ -65,7 +65,7 @@ class GroupAdmin(ReasonedAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_superuser)
 
-    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:  # noqa: ARG002
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return bool(request.user.is_superuser)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

@@ -25,7 +25,7 @@ class ReasonedAdmin(StaffAdmin):
     form = ReasonForm
     audited_as = ""  # the action's name in the audit trail
 
-    def business_of(self, obj: Any) -> Business | None:  # noqa: ARG002
+    def business_of(self, obj: Any) -> Business | None:
         """Return the business whose audit trail records a change, or None for global settings."""
         return None
 
@@ -34,7 +34,7 @@ class ReasonedAdmin(StaffAdmin):
         may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         return [*fields, "reason"] if may else fields
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Write the audit entry after all changes are saved. The whole view is one transaction."""
         super().save_related(request, form, formsets, change)
         changed = [name for name in form.changed_data if name != "reason"]

@@ -47,10 +47,10 @@ class TariffAdmin(ReadOnlyAdmin):
         fields = super().get_fields(request, obj)
         return fields if obj is None else [name for name in fields if name != "reason"]
 
-    def get_exclude(self, request: HttpRequest, obj: Tariff | None = None) -> tuple[str, ...]:  # noqa: ARG002
+    def get_exclude(self, request: HttpRequest, obj: Tariff | None = None) -> tuple[str, ...]:
         return ("valid_from", "agreed_by") if obj is None else ()
 
-    def save_model(self, request: HttpRequest, obj: Tariff, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
+    def save_model(self, request: HttpRequest, obj: Tariff, form: ModelForm, change: bool) -> None:
         reason = form.cleaned_data["reason"]
         fee_rules.agree(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
 

@@ -58,7 +58,7 @@ class PayoutReturnAdmin(SubmittedRowAdmin):
         self,
         request: HttpRequest,
         obj: PayoutReturn | None = None,
-        change: bool = False,  # noqa: FBT001, FBT002
+        change: bool = False,
         **kwargs: Any,
     ) -> Any:
         return super().get_form(request, obj, change, **kwargs | ({} if obj else {"form": PayoutReturnForm}))

@@ -49,7 +49,7 @@ class StateFilter(admin.SimpleListFilter):
     title = "state"
     parameter_name = "state"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         decided = [state for state in Proposal.State.choices if state[0] != Proposal.State.OPEN]
         return [*decided, ("all", "All")]
 
@@ -57,7 +57,7 @@ class StateFilter(admin.SimpleListFilter):
         first, *others = super().choices(changelist)
         return [{**first, "display": "Open"}, *others]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = self.value()
         if chosen == "all":
             return queryset

@@ -22,9 +22,9 @@ class RailChoiceAdmin(StaffAdmin):
     search_help_text = "Name or id of the business."
     autocomplete_fields = ("business",)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: RailChoice | None = None) -> tuple[str, ...]:  # noqa: ARG002
+    def get_readonly_fields(self, request: HttpRequest, obj: RailChoice | None = None) -> tuple[str, ...]:
         return () if obj is None else ("business",)
 
-    def save_model(self, request: HttpRequest, obj: RailChoice, form: ModelForm, change: bool) -> None:  # noqa: ARG002, FBT001
+    def save_model(self, request: HttpRequest, obj: RailChoice, form: ModelForm, change: bool) -> None:
         reason = form.cleaned_data["reason"]
         rail_choices.choose(obj, actor=person_acting(request), now=timezone.now(), reason=reason)

@@ -48,10 +48,10 @@ class UnansweredFilter(admin.SimpleListFilter):
         "week": ("Unanswered for over 7 days", timedelta(days=7)),
     }
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(name, label) for name, (label, _) in self.AGES.items()]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() not in self.AGES:
             return queryset
         _, age = self.AGES[self.value() or ""]

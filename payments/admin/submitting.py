@@ -72,7 +72,7 @@ class SubmittedRowAdmin(ReadOnlyAdmin):
             messages.error(request, str(refused.detail))
             return redirect(request.get_full_path())
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: ARG002, FBT001
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.proposal = _submit(request, self.action_of(obj, form))
         if obj.proposal is None:
             obj.pk = self.added_row(obj).pk

@@ -48,14 +48,14 @@ class WaitsFilter(admin.SimpleListFilter):
     title = "what it waits for"
     parameter_name = "waits"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
             ("rail", "its rail"),
             ("staff", "staff: the bank may have deleted it"),
             ("payer", "its payer, or its capture"),
         ]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() == "staff":
             return queryset.filter(
                 pk__in=Transaction.objects.beyond_retry_window(at=database_now()).values("pk")

@@ -38,7 +38,7 @@ class SignedByBank(BaseAuthentication):
             raise
         return "bank", None
 
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+    def authenticate_header(self, request: Request) -> str:
         return SCHEME
 
 

@@ -122,7 +122,7 @@ class NotificationParser(BaseParser):
     def parse(
         self,
         stream: IO[Any],
-        media_type: str | None = None,  # noqa: ARG002
+        media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         body: bytes = parser_context["request"].body if parser_context else stream.read()
@@ -168,8 +168,8 @@ class AnyAccept(DefaultContentNegotiation):
 
     def select_renderer(
         self,
-        request: Request,  # noqa: ARG002
+        request: Request,
         renderers: Any,
-        format_suffix: str | None = None,  # noqa: ARG002
+        format_suffix: str | None = None,
     ) -> tuple[BaseRenderer, str]:
         return renderers[0], renderers[0].media_type

@@ -31,13 +31,13 @@ class SandboxAcquirer:
     def is_available(self) -> bool:
         return True
 
-    def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:  # noqa: ARG002
+    def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
         return CHALLENGE if _needs_challenge(order) else self.resume(order)
 
-    def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:  # noqa: ARG002
+    def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:
         return self._answer(order, self._decide(order))
 
-    def is_right_code(self, order: CardOrder, *, code: str) -> bool:  # noqa: ARG002
+    def is_right_code(self, order: CardOrder, *, code: str) -> bool:
         return code == sandbox_triggers.ONE_TIME_CODE
 
     def resume(self, order: CardOrder) -> RailAnswer:
@@ -98,7 +98,7 @@ class SandboxBank:
             return RailAnswer(outcome=refused)
         return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=_session_id(order.id))
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str | None:  # noqa: ARG002
+    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
         return sandbox_triggers.account_name(account_number)
 
 

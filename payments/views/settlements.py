@@ -31,7 +31,7 @@ class SettlementsView(APIView):
 class SettlementView(APIView):
     """Get one settlement batch with a page of its items."""
 
-    def get(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
+    def get(self, request: Request, id: UUID) -> Response:
         batch = narrowed(
             _settlements(request).filter(pk=id), request.query_params, serializer=_NO_FILTERS, lookups={}
         ).first()

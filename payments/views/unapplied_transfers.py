@@ -38,7 +38,7 @@ class UnappliedTransfersView(APIView):
 class CreditUnappliedView(APIView):
     """Credit an unapplied transfer to the wallet."""
 
-    def post(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
+    def post(self, request: Request, id: UUID) -> Response:
         wanted = _read(request, CREDIT)
         return _decided(api_decisions.credit, request, unapplied_id=id, reason=wanted["reason"])
 
@@ -46,7 +46,7 @@ class CreditUnappliedView(APIView):
 class ReturnUnappliedView(APIView):
     """Return an unapplied transfer to its sender."""
 
-    def post(self, request: Request, id: UUID) -> Response:  # noqa: A002 (the parameter's name in the API)
+    def post(self, request: Request, id: UUID) -> Response:
         wanted = _read(request, RETURN)
         return _decided(
             api_decisions.return_to_sender,

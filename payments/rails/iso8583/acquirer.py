@@ -68,13 +68,13 @@ class Iso8583Acquirer:
 
     verify = authorise
 
-    def is_right_code(self, order: CardOrder, *, code: str) -> bool:  # noqa: ARG002
+    def is_right_code(self, order: CardOrder, *, code: str) -> bool:
         raise AnswerLost  # no challenge is ever opened here
 
-    def resume(self, order: CardOrder) -> RailAnswer:  # noqa: ARG002
+    def resume(self, order: CardOrder) -> RailAnswer:
         raise AnswerLost  # no challenge is ever opened here
 
-    def query(self, order: CardOrder) -> RailAnswer:  # noqa: ARG002
+    def query(self, order: CardOrder) -> RailAnswer:
         raise CannotTell
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
