@@ -9,6 +9,7 @@ from kit.timestamps import until_inclusive, whole_millisecond
 from merchants.models import Business
 from payments.event_representation import EVENT_STATES
 from payments.models import SettlementBatch, Transaction
+from payments.representation import PAYMENT
 from payments.serializers import PAYMENT_METHODS
 from payments.services.event_subjects import outcomes_with_reference
 from virtual_accounts.models import UnappliedMoney
@@ -25,13 +26,21 @@ LOOKUPS = {
 
 
 class FilterSerializer(RequestSerializer):
-    status = Choice(Transaction.Status.values, required=False)
-    request_type = Choice(Transaction.RequestType.values, required=False)
-    payment_method = Choice(PAYMENT_METHODS, required=False)
-    settle_status = Choice(Transaction.SettleStatus.values, required=False)
+    status = Choice(Transaction.Status.values, required=False, help_text="Only transactions in this status.")
+    request_type = Choice(
+        Transaction.RequestType.values, required=False, help_text="Only transactions of this kind."
+    )
+    payment_method = Choice(
+        PAYMENT_METHODS, required=False, help_text="Only payments paid this way; never card checks."
+    )
+    settle_status = Choice(
+        Transaction.SettleStatus.values,
+        required=False,
+        help_text="Only payments with this settlement status.",
+    )
     created_from = CreatedFrom(required=False)
     created_to = CreatedTo(required=False)
-    id = UUID(required=False)
+    id = UUID(required=False, help_text="The transaction with this id.", example=PAYMENT["id"].example)
 
 
 _SERIALIZER = FilterSerializer()
@@ -55,8 +64,8 @@ SETTLEMENT_LOOKUPS = {
 
 
 class SettlementFilterSerializer(RequestSerializer):
-    status = Choice(Transaction.SettleStatus.values, required=False)
-    currency = Currency(required=False)
+    status = Choice(Transaction.SettleStatus.values, required=False, help_text="Only batches in this status.")
+    currency = Currency(required=False, help_text="Only batches of this currency.")
     created_from = CreatedFrom(required=False)
     created_to = CreatedTo(required=False)
 
@@ -79,9 +88,11 @@ UNAPPLIED_LOOKUPS = {
 
 
 class UnappliedFilterSerializer(RequestSerializer):
-    state = Choice(UnappliedMoney.State.values, required=False)
-    created_from = CreatedFrom(required=False)
-    created_to = CreatedTo(required=False)
+    state = Choice(UnappliedMoney.State.values, required=False, help_text="Only transfers in this state.")
+    created_from = CreatedFrom(
+        required=False, help_text="Received at this time or later, to the millisecond."
+    )
+    created_to = CreatedTo(required=False, help_text="Received at this time or earlier, to the millisecond.")
 
 
 _UNAPPLIED_SERIALIZER = UnappliedFilterSerializer()
@@ -96,17 +107,27 @@ def filtered_unapplied(transfers: QuerySet[UnappliedMoney], query: QueryDict) ->
 
 
 class MovementFilterSerializer(RequestSerializer):
-    currency = Currency(required=False)
-    created_from = Moment(required=False)
-    created_to = Moment(required=False)
+    currency = Currency(
+        required=False, help_text="Only movements of this wallet. Adds the balances of the period."
+    )
+    created_from = Moment(
+        required=False, help_text="Booked at this time or later.", example=CreatedFrom.EXAMPLE
+    )
+    created_to = Moment(
+        required=False, help_text="Booked at this time or earlier.", example=CreatedTo.EXAMPLE
+    )
 
 
 class EventFilterSerializer(RequestSerializer):
-    state = Choice(tuple(EVENT_STATES.values()), required=False)
-    event = Choice(Event.labels, required=False)
-    reference = Reference(required=False)
-    created_from = Moment(required=False)
-    created_to = Moment(required=False)
+    state = Choice(tuple(EVENT_STATES.values()), required=False, help_text="Only events in this state.")
+    event = Choice(Event.labels, required=False, help_text="Only events of this type.")
+    reference = Reference(
+        required=False,
+        help_text="Only events about the payment, payout or refund with this reference.",
+        example="order-1042",
+    )
+    created_from = Moment(required=False, help_text=CreatedFrom.MEANING, example=CreatedFrom.EXAMPLE)
+    created_to = Moment(required=False, help_text=CreatedTo.MEANING, example=CreatedTo.EXAMPLE)
 
 
 _EVENT_SERIALIZER = EventFilterSerializer()

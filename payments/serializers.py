@@ -32,6 +32,7 @@ from kit.masking import LENGTHS as CARD_NUMBER_LENGTHS
 from kit.masking import mask_card_numbers, passes_luhn
 from payments.cards import Card, CardSecret, brand_of
 from payments.rails.protocol import ThreeDSecure
+from virtual_accounts.representation import VIRTUAL_ACCOUNT
 
 # The fields of all kinds of requests. Each serializer rejects fields of other kinds with their own error.
 EVERY_FIELD = frozenset(
@@ -44,11 +45,17 @@ EVERY_FIELD = frozenset(
 SESSION_AT_MOST = 365 * 24 * 3600  # seconds
 REQUEST_TYPES = ("payment", "payout", "card_check")
 PAYMENT_METHODS = ("card", "virtual_account")
+REQUEST_TYPE = "The kind of request. Determines which fields the request has."
+PAYMENT_METHOD = "How the payer pays."
+HOLDER = "Full name of the account's holder."
 CHALLENGE_PREFERENCES = ("challenge_mandated", "challenge_preferred", "no_preference", "no_challenge")
 
 
 class CardNumber(Text):
     """A card number: 12 to 19 digits with a valid Luhn check digit. Spaces are removed."""
+
+    MEANING = "Card number: 12 to 19 digits that pass the Luhn check. Spaces are ignored."
+    EXAMPLE = "4084084084084081"
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=40, **options)
@@ -84,6 +91,8 @@ class SenderName(Name):
 class BankCode(Text):
     """The code or NIP code of a listed bank. The value is the bank's `code`."""
 
+    MEANING, EXAMPLE = "`code` or `nip_code` of a bank listed by GET /api/banks.", "058"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=10, **options)
 
@@ -109,26 +118,47 @@ class SenderBankCode(Text):
 
 
 class BillingAddressSerializer(RequestSerializer):
-    address_line1 = Text(required=False, min_length=0)
-    address_line2 = Text(required=False, min_length=0)
-    city = Text(required=False, min_length=0, max_length=100)
-    state = Text(required=False, min_length=0, max_length=100)
-    postal_code = Text(required=False, min_length=0, max_length=20)
+    """The cardholder's billing address."""
+
+    address_line1 = Text(required=False, min_length=0, help_text="Street and number.", example="12 Marina")
+    address_line2 = Text(required=False, min_length=0, help_text="Flat, floor, building.", example="Flat 3")
+    city = Text(required=False, min_length=0, max_length=100, help_text="City.", example="Lagos")
+    state = Text(required=False, min_length=0, max_length=100, help_text="State or region.", example="Lagos")
+    postal_code = Text(
+        required=False, min_length=0, max_length=20, help_text="Postal code.", example="101241"
+    )
     country = Country(required=False)
 
 
 class SourceSerializer(RequestSerializer):
-    """A card. The value is a `Card`, which protects the number from logs and storage."""
+    """Responses never contain its number or CVV."""
 
-    type = Choice(["card"])
+    title = "Card"
+    type = Choice(["card"], help_text="Always `card`.", example="card")
     pan = CardNumber()
-    name = Name(max_length=100)
-    expiry_month = Text(pattern=r"0[1-9]|1[0-2]", says="This field must be 01 to 12.")
-    expiry_year = Text(pattern=r"[0-9]{4}", says="This field must have four digits.")
-    cvv = Text(pattern=r"[0-9]{3,4}", says="This field must have 3 or 4 digits.")
-    billing_address = BillingAddressSerializer(required=False)
+    name = Name(max_length=100, help_text="Cardholder's name.", example="Ada Obi")
+    expiry_month = Text(
+        pattern=r"0[1-9]|1[0-2]",
+        says="This field must be 01 to 12.",
+        help_text="Two digits, 01 to 12.",
+        example="12",
+    )
+    expiry_year = Text(
+        pattern=r"[0-9]{4}",
+        says="This field must have four digits.",
+        help_text="Four digits. An expired card is declined with 20054, not rejected as invalid.",
+        example="2035",
+    )
+    cvv = Text(
+        pattern=r"[0-9]{3,4}",
+        says="This field must have 3 or 4 digits.",
+        help_text="3 or 4 digits. Used once, never stored.",
+        example="408",
+    )
+    billing_address = BillingAddressSerializer(required=False, help_text="The cardholder's address.")
 
     def to_internal_value(self, data: Any) -> Card:
+        """Return a `Card`, which protects the number from logs and storage."""
         values = super().to_internal_value(data)
         number = values["pan"]
         return Card(
@@ -144,19 +174,25 @@ class SourceSerializer(RequestSerializer):
 
 
 class CheckedSourceSerializer(SourceSerializer):
-    """A card to check. Its type is case-insensitive, and it has no billing address."""
+    """Responses never contain its number or CVV."""
 
-    type = Choice(["card"], any_case=True)
+    title = "Card to check"
+    type = Choice(["card"], any_case=True, help_text="Always `card`, in any case.", example="CARD")
     billing_address = None  # type: ignore[assignment]
     elsewhere = frozenset({"billing_address"})
 
 
 class PayerSerializer(RequestSerializer):
-    """The customer of a payment."""
+    """If you send any of these fields, `reference` and `email` are required."""
 
-    reference = NotBlank(required=False, max_length=100)
-    name = Name(required=False)
-    email = Email(required=False)
+    reference = NotBlank(
+        required=False,
+        max_length=100,
+        help_text="Your reference of the customer. Required with `name` or `email`.",
+        example="customer-7",
+    )
+    name = Name(required=False, help_text="Full name.", example="Ada Obi")
+    email = Email(required=False, help_text="Required with `reference` or `name`.")
     elsewhere = frozenset({"account_number", "bank_code"})
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
@@ -164,18 +200,28 @@ class PayerSerializer(RequestSerializer):
 
 
 class BeneficiarySerializer(RequestSerializer):
-    """The customer of a payout."""
+    """The recipient of the payout."""
 
-    name = Name()
+    name = Name(help_text=HOLDER, example="Ada Obi")
     account_number = AccountNumber()
     bank_code = BankCode()
-    reference = NotBlank(required=False, max_length=100)
+    reference = NotBlank(
+        required=False, max_length=100, help_text="Your reference of the customer.", example="customer-7"
+    )
     email = Email(required=False)
 
 
 class ThreeDSecureSerializer(RequestSerializer):
-    enabled = Flag(required=False)
-    challenge_preference = Choice(CHALLENGE_PREFERENCES, required=False)
+    """Options for 3-D Secure."""
+
+    title = "3-D Secure"
+    enabled = Flag(required=False, help_text="`true` requests 3-D Secure. Default `false`.", example=True)
+    challenge_preference = Choice(
+        CHALLENGE_PREFERENCES,
+        required=False,
+        help_text="`no_challenge` requests the frictionless flow; every other value challenges the payer.",
+        example="challenge_mandated",
+    )
 
     def to_internal_value(self, data: Any) -> ThreeDSecure:
         return ThreeDSecure(**super().to_internal_value(data))
@@ -201,12 +247,22 @@ class PaymentReference(Reference):
 class OrderSerializer(RequestSerializer):
     """The common fields of payments and payouts."""
 
-    reference = PaymentReference()
-    amount = Amount()
+    reference = PaymentReference(
+        help_text="Your unique reference of the transaction, and its idempotency key.", example="order-1042"
+    )
+    amount = Amount(
+        help_text='Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.', example=50_000
+    )
     currency = Currency()
-    narration = FreeText(required=False, min_length=0)
-    payment_ip = IPAddress(required=False)
-    authorization_type = Choice(["regular"], required=False)
+    narration = FreeText(required=False, min_length=0, help_text="Free text.", example="Two books")
+    payment_ip = IPAddress(
+        required=False,
+        help_text="The payer's IPv4 or IPv6 address, for fraud scoring.",
+        example="203.0.113.7",
+    )
+    authorization_type = Choice(
+        ["regular"], required=False, help_text="Reserved for future use.", example="regular"
+    )
     metadata = Metadata(required=False)
 
 
@@ -229,13 +285,20 @@ class UnknownMethodSerializer(UnknownKindSerializer):
 
 
 class CardPaymentSerializer(OrderSerializer):
-    request_type = Choice(["payment"])
-    payment_method = Choice(["card"])
-    source = SourceSerializer()  # type: ignore[assignment]
-    customer = PayerSerializer(required=False)
-    three_ds = ThreeDSecureSerializer(required=False)
-    redirect_url = RedirectAddress()
-    capture = Flag(default=True)
+    """Take a payment from a card."""
+
+    request_type = Choice(["payment"], help_text=REQUEST_TYPE)
+    payment_method = Choice(["card"], help_text=PAYMENT_METHOD, example="card")
+    source = SourceSerializer(help_text="The card.")  # type: ignore[assignment]
+    customer = PayerSerializer(required=False, help_text="The payer.")
+    three_ds = ThreeDSecureSerializer(required=False, help_text="Options for 3-D Secure.")
+    redirect_url = RedirectAddress(
+        help_text="The page that the payer returns to. Absolute, without credentials; https in production.",
+        example="https://shop.example/back",
+    )
+    capture = Flag(
+        default=True, help_text="`false` authorises without capturing. Default `true`.", example=True
+    )
     elsewhere = EVERY_FIELD
 
     def get_fields(self) -> Any:
@@ -247,17 +310,30 @@ class CardPaymentSerializer(OrderSerializer):
 
 
 class VirtualAccountPaymentSerializer(OrderSerializer):
-    request_type = Choice(["payment"])
-    payment_method = Choice(["virtual_account"])
-    payment_method_id = Text(max_length=100)
-    expiry_duration = WholeNumber(minimum=60, maximum=SESSION_AT_MOST)
-    customer = PayerSerializer(required=False)
+    """Take a payment by bank transfer."""
+
+    request_type = Choice(["payment"], help_text=REQUEST_TYPE)
+    payment_method = Choice(["virtual_account"], help_text=PAYMENT_METHOD, example="virtual_account")
+    payment_method_id = Text(
+        max_length=100,
+        help_text="The `id` of one of your active virtual accounts.",
+        example=VIRTUAL_ACCOUNT["id"].example,
+    )
+    expiry_duration = WholeNumber(
+        minimum=60,
+        maximum=SESSION_AT_MOST,
+        help_text="Seconds that the account number accepts the transfer.",
+        example=900,
+    )
+    customer = PayerSerializer(required=False, help_text="The payer.")
     elsewhere = EVERY_FIELD
 
 
 class PayoutSerializer(OrderSerializer):
-    request_type = Choice(["payout"])
-    customer = BeneficiarySerializer()
+    """Pay out to a bank account."""
+
+    request_type = Choice(["payout"], help_text=REQUEST_TYPE)
+    customer = BeneficiarySerializer(help_text="The beneficiary.")
     elsewhere = EVERY_FIELD
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
@@ -273,40 +349,66 @@ class PayoutSerializer(OrderSerializer):
 
 
 class CardCheckSerializer(RequestSerializer):
-    request_type = Choice(["card_check"])
-    reference = PaymentReference(required=False)
-    amount = WholeNumber(default=0, minimum=0, maximum=0)
+    """Check whether a card is valid. No money moves."""
+
+    request_type = Choice(["card_check"], help_text=REQUEST_TYPE)
+    reference = PaymentReference(
+        required=False,
+        help_text="Your unique reference of the check. Default: a generated one, `chk_…`.",
+        example="check-77",
+    )
+    amount = WholeNumber(
+        default=0, minimum=0, maximum=0, help_text="Omit it or send 0: no money moves.", example=0
+    )
     currency = Currency()
-    source = CheckedSourceSerializer()  # type: ignore[assignment]
+    source = CheckedSourceSerializer(help_text="The card to check.")  # type: ignore[assignment]
     metadata = Metadata(required=False)
     elsewhere = EVERY_FIELD
 
 
 class CaptureSerializer(RequestSerializer):
-    amount = Amount(required=False)
+    """Capture the authorised amount or part of it. The rest is released."""
+
+    amount = Amount(
+        required=False,
+        help_text="Minor units, up to the authorised amount. Default: the full amount.",
+        example=50_000,
+    )
 
 
 class VoidSerializer(RequestSerializer):
-    """A void has no fields."""
+    """Has no fields: send an empty object or no body."""
 
 
 class CancelSerializer(RequestSerializer):
-    """A cancellation has no fields."""
+    """Has no fields."""
+
+    title = "Cancellation"
 
 
 class DestinationSerializer(RequestSerializer):
-    """The bank account to return money to."""
+    """The bank account that money is returned to."""
 
-    name = Name()
+    name = Name(help_text=HOLDER, example="Bisi Ojo")
     account_number = AccountNumber()
     bank_code = BankCode()
 
 
 class RefundSerializer(RequestSerializer):
-    reference = Reference()
-    amount = Amount(required=False)
-    reason = FreeText(required=False, min_length=0)
-    destination = DestinationSerializer(required=False)
+    """Refund a payment or part of it."""
+
+    reference = Reference(
+        help_text="Your unique reference of the refund, and its idempotency key.", example="refund-9"
+    )
+    amount = Amount(
+        required=False,
+        help_text="Minor units, up to the amount left. Default: everything left.",
+        example=20_000,
+    )
+    reason = FreeText(required=False, min_length=0, help_text="Free text.", example="One book came back")
+    destination = DestinationSerializer(
+        required=False, help_text="Only for transfer payments whose sender's account is unknown."
+    )
 
 
 class DecisionReason(FreeText):
@@ -320,37 +422,69 @@ class DecisionReason(FreeText):
 
 
 class CreditUnappliedSerializer(RequestSerializer):
-    reason = DecisionReason()
+    """Credit an unapplied transfer to your wallet."""
+
+    title = "Credit"
+    reason = DecisionReason(help_text="The reason. Stored with the decision.", example="Paid twice")
 
 
 class ReturnUnappliedSerializer(RequestSerializer):
-    reason = DecisionReason()
-    destination = DestinationSerializer(required=False)
+    """Return an unapplied transfer to its sender."""
+
+    title = "Return"
+    reason = DecisionReason(
+        help_text="The reason. Stored with the decision and sent to the bank as the narration.",
+        example="Paid twice",
+    )
+    destination = DestinationSerializer(
+        required=False,
+        help_text="The account to return it to. Required if the bank didn't name an account of the sender that "
+        "payouts can reach; otherwise not allowed.",
+    )
 
 
 class ResolveBeneficiarySerializer(RequestSerializer):
-    """The account of a name enquiry."""
+    """The account to look up."""
 
+    title = "Name enquiry"
     account_number = AccountNumber()
     bank_code = BankCode()
 
 
 class AdvanceSerializer(RequestSerializer):
-    """The transaction to advance in the sandbox."""
+    """The payment to advance."""
 
-    payment = Reference()
+    payment = Reference(
+        help_text="Your reference of the payment, payout or card check.", example="order-1047"
+    )
 
 
 class DeactivateSerializer(RequestSerializer):
-    """A deactivation has no fields."""
+    """Has no fields: send an empty object or no body."""
+
+    title = "Deactivation"
 
 
 class SimulateSerializer(RequestSerializer):
-    account_number = AccountNumber()
-    amount = Amount()
-    sender_name = SenderName(required=False)
-    sender_account_number = AccountNumber(required=False)
-    sender_bank_code = SenderBankCode(required=False)
+    """The transfer that the bank would report."""
+
+    title = "Simulated transfer"
+    account_number = AccountNumber(
+        help_text="Of `virtual_account_details`, or of a static account.", example="1000000014"
+    )
+    amount = Amount(help_text="Minor units.", example=50_000)
+    sender_name = SenderName(
+        required=False, help_text="The sender's name. Default: a sandbox sender.", example="Ada Obi"
+    )
+    sender_account_number = AccountNumber(
+        required=False,
+        help_text="The sender's account, 10 digits, with `sender_bank_code`. Default: unknown.",
+    )
+    sender_bank_code = SenderBankCode(
+        required=False,
+        help_text="The sender's bank. A code that GET /api/banks doesn't list makes the sender unknown.",
+        example="058",
+    )
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         names = ("sender_account_number", "sender_bank_code")

@@ -16,11 +16,13 @@ LOOKUPS = {
 
 
 class AccountFilterSerializer(RequestSerializer):
-    status = Choice(VirtualAccount.Status.values, required=False)
-    type = Choice(VirtualAccount.Type.values, required=False)
+    status = Choice(VirtualAccount.Status.values, required=False, help_text="Only accounts in this status.")
+    type = Choice(VirtualAccount.Type.values, required=False, help_text="Only accounts of this type.")
     created_from = CreatedFrom(required=False)
     created_to = CreatedTo(required=False)
-    id = UUID(required=False)
+    id = UUID(
+        required=False, help_text="The account with this id.", example="01980a5e-7b00-7c00-8000-000000000003"
+    )
 
 
 _SERIALIZER = AccountFilterSerializer()

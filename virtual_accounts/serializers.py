@@ -34,41 +34,61 @@ EVERY_FIELD = frozenset(
 
 
 class AddressSerializer(RequestSerializer):
-    address_line1 = FreeText()
-    address_line2 = FreeText(required=False, min_length=0)
-    city = NotBlank(max_length=100)
-    state = NotBlank(max_length=100)
-    postal_code = NotBlank(max_length=20)
+    """The address where the holder lives or is registered."""
+
+    address_line1 = FreeText(help_text="Street and number.", example="12 Marina")
+    address_line2 = FreeText(
+        required=False, min_length=0, help_text="Flat, floor, building.", example="Flat 3"
+    )
+    city = NotBlank(max_length=100, help_text="City.", example="Lagos")
+    state = NotBlank(max_length=100, help_text="State or region.", example="Lagos")
+    postal_code = NotBlank(max_length=20, help_text="Postal code.", example="101241")
     country = Country()
 
 
 class BankVerificationNumber(Text):
     """Eleven digits."""
 
+    MEANING = "Bank Verification Number: 11 digits. Stored encrypted and never returned."
+    EXAMPLE = "22212345678"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(pattern=r"[0-9]{11}", says="This field must have exactly 11 digits.", **options)
+
+
+TYPE = "`static` or `dynamic`."
+ACCOUNT_TYPE = "`individual` (the default) or `business`."
 
 
 class AccountSerializer(RequestSerializer):
     """Fields of all kinds of account."""
 
-    type = Choice(Type.values)
-    account_type = Choice(AccountType.values, default=AccountType.INDIVIDUAL)
-    reference = Reference()
+    type = Choice(Type.values, help_text=TYPE)
+    account_type = Choice(AccountType.values, default=AccountType.INDIVIDUAL, help_text=ACCOUNT_TYPE)
+    reference = Reference(
+        help_text="Your unique reference of the account, and its idempotency key.", example="customer-7"
+    )
     email = Email()
     currency = Currency()
-    address = AddressSerializer()
+    address = AddressSerializer(help_text="Address.")
     metadata = Metadata(required=False)
     elsewhere = EVERY_FIELD
 
 
-class DynamicAccountSerializer(AccountSerializer):
-    """A dynamic account. Fields that only static accounts need are accepted and ignored."""
+def _individual() -> Choice:
+    return Choice(
+        [AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL, help_text=ACCOUNT_TYPE, example="individual"
+    )
 
-    type = Choice([Type.DYNAMIC])
-    account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
-    first_name = Name(max_length=100)
-    last_name = Name(max_length=100)
+
+class DynamicAccountSerializer(AccountSerializer):
+    """An account with a new number for each payment."""
+
+    type = Choice([Type.DYNAMIC], help_text=TYPE, example="dynamic")
+    account_type = _individual()
+    first_name = Name(max_length=100, help_text="First name.", example="Ada")
+    last_name = Name(max_length=100, help_text="Last name.", example="Obi")
+    # Only static accounts need these.
     middle_name = Ignored()
     phone_number = Ignored()
     dob = Ignored()
@@ -77,22 +97,31 @@ class DynamicAccountSerializer(AccountSerializer):
 
 
 class StaticAccountSerializer(AccountSerializer):
-    type = Choice([Type.STATIC])
-    account_type = Choice([AccountType.INDIVIDUAL], default=AccountType.INDIVIDUAL)
-    first_name = Name(max_length=100)
-    middle_name = Name(max_length=100)
-    last_name = Name(max_length=100)
-    phone_number = NotBlank(max_length=11)
-    dob = PastDate()
-    gender = Choice(["male", "female"])
+    """An account with a permanent number for one customer."""
+
+    type = Choice([Type.STATIC], help_text=TYPE, example="static")
+    account_type = _individual()
+    first_name = Name(max_length=100, help_text="First name.", example="Ada")
+    middle_name = Name(max_length=100, help_text="Middle name.", example="Ngozi")
+    last_name = Name(max_length=100, help_text="Last name.", example="Obi")
+    phone_number = NotBlank(max_length=11, help_text="1 to 11 characters.", example="08012345678")
+    dob = PastDate(help_text="Date of birth, YYYY-MM-DD; in the past.", example="1990-12-31")
+    gender = Choice(["male", "female"], help_text="`male` or `female`.", example="female")
     bvn = BankVerificationNumber()
 
 
 class BusinessAccountSerializer(AccountSerializer):
-    type = Choice([Type.STATIC])
-    account_type = Choice([AccountType.BUSINESS])
-    business_name = Name(max_length=200)
-    phone_number = Text(pattern=r"[0-9]{1,11}", says="This field must have 1 to 11 digits.")
+    """A business's static account."""
+
+    type = Choice([Type.STATIC], help_text=TYPE, example="static")
+    account_type = Choice([AccountType.BUSINESS], help_text=ACCOUNT_TYPE, example="business")
+    business_name = Name(max_length=200, help_text="Approved name of the business.", example="Ada Books Ltd")
+    phone_number = Text(
+        pattern=r"[0-9]{1,11}",
+        says="This field must have 1 to 11 digits.",
+        help_text="At most 11 digits.",
+        example="08012345678",
+    )
     bvn = BankVerificationNumber()
     first_name = Ignored()
     middle_name = Ignored()

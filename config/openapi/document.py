@@ -1,7 +1,7 @@
 """How the API is described, OpenAPI 3.1: `make openapi` prints the document.
 
-A view's operations stand in `config.openapi.operations`, what they answer in `config.openapi.answers`, and
-their words in `config.openapi.descriptions`. Requests are read off the serializers (`config.openapi.fields`).
+Requests come from the serializers (`config.openapi.fields`), answers from the apps' declarations (`kit.api.answers`).
+`config.openapi.operations` lists the operations.
 """
 
 from collections.abc import Iterable
@@ -70,11 +70,9 @@ class SluiceSchema(AutoSchema):
         if "{id}" in self.path:
             yield _parameter("path", "id", field_schema(UUID()), "Our identifier.")
         if operation.filters:
-            fields = {
-                name: field_schema(cast("StrictField", f)) for name, f in operation.filters().fields.items()
-            }
-            form = operation.filters.__name__.removesuffix("Serializer")
-            for name, schema in described(form, fields).items():
+            filters = operation.filters()
+            schemas = {name: field_schema(cast("StrictField", f)) for name, f in filters.fields.items()}
+            for name, schema in described(filters, schemas).items():
                 yield _parameter("query", name, schema, schema.pop("description", ""))
         if operation.is_list:
             yield from _paging()

@@ -2,15 +2,40 @@
 
 from typing import Any, TypeAlias
 
-from config.openapi.descriptions import REQUEST_WORDS
+from kit.api.strict_fields import RequestSerializer
 from ledger.views import BALANCE_OF_CURRENCY
 from payments import event_representation as events
 from payments import outcomes
 from payments import representation as shown
 from payments.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+from payments.serializers import (
+    AdvanceSerializer,
+    BeneficiarySerializer,
+    BillingAddressSerializer,
+    CaptureSerializer,
+    CardCheckSerializer,
+    CardPaymentSerializer,
+    CheckedSourceSerializer,
+    CreditUnappliedSerializer,
+    DestinationSerializer,
+    PayerSerializer,
+    PayoutSerializer,
+    RefundSerializer,
+    ResolveBeneficiarySerializer,
+    ReturnUnappliedSerializer,
+    SimulateSerializer,
+    SourceSerializer,
+    VirtualAccountPaymentSerializer,
+)
 from payments.views import payments
 from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
+from virtual_accounts.serializers import (
+    AddressSerializer,
+    BusinessAccountSerializer,
+    DynamicAccountSerializer,
+    StaticAccountSerializer,
+)
 
 Example: TypeAlias = dict[str, Any]
 
@@ -27,22 +52,28 @@ def named(**examples: Example) -> Example:
     }
 
 
-def _filled(component: str, *names: str) -> Example:
-    return {name: REQUEST_WORDS[component][name].example for name in names}
+def _filled(serializer: type[RequestSerializer], *names: str) -> Example:
+    """Return the examples of these fields, by default of all that have one."""
+    fields: Any = serializer().fields
+    return {
+        name: fields[name].example
+        for name in names or fields
+        if getattr(fields[name], "example", None) is not None
+    }
 
 
-_CARD = _filled("Source", "type", "pan", "name", "expiry_month", "expiry_year", "cvv")
+_CARD = _filled(SourceSerializer, "type", "pan", "name", "expiry_month", "expiry_year", "cvv")
 _CARD_PAYMENT = {
     "request_type": "payment",
     "payment_method": "card",
-    **_filled("CardPayment", "reference", "amount", "currency", "redirect_url"),
+    **_filled(CardPaymentSerializer, "reference", "amount", "currency", "redirect_url"),
     "source": _CARD,
 }
 _PAYOUT = {
     "request_type": "payout",
     "reference": "payout-5",
-    **_filled("Payout", "amount", "currency"),
-    "customer": _filled("Beneficiary", "name", "account_number", "bank_code"),
+    **_filled(PayoutSerializer, "amount", "currency"),
+    "customer": _filled(BeneficiarySerializer, "name", "account_number", "bank_code"),
 }
 
 PAYMENT_REQUESTS = named(
@@ -50,10 +81,10 @@ PAYMENT_REQUESTS = named(
     card_payment_with_everything=_CARD_PAYMENT
     | {
         "reference": "order-1043",
-        "source": _CARD | {"billing_address": _filled("BillingAddress", *REQUEST_WORDS["BillingAddress"])},
-        "customer": _filled("Payer", "reference", "name", "email"),
+        "source": _CARD | {"billing_address": _filled(BillingAddressSerializer)},
+        "customer": _filled(PayerSerializer, "reference", "name", "email"),
         "3ds": {"enabled": True, "challenge_preference": "no_challenge"},
-        **_filled("CardPayment", "narration", "payment_ip", "authorization_type", "metadata"),
+        **_filled(CardPaymentSerializer, "narration", "payment_ip", "authorization_type", "metadata"),
     },
     card_payment_with_challenge=_CARD_PAYMENT
     | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
@@ -63,48 +94,54 @@ PAYMENT_REQUESTS = named(
         "request_type": "payment",
         "reference": "order-1047",
         **_filled(
-            "VirtualAccountPayment",
+            VirtualAccountPaymentSerializer,
             *("amount", "currency", "payment_method", "payment_method_id", "expiry_duration"),
         ),
     },
     payout=_PAYOUT,
     card_check={
         "request_type": "card_check",
-        **_filled("CardCheck", "reference", "currency"),
-        "source": _filled("CheckedSource", *_CARD),
+        **_filled(CardCheckSerializer, "reference", "currency"),
+        "source": _filled(CheckedSourceSerializer, *_CARD),
     },
 )
-CAPTURE_REQUESTS = named(everything={}, a_part=_filled("Capture", "amount"))
+CAPTURE_REQUESTS = named(everything={}, a_part=_filled(CaptureSerializer, "amount"))
 VOID_REQUESTS = named(nothing={})
 REFUND_REQUESTS = named(
     everything_left={"reference": "refund-8"},
-    a_part=_filled("Refund", "reference", "amount", "reason"),
-    to_an_account=_filled("Refund", "reference", "amount")
-    | {"destination": _filled("Destination", *REQUEST_WORDS["Destination"])},
+    a_part=_filled(RefundSerializer, "reference", "amount", "reason"),
+    to_an_account=_filled(RefundSerializer, "reference", "amount")
+    | {"destination": _filled(DestinationSerializer)},
 )
 
-_ADDRESS = _filled("Address", "address_line1", "city", "state", "postal_code", "country")
-_STATIC = _filled("StaticAccount", *(name for name in REQUEST_WORDS["StaticAccount"] if name != "address"))
+_ADDRESS = _filled(AddressSerializer, "address_line1", "city", "state", "postal_code", "country")
 ACCOUNT_REQUESTS = named(
-    static_account=_STATIC | {"address": _ADDRESS},
-    dynamic_account=_filled("DynamicAccount", "type", "email", "currency", "first_name", "last_name")
+    static_account=_filled(StaticAccountSerializer) | {"address": _ADDRESS},
+    dynamic_account=_filled(DynamicAccountSerializer, "type", "email", "currency", "first_name", "last_name")
     | {"reference": "checkout", "address": _ADDRESS},
     business_account=_filled(
-        "BusinessAccount", "type", "account_type", "email", "currency", "business_name", "phone_number", "bvn"
+        BusinessAccountSerializer,
+        "type",
+        "account_type",
+        "email",
+        "currency",
+        "business_name",
+        "phone_number",
+        "bvn",
     )
     | {"reference": "ada-books", "address": _ADDRESS},
 )
-RESOLVE_REQUESTS = named(account=_filled("ResolveBeneficiary", "account_number", "bank_code"))
-ADVANCE_REQUESTS = named(payment=_filled("Advance", "payment"))
-CREDIT_REQUESTS = named(credit=_filled("CreditUnapplied", "reason"))
+RESOLVE_REQUESTS = named(account=_filled(ResolveBeneficiarySerializer, "account_number", "bank_code"))
+ADVANCE_REQUESTS = named(payment=_filled(AdvanceSerializer, "payment"))
+CREDIT_REQUESTS = named(credit=_filled(CreditUnappliedSerializer, "reason"))
 RETURN_REQUESTS = named(
-    to_the_sender=_filled("ReturnUnapplied", "reason"),
-    to_a_destination=_filled("ReturnUnapplied", "reason")
-    | {"destination": _filled("Destination", "name", "account_number", "bank_code")},
+    to_the_sender=_filled(ReturnUnappliedSerializer, "reason"),
+    to_a_destination=_filled(ReturnUnappliedSerializer, "reason")
+    | {"destination": _filled(DestinationSerializer, "name", "account_number", "bank_code")},
 )
 SIMULATE_REQUESTS = named(
-    transfer=_filled("Simulate", "account_number", "amount"),
-    transfer_of_a_known_sender=_filled("Simulate", *REQUEST_WORDS["Simulate"]),
+    transfer=_filled(SimulateSerializer, "account_number", "amount"),
+    transfer_of_a_known_sender=_filled(SimulateSerializer),
 )
 
 

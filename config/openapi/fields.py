@@ -1,5 +1,6 @@
 """The requests in JSON Schema. Every limit is read from the field itself; nothing is said twice."""
 
+import re
 from functools import singledispatch
 from typing import Any, TypeAlias
 
@@ -7,8 +8,8 @@ from drf_spectacular.drainage import warn
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
+from rest_framework.fields import Field
 
-from config.openapi.descriptions import ABOUT_REQUESTS, REQUEST_WORDS, Word
 from kit.api.answers import METADATA
 from kit.api.strict_fields import (
     UUID,
@@ -57,13 +58,13 @@ class RequestSchema(OpenApiSerializerExtension):
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
-        name = type(self.target).__name__.removesuffix("Serializer")
+        serializer = type(self.target)
         schema: Schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
-        schema["title"], schema["description"] = ABOUT_REQUESTS[name]
+        schema["title"], schema["description"] = serializer.title or _title(serializer), serializer.__doc__
         schema["additionalProperties"] = False
-        if type(self.target) in FIELDS_THAT_NEED_OTHERS:
-            schema["dependentRequired"] = FIELDS_THAT_NEED_OTHERS[type(self.target)]
-        properties = described(name, schema.get("properties", {}))
+        if serializer in FIELDS_THAT_NEED_OTHERS:
+            schema["dependentRequired"] = FIELDS_THAT_NEED_OTHERS[serializer]
+        properties = described(self.target, schema.get("properties", {}))
         required = schema.get("required", [])
         # As one reads them: what decides, what must be there, what may be.
         ordered = sorted(properties, key=lambda field: (field not in FIRST, field not in required))
@@ -71,18 +72,31 @@ class RequestSchema(OpenApiSerializerExtension):
         return schema
 
 
-def described(name: str, properties: Schema) -> Schema:
+def _title(serializer: type[RequestSerializer]) -> str:
+    """Return the class's name as words."""
+    return re.sub("(?<=.)([A-Z])", r" \1", serializer.__name__.removesuffix("Serializer")).capitalize()
+
+
+def described(serializer: RequestSerializer, properties: Schema) -> Schema:
     """Add to each property what it means and an example."""
-    words = REQUEST_WORDS.get(name, {})
-    for field in properties.keys() - words.keys():
-        warn(f"config.openapi.descriptions has no words for {name}.{field}.")
-    return {field: schema | _words(words.get(field)) for field, schema in properties.items()}
+    return {
+        name: _reference(schema) | _meaning(serializer.fields[name]) for name, schema in properties.items()
+    }
 
 
-def _words(word: Word | None) -> Schema:
-    if word is None:
-        return {}
-    return {"description": word.text} | ({} if word.example is None else {"examples": [word.example]})
+def _reference(schema: Schema) -> Schema:
+    """Undo drf-spectacular's wrapping of a described reference. OpenAPI 3.1 needs none."""
+    match schema:
+        case {"allOf": [{"$ref": reference}]}:
+            return {"$ref": reference}
+    return schema
+
+
+def _meaning(field: Field) -> Schema:
+    if not field.help_text:
+        warn(f"{type(field.parent).__name__}.{field.field_name} has no help_text.")
+    example = getattr(field, "example", None)
+    return {"description": str(field.help_text)} | ({} if example is None else {"examples": [example]})
 
 
 @singledispatch

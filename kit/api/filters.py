@@ -23,6 +23,9 @@ class CreatedFrom(Moment):
     index.
     """
 
+    MEANING = "Created at this time or later, to the millisecond."
+    EXAMPLE = "2026-01-31T00:00:00Z"
+
     def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
         moment: datetime = super().to_internal_value(data)
         return earliest_id(moment)
@@ -30,6 +33,9 @@ class CreatedFrom(Moment):
 
 class CreatedTo(Moment):
     """The last millisecond of a list, converted to the largest id of that millisecond."""
+
+    MEANING = "Created at this time or earlier, to the millisecond."
+    EXAMPLE = "2026-01-31T23:59:59Z"
 
     def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
         moment: datetime = super().to_internal_value(data)

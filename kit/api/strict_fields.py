@@ -59,7 +59,17 @@ class Strict:
 
 
 class StrictField(Strict, serializers.Field):
-    """A field with one accepted JSON type. `null` is refused: leave an optional field out instead."""
+    """A field with one accepted JSON type. `null` is refused: leave an optional field out instead.
+
+    `help_text` and `example` appear in the API's description.
+    """
+
+    MEANING: str | None = None  # the default of `help_text`
+    EXAMPLE: Any = None  # the default of `example`
+
+    def __init__(self, *, example: Any = None, **options: Any) -> None:
+        super().__init__(**{"help_text": self.MEANING} | options)
+        self.example = self.EXAMPLE if example is None else example
 
     def refuse(self, message: str, code: str = "invalid") -> NoReturn:
         raise ValidationError(message, code=code)
@@ -149,6 +159,8 @@ class UUID(Text):
 class AccountNumber(Text):
     """The ten-digit number of a bank account."""
 
+    MEANING, EXAMPLE = "Exactly 10 digits.", "0123456789"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(
             pattern=ACCOUNT_NUMBER.pattern, says="This field must have exactly 10 digits.", **options
@@ -157,6 +169,8 @@ class AccountNumber(Text):
 
 class Country(Text):
     """An ISO 3166-1 alpha-3 country code."""
+
+    MEANING, EXAMPLE = "ISO 3166-1 alpha-3.", "NGA"
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -225,6 +239,11 @@ class Amount(WholeNumber):
 class Currency(StrictField):
     """An alphabetic ISO 4217 code in upper case. Whether the business may use it is checked elsewhere."""
 
+    MEANING = (
+        "ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's."
+    )
+    EXAMPLE = "NGN"
+
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
             self.refuse("This field must be a string.", "invalid_type")
@@ -234,6 +253,8 @@ class Currency(StrictField):
 
 
 class Email(Text):
+    MEANING, EXAMPLE = "E-mail address.", "ada@shop.example"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=254, **options)
 
@@ -315,6 +336,12 @@ class Metadata(StrictField):
     """Up to 20 keys chosen by the merchant, with string values, returned unchanged."""
 
     MOST_KEYS, LONGEST_KEY, LONGEST_VALUE = 20, 40, 500
+    MEANING = (
+        f"Your own keys and values: at most {MOST_KEYS} keys of 1 to {LONGEST_KEY} characters, each with a string of "
+        f"up to {LONGEST_VALUE}. Returned unchanged in responses and webhooks, and compared when a request is "
+        "repeated. Search the dashboard by `key=value`."
+    )
+    EXAMPLE = {"order": "1042", "shop": "Lagos"}
     WRONG_KEY = f"Each key must have 1 to {LONGEST_KEY} characters, none of them U+0000."
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
@@ -364,6 +391,8 @@ class PastDate(Text):
 class Ignored(StrictField):
     """A field that is accepted with any value and ignored."""
 
+    MEANING = "Ignored."
+
     def __init__(self) -> None:
         super().__init__(required=False)
 
@@ -374,8 +403,11 @@ class Ignored(StrictField):
 class RequestSerializer(Strict, serializers.Serializer):
     """An object of a request. All errors are found in one pass; unknown fields are errors.
 
-    `elsewhere` names the fields of other kinds of request, for a more specific error.
+    `elsewhere` names the fields of other kinds of request, for a more specific error. `title` and the docstring
+    describe the object in the API's description.
     """
+
+    title = ""  # default: the class's name
 
     default_error_messages = {"invalid": "This field must be an object."}
     elsewhere: frozenset[str] = frozenset()
