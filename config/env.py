@@ -9,8 +9,12 @@ import sys
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
+from typing import TypeVar
 
+from django.core.exceptions import ImproperlyConfigured
 from environ import Env
+
+Read = TypeVar("Read")
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -92,6 +96,20 @@ def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     """Return the comma-separated parts of a variable, without blanks."""
     parts = [part.strip() for part in text(name).split(",")]
     return [part for part in parts if part] or list(default)
+
+
+def url(name: str, *, read: Callable[[str], Read], example: str, default: str = "") -> Read | None:
+    """Return a URL as `read` understands it, or None if it is empty or wrong.
+
+    The message shows an example instead of the value, which may hold a password. `read` raises ValueError,
+    KeyError or ImproperlyConfigured.
+    """
+    value = text(name, default=default)
+    try:
+        return read(value) if value else None
+    except (ValueError, KeyError, ImproperlyConfigured):
+        refuse(f"{name} must look like {example}.")
+        return None
 
 
 def networks(name: str, *, default: tuple[str, ...]) -> list[str]:

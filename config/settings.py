@@ -2,11 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, MultiFernet
 from django.contrib.messages import constants as message_levels
-from django.core.exceptions import ImproperlyConfigured
 from environ import Env
 from iso4217 import Currency
 from kombu import Queue
@@ -205,18 +205,21 @@ USE_TZ = True
 
 # Database and cache ----------------------------------------------------------------------------------
 
-DATABASE_URL = env.text("DATABASE_URL")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
-if DATABASE_URL and Env.DB_SCHEMES.get(DATABASE_URL.partition(":")[0]) not in DATABASE_ENGINES:
-    env.refuse("DATABASE_URL must look like postgres://user:password@host:5432/name.")
-    DATABASE_URL = ""
-if DATABASE_URL:
-    DATABASES = {"default": Env.db_url_config(DATABASE_URL)}
-else:
-    DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(SANDBOX_FOLDER.database)}}
 
+
+def _database(url: str) -> dict[str, Any]:
+    if Env.DB_SCHEMES[url.partition(":")[0]] not in DATABASE_ENGINES:
+        raise ValueError
+    return dict(Env.db_url_config(url))
+
+
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.url("DATABASE_URL", read=_database, example="postgres://user:password@host:5432/name")
+    or {"ENGINE": "django.db.backends.sqlite3", "NAME": str(SANDBOX_FOLDER.database)}
+}
 DATABASES["default"]["CONN_MAX_AGE"] = None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
@@ -245,9 +248,15 @@ else:
         ),
     }
 
-REDIS_URL = env.text("REDIS_URL")
-if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
-    env.refuse("REDIS_URL must look like redis://host:6379/0.")
+
+def _redis(url: str) -> str:
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError
+    _ = urlsplit(url).port  # raises ValueError, also if a password has a / or # that is not percent-encoded
+    return url
+
+
+REDIS_URL = env.url("REDIS_URL", read=_redis, example="redis://host:6379/0") or ""
 if REDIS_URL:
     CACHES = {
         "default": {
@@ -288,11 +297,15 @@ CELERY_TIMEZONE = "UTC"
 
 MAIL_FROM = env.text("MAIL_FROM", default="Sluice <no-reply@localhost>")
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = MAIL_FROM
-MAIL_URL = env.text("MAIL_URL", default="consolemail://" if SANDBOX else "dummymail://")
-try:
-    vars().update(Env.email_url_config(MAIL_URL))  # EMAIL_HOST etc.
-except (KeyError, ImproperlyConfigured):
-    env.refuse("MAIL_URL must look like smtp+tls://user:password@host:587.")
+vars().update(  # EMAIL_HOST etc.
+    env.url(
+        "MAIL_URL",
+        read=Env.email_url_config,
+        example="smtp+tls://user:password@host:587",
+        default="consolemail://" if SANDBOX else "dummymail://",
+    )
+    or {}
+)
 EMAIL_TIMEOUT = 10  # seconds
 
 # The API ---------------------------------------------------------------------------------------------

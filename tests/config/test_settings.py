@@ -62,7 +62,7 @@ class TestEnvironmentExample:
         )
         read = set(
             re.findall(
-                r'(?:env\.(?:text|flag|numbers?|words|choice|networks|currencies)|_secret)\(\s*"([A-Z_]+)"',
+                r'(?:env\.(?:text|flag|numbers?|words|choice|url|networks|currencies)|_secret)\(\s*"([A-Z_]+)"',
                 code,
             )
         )
@@ -227,8 +227,12 @@ class TestTypedValues:
             ("DEFAULT_CURRENCIES", "NGN,NAIRA"),
             ("DATABASE_URL", "nonsense"),
             ("DATABASE_URL", "mysql://ada:password@db/sluice"),
+            ("DATABASE_URL", "postgres://ada:password/@db:5432/sluice"),
+            ("DATABASE_URL", "postgres://ada@db:54x2/sluice"),
             ("REDIS_URL", "127.0.0.1:6379"),
+            ("REDIS_URL", "redis://:password/@redis:6379/0"),
             ("MAIL_URL", "nonsense://ada:password@mail"),
+            ("MAIL_URL", "smtp://ada:password/@mail:587"),
             ("PUBLIC_URL", "pay.shop.com"),
             ("BANK_NOTIFICATION_KEYS", "password"),
             ("VIRTUAL_ACCOUNT_BANK_CODE", "bank"),
