@@ -24,7 +24,7 @@ from benchmarks.many_rows import (
     sizes,
     timed,
 )
-from dashboard.payments.filters import PaymentFilter
+from dashboard.payments.payment_list import PaymentFilter
 from dashboard.transactions.filters import form_of, sources
 from dashboard.ui.pagination import BY_MOMENT, page_of
 from dashboard.webhooks.forms import DeliveryFilter

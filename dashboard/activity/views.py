@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 
 from django import forms
 from django.db.models import QuerySet
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Membership, members_only
 from dashboard.activity import descriptions
 from dashboard.activity.descriptions import Change
+from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.pagination import BY_NUMBER, page_of
 from merchants import csv_exports
 from merchants.audit_roles import role_of, with_roles
@@ -39,13 +40,13 @@ KINDS = [
 ]
 
 
-class ActivityFilter(forms.Form):
+class ActivityFilter(PeriodFilter):
     """Filter entries. Days are UTC."""
 
     who = forms.ChoiceField(required=False)
     kind = forms.ChoiceField(required=False, choices=KINDS)
-    since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+
+    field_order = ("who", "kind", "since", "until")
 
     def __init__(self, *args: object, people: Iterable[tuple[str, str]], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
@@ -57,17 +58,11 @@ class ActivityFilter(forms.Form):
             entries = entries.filter(actor=wanted["who"])
         if wanted.get("kind"):
             entries = entries.filter(action__startswith=f"{wanted['kind']}.")
-        if wanted.get("since"):
-            entries = entries.filter(at__gte=_begin(wanted["since"]))
-        if wanted.get("until"):
-            entries = entries.filter(at__lt=_begin(wanted["until"]) + timedelta(days=1))
+        if self.begin:
+            entries = entries.filter(at__gte=self.begin)
+        if self.end:
+            entries = entries.filter(at__lt=self.end)
         return entries
-
-    def clean_until(self) -> date | None:
-        until: date | None = self.cleaned_data["until"]
-        if until == date.max:
-            raise forms.ValidationError("Choose an earlier day.")
-        return until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +87,6 @@ def activity_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "form": form,
         "page": page,
         "activities": list(_activities(page.rows)),
-        "is_filtered": any(request.GET.values()),
     }
     return render(request, "dashboard/activity/list.html", context)
 
@@ -159,7 +153,3 @@ def _activities(entries: Iterable[AuditEntry]) -> Iterator[Activity]:
 
 def _what(entry: AuditEntry) -> str:
     return descriptions.description(entry.action, target=entry.target, before=entry.before, after=entry.after)
-
-
-def _begin(day: date) -> datetime:
-    return datetime.combine(day, time(), tzinfo=UTC)

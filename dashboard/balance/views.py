@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import Any
 
 from django import forms
@@ -15,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Membership, members_only
-from dashboard.transactions.filters import midnight, validate_day
+from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.pagination import BY_SEQUENCE, page_of
 from ledger.models import Entry
 from ledger.services import balances
@@ -34,32 +33,20 @@ HEAD = ("id", "created_at", "kind", "reference", "amount", "balance_after", "cur
 EXPORTED_AT_ONCE = 1_000
 
 
-class PeriodFilter(forms.Form):
+class StatementFilter(PeriodFilter):
     """The currency and the days of the statement. Days are UTC."""
 
     currency = forms.ChoiceField(required=False)
-    since = forms.DateField(required=False, label="From")
-    until = forms.DateField(required=False, label="To")
+
+    field_order = ("currency", "since", "until")
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
 
-    def clean_since(self) -> date | None:
-        return validate_day(self.cleaned_data["since"])
-
-    def clean_until(self) -> date | None:
-        return validate_day(self.cleaned_data["until"])
-
     def statement(self, membership: Membership, currency: str) -> AccountStatement | None:
         """Return the statement of the filtered days; None if the wallet has no entries."""
-        since, until = self.cleaned_data["since"], self.cleaned_data["until"]
-        found = wallet_statements(
-            membership.business,
-            currency=currency,
-            since=midnight(since) if since else None,
-            before=midnight(until + timedelta(days=1)) if until else None,
-        )
+        found = wallet_statements(membership.business, currency=currency, since=self.begin, before=self.end)
         return found[0] if found else None
 
 
@@ -107,7 +94,6 @@ def balance_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "rows": [Row(each) for each in movements(list(page.rows))],
         "opening": statement.opening_balance if statement else 0,
         "closing": statement.closing_balance if statement else 0,
-        "is_filtered": any(request.GET.values()),
     }
     return render(request, "dashboard/balance/balance.html", context)
 
@@ -124,9 +110,9 @@ def balance_export(request: HttpRequest, membership: Membership) -> HttpResponse
     )
 
 
-def _form(request: HttpRequest, currencies: list[str]) -> tuple[PeriodFilter, str]:
+def _form(request: HttpRequest, currencies: list[str]) -> tuple[StatementFilter, str]:
     """Return the filter, and the selected currency, by default the first one."""
-    form = PeriodFilter(request.GET, currencies=currencies)
+    form = StatementFilter(request.GET, currencies=currencies)
     chosen = form.cleaned_data["currency"] if form.is_valid() else ""
     return form, chosen or (currencies[0] if currencies else "")
 

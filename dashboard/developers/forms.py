@@ -2,6 +2,7 @@
 
 from django import forms
 
+from dashboard.ui.list_filters import ListFilter
 from kit.display_names import validate_name
 from merchants.models import ApiKey
 
@@ -23,7 +24,7 @@ class RotateKeyForm(forms.Form):
     overlap = forms.TypedChoiceField(choices=OVERLAPS, coerce=int, initial=24)
 
 
-class RequestFilter(forms.Form):
+class RequestFilter(ListFilter):
     q = forms.CharField(required=False, max_length=254, label="Search")
     status = forms.ChoiceField(
         required=False,

@@ -29,7 +29,6 @@ def requests_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "membership": membership,
         "form": form,
         "page": page_of([narrowed], request.GET, order=BY_NUMBER),
-        "is_filtered": any(request.GET.values()),
         "days": settings.REQUEST_LOG_DAYS,
         "failed_calls": failed_calls(membership.business, since=timezone.now() - timedelta(days=1))[
             :FAILED_LISTED

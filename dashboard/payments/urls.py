@@ -2,22 +2,17 @@
 
 from django.urls import path
 
-from dashboard.payments import action_views, views
+from dashboard.payments import views
+from dashboard.payments.payment_list import PAYMENTS
+from dashboard.transactions.detail_page import detail_page
+from dashboard.transactions.lists import export, list_page
 
 urlpatterns = [
-    path("dashboard/payments/", views.payments_page, name="dashboard-payments"),
-    path("dashboard/payments/export.csv", views.payments_export, name="dashboard-payments-export"),
-    path("dashboard/payments/<uuid:transaction_id>/", views.payment_page, name="dashboard-payment"),
-    path(
-        "dashboard/payments/<uuid:transaction_id>/capture/",
-        action_views.capture_page,
-        name="dashboard-capture",
-    ),
-    path("dashboard/payments/<uuid:transaction_id>/void/", action_views.void_page, name="dashboard-void"),
-    path(
-        "dashboard/payments/<uuid:transaction_id>/cancel/", action_views.cancel_page, name="dashboard-cancel"
-    ),
-    path(
-        "dashboard/payments/<uuid:transaction_id>/refund/", action_views.refund_page, name="dashboard-refund"
-    ),
+    path("dashboard/payments/", list_page, {"listed": PAYMENTS}, name="dashboard-payments"),
+    path("dashboard/payments/export.csv", export, {"listed": PAYMENTS}, name="dashboard-payments-export"),
+    path("dashboard/payments/<uuid:transaction_id>/", detail_page, name="dashboard-payment"),
+    path("dashboard/payments/<uuid:transaction_id>/capture/", views.capture_page, name="dashboard-capture"),
+    path("dashboard/payments/<uuid:transaction_id>/void/", views.void_page, name="dashboard-void"),
+    path("dashboard/payments/<uuid:transaction_id>/cancel/", views.cancel_page, name="dashboard-cancel"),
+    path("dashboard/payments/<uuid:transaction_id>/refund/", views.refund_page, name="dashboard-refund"),
 ]

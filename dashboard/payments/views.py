@@ -1,37 +1,220 @@
-"""The list of payments, its export, and the page of one payment."""
+"""Actions on a payment: capture, void, cancel, refund. Each has a page that explains it and asks for confirmation.
 
+A form that is submitted twice takes effect once: a repeated capture, void or cancellation is replayed, and the form of
+a refund has a reference.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Membership, members_only
-from dashboard.payments.filters import PaymentFilter
-from dashboard.transactions.detail_page import detail_page
-from dashboard.transactions.lists import TransactionList, export, list_page
+from dashboard.access import Membership, for_members
+from dashboard.payments.forms import AmountForm, RefundForm, TransferRefundForm
+from dashboard.transactions.detail import is_cancellable, is_refundable
+from dashboard.transactions.detail_page import address_of, own_transaction
+from kit import banks
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.money import money
+from merchants import audit
+from merchants.request_actors import person_acting
+from merchants.roles import Permission
+from payments.models import CardOperation, Transaction
+from payments.services import cancellations, refunds
+from payments.services.cards import captures
+from payments.services.transfers.return_destinations import Destination, sender_of
+from virtual_accounts.models import Transfer
 
-PAYMENTS = TransactionList(
-    name="payments",
-    filter=PaymentFilter,
-    page="dashboard-payments",
-    template="dashboard/payments/payments.html",
-)
-
-
-@require_safe
-@members_only
-def payments_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return list_page(request, membership, PAYMENTS)
-
-
-@require_safe
-@members_only
-def payments_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
-    return export(request, membership, PAYMENTS)
+GET_OR_POST = ["GET", "HEAD", "POST"]
 
 
-@require_safe
-@members_only
-def payment_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
-    return detail_page(request, membership, transaction_id)
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def capture_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    """Capture an authorised payment, in whole or in part."""
+    payment = own_transaction(membership, transaction_id)
+    form = AmountForm(request.POST or None, currency=payment.currency)
+    if request.method == "POST" and form.is_valid():
+        amount = form.cleaned_data["amount"]
+        return _perform(
+            request,
+            membership,
+            payment,
+            "capture",
+            lambda now: _capture_message(
+                captures.capture(transaction_id=payment.pk, amount=amount, now=now).resource, payment.currency
+            ),
+            after={"amount": payment.amount if amount is None else amount},
+        )
+    return _confirmation_page(request, membership, payment, "capture", form=form)
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def void_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    """Void an authorisation."""
+    payment = own_transaction(membership, transaction_id)
+
+    def void(now: datetime) -> tuple[int, str]:
+        return _void_message(captures.void(transaction_id=payment.pk, now=now).resource)
+
+    return _confirm_or_perform(request, membership, payment, "void", void)
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.CAPTURE)
+def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    """Cancel a payment that is waiting for the payer."""
+    payment = own_transaction(membership, transaction_id)
+
+    def cancel(_: datetime) -> tuple[int, str]:
+        return _cancellation_message(cancellations.cancel(transaction_id=payment.pk).resource)
+
+    return _confirm_or_perform(
+        request, membership, payment, "cancel", cancel, is_possible=is_cancellable(payment)
+    )
+
+
+@require_http_methods(GET_OR_POST)
+@for_members(may=Permission.REFUND)
+def refund_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    """Refund a payment, in whole or in part."""
+    payment = own_transaction(membership, transaction_id)
+    sender = _known_sender(payment)
+    form = _refund_form(request, payment, sender)
+    if request.method == "POST" and form.is_valid():
+        wanted = {name: value for name, value in form.cleaned_data.items() if value}
+        return _perform(
+            request,
+            membership,
+            payment,
+            "refund",
+            lambda now: _refund_message(
+                refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
+            ),
+            after={
+                "reference": wanted["reference"],
+                "amount": wanted.get("amount", payment.amount_refundable),
+            },
+        )
+    bank = banks.find(sender.bank_code) if sender else None
+    return _confirmation_page(
+        request,
+        membership,
+        payment,
+        "refund",
+        form=form,
+        is_possible=is_refundable(payment),
+        sender=sender,
+        bank_name=bank.name if bank else "",
+    )
+
+
+def _known_sender(payment: Transaction) -> Destination | None:
+    transfer = Transfer.objects.filter(session=payment.session_id).first() if payment.session_id else None
+    return sender_of(transfer) if transfer is not None else None
+
+
+def _refund_form(request: HttpRequest, payment: Transaction, sender: Destination | None) -> RefundForm:
+    initial = {"reference": f"refund-{secrets.token_hex(8)}"}
+    if not payment.is_transfer_payment:
+        return RefundForm(request.POST or None, currency=payment.currency, initial=initial)
+    return TransferRefundForm(
+        request.POST or None,
+        currency=payment.currency,
+        initial=initial,
+        is_sender_known=sender is not None,
+    )
+
+
+def _confirm_or_perform(
+    request: HttpRequest,
+    membership: Membership,
+    payment: Transaction,
+    action: str,
+    perform: Callable[[datetime], tuple[int, str]],
+    **context: Any,
+) -> HttpResponse:
+    """Show the page of an action that needs no input, or perform the confirmed action."""
+    if request.method == "POST":
+        return _perform(request, membership, payment, action, perform)
+    return _confirmation_page(request, membership, payment, action, **context)
+
+
+def _confirmation_page(
+    request: HttpRequest, membership: Membership, payment: Transaction, action: str, **context: Any
+) -> HttpResponse:
+    is_possible = payment.awaiting == Transaction.Awaiting.CAPTURE
+    shown = {
+        "membership": membership,
+        "payment": payment,
+        "address": address_of(payment),
+        "is_possible": is_possible,
+    }
+    return render(request, f"dashboard/payments/{action}.html", shown | context)
+
+
+def _perform(
+    request: HttpRequest,
+    membership: Membership,
+    payment: Transaction,
+    action: str,
+    perform: Callable[[datetime], tuple[int, str]],
+    *,
+    after: dict[str, Any] | None = None,
+) -> HttpResponse:
+    """Record the action in the audit trail, perform it, and redirect to the payment with a message.
+
+    The audit entry comes first: a request to the acquirer must be in the trail even if this process is killed while it
+    waits for the response.
+    """
+    now = clock.now()
+    audit.record(
+        action=f"payment.{action}_asked",
+        actor=person_acting(request),
+        business=membership.business,
+        target=payment.reference,
+        after=after,
+        now=now,
+    )
+    try:
+        level, text = perform(now)
+    except Problem as refusal:
+        level, text = messages.ERROR, str(refusal.detail)
+    messages.add_message(request, level, text)
+    return redirect(address_of(payment))
+
+
+def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:
+    if payment.status == Transaction.Status.SUCCESS:
+        return messages.SUCCESS, f"Captured {money(payment.amount_captured, currency)}."
+    return messages.WARNING, "The acquirer hasn't responded yet. We'll keep checking the capture's status."
+
+
+def _void_message(payment: Transaction) -> tuple[int, str]:
+    if payment.status == Transaction.Status.FAILED:
+        return messages.SUCCESS, "The authorisation was released. Nothing was charged."
+    return messages.WARNING, "The acquirer hasn't responded yet. We'll keep checking the void's status."
+
+
+def _cancellation_message(payment: Transaction) -> tuple[int, str]:
+    return messages.SUCCESS, f"{payment.reference} was cancelled. Nothing was charged."
+
+
+def _refund_message(refund: CardOperation, currency: str) -> tuple[int, str]:
+    amount = money(refund.amount, currency)
+    if refund.status == CardOperation.Status.SUCCESS:
+        return messages.SUCCESS, f"Refunded {amount}."
+    if refund.status == CardOperation.Status.FAILED:
+        return messages.ERROR, f"The refund of {amount} failed: {refund.response_summary}."
+    rail = "bank" if refund.is_transfer_refund else "acquirer"
+    return messages.WARNING, f"The {rail} hasn't responded yet. We'll keep checking the refund's status."

@@ -3,10 +3,13 @@
 from django.urls import path
 
 from dashboard.payouts import views
+from dashboard.payouts.payout_list import PAYOUTS
+from dashboard.transactions.detail_page import detail_page
+from dashboard.transactions.lists import export, list_page
 
 urlpatterns = [
-    path("dashboard/payouts/", views.payouts_page, name="dashboard-payouts"),
-    path("dashboard/payouts/export.csv", views.payouts_export, name="dashboard-payouts-export"),
+    path("dashboard/payouts/", list_page, {"listed": PAYOUTS}, name="dashboard-payouts"),
+    path("dashboard/payouts/export.csv", export, {"listed": PAYOUTS}, name="dashboard-payouts-export"),
     path("dashboard/payouts/new/", views.new_payout_page, name="dashboard-new-payout"),
-    path("dashboard/payouts/<uuid:transaction_id>/", views.payout_page, name="dashboard-payout"),
+    path("dashboard/payouts/<uuid:transaction_id>/", detail_page, name="dashboard-payout"),
 ]

@@ -1,26 +1,19 @@
-"""The list of payouts, its export, the page of one payout, and the form for a new one.
-
-A payout from the form follows the same rules as one from the API.
-"""
+"""Manual payouts: entered, reviewed and sent, by the same rules and service as the API."""
 
 from __future__ import annotations
 
 import secrets
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from dashboard.access import Membership, for_members, members_only
-from dashboard.payouts.filters import PayoutFilter
+from dashboard.access import Membership, for_members
 from dashboard.payouts.forms import PayoutForm
-from dashboard.transactions.detail_page import address_of, detail_page
-from dashboard.transactions.lists import TransactionList, export, list_page
+from dashboard.transactions.detail_page import address_of
 from dashboard.ui.api_errors import add_api_errors
 from kit import banks
 from kit.api.errors import Problem
@@ -35,31 +28,6 @@ from payments import flows
 from payments.fees import Flow, fee
 from payments.models import Transaction
 from payments.services.fee_rules import rule_now
-
-PAYOUTS = TransactionList(
-    name="payouts",
-    filter=PayoutFilter,
-    page="dashboard-payouts",
-    template="dashboard/payouts/payouts.html",
-)
-
-
-@require_safe
-@members_only
-def payouts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return list_page(request, membership, PAYOUTS)
-
-
-@require_safe
-@members_only
-def payouts_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
-    return export(request, membership, PAYOUTS)
-
-
-@require_safe
-@members_only
-def payout_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
-    return detail_page(request, membership, transaction_id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

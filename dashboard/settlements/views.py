@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import Membership, members_only
 from dashboard.settlements.steps import steps_of
-from dashboard.ui.filter_choices import choices
+from dashboard.ui.list_filters import ListFilter, choices
 from dashboard.ui.pagination import BY_ID, BY_NUMBER, page_of
 from dashboard.ui.timeline import Moment
 from ledger.services import balances
@@ -22,7 +22,7 @@ from payments.models import SettlementBatch, SettlementItem, Transaction
 from payments.services.settlement.batch_statements import csv_lines, show
 
 
-class BatchFilter(forms.Form):
+class BatchFilter(ListFilter):
     state = forms.ChoiceField(required=False, choices=choices(Transaction.SettleStatus.choices))
 
 
@@ -40,7 +40,6 @@ def settlements_page(request: HttpRequest, membership: Membership) -> HttpRespon
         "form": form,
         "page": page_of([found], request.GET, order=BY_ID),
         "balances": balances(membership.business),
-        "is_filtered": any(request.GET.values()),
     }
     return render(request, "dashboard/settlements/settlements.html", context)
 

@@ -5,8 +5,9 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership
+from dashboard.access import Membership, members_only
 from dashboard.transactions.detail import detail_of, find
 from payments.models import Transaction
 
@@ -27,6 +28,8 @@ def address_of(transaction: Transaction) -> str:
     return reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[transaction.pk])
 
 
+@require_safe
+@members_only
 def detail_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Show a transaction. The URL of a payment redirects to the payout that has its ID, and the reverse.
 

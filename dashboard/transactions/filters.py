@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 
 from django import forms
 from django.db.models import CharField, Func, Q, QuerySet
 from django.http import QueryDict
 
-from dashboard.ui.filter_choices import choices
+from dashboard.ui.list_filters import PeriodFilter, choices
 from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from payments.identifiers import earliest_id
 from payments.models import CardOperation, Transaction
 
 
-class TransactionFilter(forms.Form):
+class TransactionFilter(PeriodFilter):
     """Search, status and days. Days are UTC."""
 
     q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(required=False, choices=choices(Transaction.Status.choices))
-    since = forms.DateField(required=False, label="From")
-    until = forms.DateField(required=False, label="To")
 
-    def clean_since(self) -> date | None:
-        return validate_day(self.cleaned_data["since"])
-
-    def clean_until(self) -> date | None:
-        return validate_day(self.cleaned_data["until"])
+    field_order: Sequence[str] | None = ("q", "status", "since", "until")
 
     def narrow(self, transactions: QuerySet[Transaction]) -> QuerySet[Transaction]:
         """Apply everything but the search. The form must be valid."""
@@ -39,12 +33,10 @@ class TransactionFilter(forms.Form):
             if wanted.get(name):
                 transactions = transactions.filter(**{name: _literal(wanted[name])})
         # By id, which starts with the creation time: every index of these lists ends with it.
-        if wanted["since"]:
-            transactions = transactions.filter(id__gte=earliest_id(midnight(wanted["since"])))
-        if wanted["until"]:
-            transactions = transactions.filter(
-                id__lt=earliest_id(midnight(wanted["until"]) + timedelta(days=1))
-            )
+        if self.begin:
+            transactions = transactions.filter(id__gte=earliest_id(self.begin))
+        if self.end:
+            transactions = transactions.filter(id__lt=earliest_id(self.end))
         return transactions
 
 
@@ -81,13 +73,6 @@ def form_of(kind: type[TransactionFilter], query: QueryDict) -> TransactionFilte
     return form
 
 
-def validate_day(day: date | None) -> date | None:
-    """Reject days outside the range of ids."""
-    if day is not None and not date(2000, 1, 1) <= day <= date(2999, 12, 31):
-        raise forms.ValidationError("Enter a date from 2000 to 2999.")
-    return day
-
-
 def _literal(choice: str) -> Func:
     """Return one of our own choices as a literal of the SQL statement.
 
@@ -95,8 +80,3 @@ def _literal(choice: str) -> Func:
     occur it would read all rows of the business.
     """
     return Func(template=f"'{choice}'", output_field=CharField())
-
-
-def midnight(day: date) -> datetime:
-    """Return the start of a day in UTC."""
-    return datetime.combine(day, time(), tzinfo=UTC)

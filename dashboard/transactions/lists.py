@@ -10,8 +10,9 @@ from django.db.models import OuterRef, Subquery, UUIDField
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership
+from dashboard.access import Membership, members_only
 from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.ui.pagination import page_of
 from kit import banks
@@ -25,20 +26,28 @@ class TransactionList:
 
     name: str  # of the exported file
     filter: type[TransactionFilter]
-    page: str  # the name of its URL
     template: str
 
+    @property
+    def page(self) -> str:
+        """Return the name of the list's URL."""
+        return f"dashboard-{self.name}"
 
+
+@require_safe
+@members_only
 def list_page(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponse:
     form = form_of(listed.filter, request.GET)
     lists = sources(form, business=membership.business) if form.is_valid() else []
     page = page_of(lists, request.GET)
     for transaction in page.rows:
         _name_bank(transaction)
-    context = {"membership": membership, "form": form, "page": page, "is_filtered": any(request.GET.values())}
+    context = {"membership": membership, "form": form, "page": page, "export": f"{listed.page}-export"}
     return render(request, listed.template, context)
 
 
+@require_safe
+@members_only
 def export(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponseBase:
     form = form_of(listed.filter, request.GET)
     if not form.is_valid():  # the list shows the filter's errors

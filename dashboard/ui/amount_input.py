@@ -9,10 +9,10 @@ dashboard.ui.amount_input.InvalidAmount: Enter at most 2 decimals for NGN.
 
 import re
 
+from kit.api.strict_fields import MAX_AMOUNT
 from kit.money import decimals_of, written
 
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
-LARGEST = 10**12  # minor units, as in the API
 
 
 class InvalidAmount(ValueError):
@@ -35,6 +35,6 @@ def minor_units(text: str, currency: str) -> int:
             else f"Enter an amount in {currency} without decimals."
         )
     amount = int(whole + fraction.ljust(decimals, "0"))
-    if not 0 < amount <= LARGEST:
-        raise InvalidAmount(f"Enter an amount above 0 and up to {written(LARGEST, currency)}.")
+    if not 0 < amount <= MAX_AMOUNT:
+        raise InvalidAmount(f"Enter an amount above 0 and up to {written(MAX_AMOUNT, currency)}.")
     return amount

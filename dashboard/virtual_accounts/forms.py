@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.db.models import Q, QuerySet
 
-from dashboard.ui.filter_choices import choices
+from dashboard.ui.list_filters import ListFilter, choices
 from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
@@ -15,7 +15,7 @@ from virtual_accounts.models import VirtualAccount
 Type, Status = VirtualAccount.Type, VirtualAccount.Status
 
 
-class AccountFilter(forms.Form):
+class AccountFilter(ListFilter):
     q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
     type = forms.ChoiceField(required=False, choices=choices(Type.choices))
     status = forms.ChoiceField(required=False, choices=choices(Status.choices))

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.filter_choices import choices
+from dashboard.ui.list_filters import ListFilter, choices
 from kit.form_fields import AccountNumberField, BankField
 from merchants.models import Business
 from payments.services.transfers.return_destinations import sender_of
@@ -14,7 +14,7 @@ from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuer
 from virtual_accounts.services import unapplied_queries
 
 
-class UnappliedFilter(forms.Form):
+class UnappliedFilter(ListFilter):
     state = forms.ChoiceField(required=False, choices=choices(UnappliedMoney.State.choices))
 
     def unapplied(self, business: Business) -> UnappliedMoneyQuerySet:

@@ -53,7 +53,7 @@ def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse
     """List transfers that match no payment."""
     form = UnappliedFilter(request.GET)
     page = page_of([form.unapplied(membership.business)] if form.is_valid() else [], request.GET)
-    context = {"membership": membership, "form": form, "page": page, "is_filtered": any(request.GET.values())}
+    context = {"membership": membership, "form": form, "page": page}
     return render(request, "dashboard/virtual_accounts/unapplied.html", context)
 
 

@@ -39,7 +39,6 @@ def accounts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "membership": membership,
         "form": form,
         "page": page_of(found, request.GET),
-        "is_filtered": any(request.GET.values()),
         "unapplied": waiting[:OPEN_COUNTED].count(),
     }
     return render(request, "dashboard/virtual_accounts/accounts.html", context)

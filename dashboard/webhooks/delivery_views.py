@@ -33,7 +33,6 @@ def deliveries_page(request: HttpRequest, membership: Membership) -> HttpRespons
         "membership": membership,
         "form": form,
         "page": page_of(found, request.GET, order=BY_MOMENT),
-        "is_filtered": any(request.GET.values()),
     }
     return render(request, "dashboard/webhooks/deliveries.html", context)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
-from typing import Any
+from datetime import datetime
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
 from django.db.models import Q, QuerySet
 
-from dashboard.transactions.filters import validate_day
-from dashboard.ui.filter_choices import choices
+from dashboard.ui.list_filters import PeriodFilter, PeriodForm, choices
 from merchants.models import Business
 from payments.services.event_subjects import outcomes_of_transaction, outcomes_with_reference
 from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint, Event
@@ -51,20 +50,14 @@ def initial(endpoint: Endpoint | None) -> dict[str, Any]:
     return {"url": endpoint.url, "enabled": endpoint.enabled, **subscribed}
 
 
-class DeliveryFilter(forms.Form):
+class DeliveryFilter(PeriodFilter):
     """Filter deliveries by state, event, day (UTC) and subject."""
 
     q = forms.CharField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices(Delivery.State.choices))
     event = forms.ChoiceField(required=False, choices=[("", "All"), *Event.choices])
-    since = forms.DateField(required=False, label="From")
-    until = forms.DateField(required=False, label="To")
 
-    def clean_since(self) -> Any:
-        return validate_day(self.cleaned_data["since"])
-
-    def clean_until(self) -> Any:
-        return validate_day(self.cleaned_data["until"])
+    field_order = ("q", "state", "event", "since", "until")
 
     def deliveries(self, business: Business) -> QuerySet[Delivery]:
         """Return the matching deliveries. The form must be valid."""
@@ -73,10 +66,10 @@ class DeliveryFilter(forms.Form):
         for name in ("state", "event"):
             if wanted[name]:
                 found = found.filter(**{name: wanted[name]})
-        if wanted["since"]:
-            found = found.filter(created_at__gte=beginning(wanted["since"]))
-        if wanted["until"]:
-            found = found.filter(created_at__lt=beginning(wanted["until"]) + timedelta(days=1))
+        if self.begin:
+            found = found.filter(created_at__gte=self.begin)
+        if self.end:
+            found = found.filter(created_at__lt=self.end)
         return found.filter(_about(wanted["q"], business)) if wanted["q"] else found
 
 
@@ -89,7 +82,7 @@ def _about(text: str, business: Business) -> Q:
     return Q(pk=key) | Q(subject__in=[key, *outcomes_of_transaction(key)])
 
 
-class ReplayForm(forms.Form):
+class ReplayForm(PeriodForm):
     """A range of deliveries to resend. Days are UTC."""
 
     state = forms.ChoiceField(
@@ -98,17 +91,9 @@ class ReplayForm(forms.Form):
     since = forms.DateField(label="From")
     until = forms.DateField(label="To")
 
-    def clean_since(self) -> Any:
-        return validate_day(self.cleaned_data["since"])
-
-    def clean_until(self) -> Any:
-        return validate_day(self.cleaned_data["until"])
+    field_order = ("state", "since", "until")
 
     @property
     def moments(self) -> tuple[datetime, datetime]:
-        given = self.cleaned_data
-        return beginning(given["since"]), beginning(given["until"]) + timedelta(days=1)
-
-
-def beginning(day: Any) -> datetime:
-    return datetime.combine(day, time(), tzinfo=UTC)
+        """Return the first moment of the period, and the first one after it. The form must be valid."""
+        return cast("tuple[datetime, datetime]", (self.begin, self.end))  # both days are required

@@ -1,9 +1,10 @@
-"""The filter of the list of payments."""
+"""The list of payments and its filter."""
 
 from django import forms
 
 from dashboard.transactions.filters import TransactionFilter
-from dashboard.ui.filter_choices import choices
+from dashboard.transactions.lists import TransactionList
+from dashboard.ui.list_filters import choices
 from payments.models import Transaction
 
 
@@ -24,3 +25,6 @@ class PaymentFilter(TransactionFilter):
 
     def clean_request_type(self) -> str:
         return self.cleaned_data["request_type"] or Transaction.RequestType.PAYMENT
+
+
+PAYMENTS = TransactionList("payments", filter=PaymentFilter, template="dashboard/payments/payments.html")
