@@ -20,14 +20,9 @@ Converter = Callable[[Any], Any]
 
 
 def insert(row: models.Model) -> None:
-    """Insert a row, and set its key if the database generates it."""
-    statement, attributes, made_by_database = _insert_statement(type(row))
-    with connection.cursor() as cursor:
-        if made_by_database is None:
-            cursor.execute(statement, _values(row, attributes))
-        else:
-            cursor.execute(f"{statement} RETURNING {made_by_database}", _values(row, attributes))
-            row.pk = cursor.fetchone()[0]
+    """Insert a row. A key that the database generates is not read back: `row.pk` stays None."""
+    statement, attributes = _insert_statement(type(row))
+    _execute(statement, _values(row, attributes))
     _is_stored(row)
 
 
@@ -41,7 +36,7 @@ def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> 
     :raises ValueError: one of these fields is not at its default
     """
     _check_defaults(row, at_default)
-    statement, attributes, _ = _insert_statement(type(row), at_default)
+    statement, attributes = _insert_statement(type(row), at_default)
     inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
     if inserted:
         _is_stored(row)
@@ -184,15 +179,13 @@ def _plain_text(value: Any) -> Any:
 @lru_cache(maxsize=64)
 def _insert_statement(
     model: type[models.Model], at_default: tuple[str, ...] = ()
-) -> tuple[str, tuple[tuple[str, Converter | None], ...], str | None]:
-    key = model._meta.pk
-    made = key if isinstance(key, models.AutoField) else None
+) -> tuple[str, tuple[tuple[str, Converter | None], ...]]:
     constants = {name: _literal(default) for name, default in _defaults(model, at_default)}
     fields = [field for field in _inserted_fields(model) if field.name not in constants]
     columns = ", ".join([*map(_column, fields), *(_column(_field(model, name)) for name in constants)])
     places = ", ".join([*["%s"] * len(fields), *constants.values()])
     statement = f"INSERT INTO {_table(model)} ({columns}) VALUES ({places})"
-    return statement, tuple(_attribute(field) for field in fields), _column(made) if made else None
+    return statement, tuple(_attribute(field) for field in fields)
 
 
 def _literal(default: str | int | None) -> str:
