@@ -18,7 +18,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses field-tables clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -96,6 +96,9 @@ openapi: install ## print the OpenAPI document
 
 addresses: install ## write docs/addresses.md from the table of config/access_rules.py
 	@$(RUN) manage.py address_guide > docs/addresses.md
+
+field-tables: install ## write the tables of fields in docs/*.md from the declarations of answers
+	@$(RUN) manage.py field_tables
 
 clean: ## remove what can be made again (keeps var/)
 	@rm -rf build .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -41,7 +41,7 @@ Status, Awaiting = Transaction.Status, Transaction.Awaiting
 
 # Kinds of payments, whose answers have different fields.
 CARD, TRANSFER, PAYOUT, CARD_CHECK = "card", "virtual_account", "payout", "card_check"
-PAYMENTS = (CARD, TRANSFER)
+PAYMENTS, CARDS = (CARD, TRANSFER), (CARD, CARD_CHECK)
 
 
 def kind_of(transaction: Transaction) -> str:
@@ -74,9 +74,7 @@ def _amount_authorized(transaction: Transaction) -> int | None:
     """Return the authorised amount of a payment with a later capture that hasn't failed."""
     if transaction.captures_at_once:
         return None
-    is_authorised = transaction.awaiting == Awaiting.CAPTURE or (
-        transaction.status == Status.SUCCESS and transaction.is_card_payment
-    )
+    is_authorised = transaction.awaiting == Awaiting.CAPTURE or transaction.status == Status.SUCCESS
     return transaction.amount if is_authorised else None
 
 
@@ -188,6 +186,7 @@ PAYMENT = Answer(
         "591055",
         _authorization_code,
         EMPTY,
+        CARDS,
     ),
     Field(
         "retrieval_reference_number",
@@ -196,6 +195,7 @@ PAYMENT = Answer(
         "632421000001",
         _retrieval_reference_number,
         EMPTY,
+        CARDS,
     ),
     Field(
         "system_trace_audit_number",
@@ -204,6 +204,7 @@ PAYMENT = Answer(
         "000001",
         _system_trace_audit_number,
         EMPTY,
+        CARDS,
     ),
     Field("amount", MINOR_UNITS, "Minor units; 0 for a card check.", 50_000),
     Field(
@@ -213,6 +214,7 @@ PAYMENT = Answer(
         50_000,
         _amount_authorized,
         NONE,
+        (CARD,),
     ),
     CURRENCY_FIELD,
     Field("payment_timestamp", MOMENT, "When it was created.", "2026-01-31T08:00:00.000Z", "created_at"),
@@ -247,7 +249,7 @@ PAYMENT = Answer(
         CARD_SHOWN,
         "The card. Card payments and card checks.",
         value=_itself,
-        kinds=(CARD, CARD_CHECK),
+        kinds=CARDS,
     ),
     Field(
         "virtual_account_details",

@@ -154,6 +154,10 @@ class Answer:
     def __getitem__(self, name: str) -> Field:
         return next(field for field in self.fields if field.name == name)
 
+    def fields_of(self, kind: str) -> list[Field]:
+        """Return the fields of a kind, or all for an empty one."""
+        return [field for field in self.fields if _belongs(field, kind)]
+
     def extended(self, name: str, meaning: str, *fields: Field) -> Answer:
         """Return an answer with further fields after those of this one."""
         return Answer(name, meaning, *self.fields, *fields, kind_of=self.kind_of)
@@ -170,9 +174,8 @@ class Answer:
         """Return the examples of the fields of a kind, except those that have none or are not wanted."""
         return {
             field.name: changes.get(field.name, field.example)
-            for field in self.fields
-            if field.name in changes
-            or (field.example is not None and field.name not in without and _belongs(field, kind))
+            for field in self.fields_of(kind)
+            if field.name in changes or (field.example is not None and field.name not in without)
         }
 
     def within(self) -> Iterator[Answer]:
