@@ -48,7 +48,7 @@ test-long: install ## run the slow tests: journeys, races, state machines, hangi
 	@$(PYTEST) -m "not e2e and not faults and long" $(ARGS)
 
 test-all: install ## run all tests that need no browser, and the most important fault tests
-	@$(PYTEST) -m "not e2e and (telling or not faults)" $(ARGS)
+	@$(PYTEST) -m "not e2e and (representative or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)

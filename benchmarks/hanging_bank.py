@@ -42,7 +42,7 @@ def hanging(options: argparse.Namespace) -> Iterator[Figure]:
     yield Figure("longest time between two runs of expiry", report.longest_gap("payments.expire_due"), "s")
     yield Figure("webhooks after their outcomes, p99", percentile(report.webhooks_late, 0.99), "s")
     yield Figure(
-        "all outcomes known after its return", report.seconds_until_resolved, "s", hanging_bank.PATIENCE
+        "all outcomes known after its return", report.seconds_until_resolved, "s", hanging_bank.WAIT_LIMIT
     )
     yield Figure("questions asked twice at once", len(report.asked_twice_at_once), "", 0)
     yield Figure("payouts paid twice, or not as recorded", report.paid_twice, "", 0)

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from tests.faults.postgresql import find_programs, running_postgresql
-from tests.faults.shop import listening
+from tests.faults.receiver import running_receiver
 from tests.faults.supervisor import supervised
 
-pytest.register_assert_rewrite("tests.faults.promises")
+pytest.register_assert_rewrite("tests.faults.guarantees")
 
 
 def pytest_collection_modifyitems(items):
@@ -21,8 +21,8 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def _listener():
-    with listening() as running:
+def _receiver():
+    with running_receiver() as running:
         yield running
 
 
@@ -33,25 +33,25 @@ def postgresql_server():
 
 
 @pytest.fixture(scope="session")
-def _stack(_listener, tmp_path_factory):
+def _stack(_receiver, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stack")
     with (
         running_postgresql() as server,
-        supervised(folder, server=server, receiver_url=_listener.url) as running,
+        supervised(folder, server=server, receiver_url=_receiver.url) as running,
     ):
         yield running
 
 
 @pytest.fixture
-def listener(_listener):
-    _listener.hear_all()
-    _listener.arrivals.clear()
-    yield _listener
-    _listener.hear_all()
+def receiver(_receiver):
+    _receiver.resume()
+    _receiver.arrivals.clear()
+    yield _receiver
+    _receiver.resume()
 
 
 @pytest.fixture
-def stack(_stack, listener):
+def stack(_stack, receiver):
     """The whole service: web, one worker, beat."""
-    _stack.have()
+    _stack.ensure_running()
     return _stack

@@ -28,14 +28,14 @@ from payments.simulators.fault_injection import ANSWER, Fault, FaultKind
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.faults.processes import Process, Redis, wait_until
-from tests.faults.shop import Listener, listening
+from tests.faults.receiver import Receiver, running_receiver
 from tests.journeys.service import PROJECT, free_port, postgresql_database
 
 CLIENT_ID, KEY = "sluice", "shared-key-of-a-test"
 BANK_TIMEOUT = 8  # seconds
 REQUERY = "payments.requery_due"
 SHORTEST_SESSION = 60  # seconds: the API's minimum
-PATIENCE = 120  # seconds for outcomes after the bank is back
+WAIT_LIMIT = 120  # seconds for outcomes after the bank is back
 SHOPS = 4
 UNANSWERED = (
     "SELECT (SELECT count(*) FROM payments_transaction WHERE awaiting IN ('rail', 'reversal') AND created_at < %(until)s)"
@@ -44,7 +44,7 @@ UNANSWERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BankCall:
     """A call at the bank about one payout, with the moments between which its caller waited."""
 
     reference: str
@@ -67,10 +67,10 @@ class Started:
 
 @dataclass
 class Report:
-    """What one run has shown. Seconds."""
+    """The measurements of one run, in seconds."""
 
-    calls: Counter[str] = field(default_factory=Counter)  # "payout 201": how many
-    questions: list[Question] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)  # number of calls, by "payout 201"
+    questions: list[BankCall] = field(default_factory=list)
     questions_while_hanging: int = 0
     asked_twice_at_once: list[str] = field(default_factory=list)
     tasks: list[Started] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Report:
     ledger_holds: bool = False
 
     def lateness(self) -> dict[str, list[float]]:
-        """Return how late each task's runs started, re-query's left out."""
+        """Return how late each task's runs started, except those of requery."""
         found: dict[str, list[float]] = defaultdict(list)
         for task in self.tasks:
             if task.name != REQUERY:
@@ -95,7 +95,7 @@ class Report:
         return max(late for each in self.lateness().values() for late in each)
 
     def longest_gap(self, name: str) -> float:
-        """Return the longest time between two starts of a task of every second."""
+        """Return the longest time between two starts of a task that runs every second."""
         starts = sorted(task.started_at for task in self.tasks if task.name == name)
         return max((later - earlier for earlier, later in pairwise(starts)), default=float("inf"))
 
@@ -126,16 +126,16 @@ class HangingBank(BankSimulator):
 
     def __init__(self) -> None:
         super().__init__(client_id=CLIENT_ID, key=KEY)
-        self.questions: list[Question] = []
+        self.questions: list[BankCall] = []
         self.is_hanging = threading.Event()
         self.plan = _Plan(self.is_hanging)  # type: ignore[assignment]
         self.RequestHandlerClass = _recording(self.RequestHandlerClass)
 
 
 class _Plan:
-    """What the bank does to the next call: while it hangs, it acts or not, and its answer comes too late."""
+    """The faults of the next calls: while the bank hangs, it executes the order or not, and answers too late."""
 
-    LATE = BANK_TIMEOUT + 4.0  # seconds: the caller has left
+    LATE = BANK_TIMEOUT + 4.0  # seconds: the caller has timed out
 
     def __init__(self, is_hanging: threading.Event) -> None:
         self._is_hanging = is_hanging
@@ -161,15 +161,15 @@ def _recording(handler: Any) -> Any:
                 super()._misbehave(fault, path, body)
             finally:
                 ended_at = min(time.time(), began_at + BANK_TIMEOUT)
-                self.server.questions.append(Question(reference, began_at, ended_at))
+                self.server.questions.append(BankCall(reference, began_at, ended_at))
 
     return Recording
 
 
 class Service:
-    """Everything that runs, and its database."""
+    """All processes and their database."""
 
-    def __init__(self, folder: Path, *, database: str, bank: HangingBank, receiver: Listener) -> None:
+    def __init__(self, folder: Path, *, database: str, bank: HangingBank, receiver: Receiver) -> None:
         self.folder, self.bank, self.receiver = folder, bank, receiver
         self.redis = Redis(folder)
         self.database = psycopg.connect(database, autocommit=True)
@@ -218,7 +218,7 @@ class Service:
         ]
 
     def start(self) -> list[HttpClient]:
-        """Start everything; return the merchants."""
+        """Start all processes, and return the merchants."""
         self.redis.start()
         seed = [sys.executable, "-m", "tests.faults.seed", self.receiver.url, str(SHOPS)]
         made = subprocess.run(
@@ -246,7 +246,7 @@ class Service:
         return self.database.execute(statement, named).fetchall()
 
     def unanswered(self, *, until: float) -> int:
-        """Return how much of what was created until then is without outcome."""
+        """Return how many of the transactions created until then have an unknown outcome."""
         statement = UNANSWERED.replace("%(until)s", "to_timestamp(%(until)s)")
         return int(self.query(statement, until=until)[0][0])
 
@@ -276,7 +276,7 @@ class Service:
 
 
 class Traffic:
-    """Payments of every kind at a steady pace."""
+    """Payments of every kind at a constant rate."""
 
     def __init__(self, shops: list[HttpClient], *, rate: float) -> None:
         self.calls: Counter[str] = Counter()
@@ -337,11 +337,11 @@ class Traffic:
 
 
 def run(folder: Path, *, server_url: str, before: float, hanging: float, after: float, rate: float) -> Report:
-    """Run the traffic, let the bank hang in between, and return what was seen. Times are seconds."""
+    """Run the traffic, let the bank hang meanwhile, and return the measurements. Times are seconds."""
     report = Report()
     with ExitStack() as exits:
         bank = exits.enter_context(_serving())
-        receiver = exits.enter_context(listening())
+        receiver = exits.enter_context(running_receiver())
         database = exits.enter_context(postgresql_database(server_url))
         service = Service(folder, database=database, bank=bank, receiver=receiver)
         exits.callback(service.stop)
@@ -367,8 +367,8 @@ def run(folder: Path, *, server_url: str, before: float, hanging: float, after: 
 
 
 def _resolved_at(service: Service, *, until: float) -> float:
-    """Return when everything that was created until then had its outcome; wait for it."""
-    wait_until(lambda: not service.unanswered(until=until), seconds=2 * PATIENCE, what="outcomes")
+    """Wait until all transactions created until then have their outcomes, and return the time."""
+    wait_until(lambda: not service.unanswered(until=until), seconds=2 * WAIT_LIMIT, what="outcomes")
     latest = (
         "SELECT greatest((SELECT max(finished_at) FROM payments_transaction WHERE created_at < to_timestamp(%(until)s)"
         " AND request_type = 'payout'), (SELECT max(finished_at) FROM payments_cardoperation"
@@ -378,8 +378,8 @@ def _resolved_at(service: Service, *, until: float) -> float:
 
 
 def _wait_for_all(service: Service) -> None:
-    """Wait for what the end of the traffic has left: the last unknown outcomes, and open sessions."""
-    wait_until(lambda: not service.unanswered(until=time.time()), seconds=PATIENCE, what="outcomes")
+    """Wait for the remaining unknown outcomes and open sessions at the end of the traffic."""
+    wait_until(lambda: not service.unanswered(until=time.time()), seconds=WAIT_LIMIT, what="outcomes")
     open_sessions = "SELECT count(*) FROM virtual_accounts_session WHERE status = 'pending'"
     wait_until(lambda: service.query(open_sessions)[0][0] == 0, seconds=SHORTEST_SESSION + 30, what="expiry")
 
@@ -408,8 +408,8 @@ def _collect(service: Service, traffic: Traffic, report: Report, *, began_at: fl
     report.ledger_holds = service.ledger_holds()
 
 
-def _asked_twice_at_once(questions: list[Question]) -> list[str]:
-    """Return the payouts of which a call began while another was awaited."""
+def _asked_twice_at_once(questions: list[BankCall]) -> list[str]:
+    """Return the payouts with two concurrent calls."""
     by_reference = defaultdict(list)
     for one in questions:
         by_reference[one.reference].append(one)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own: to be killed, filled up and started again."""
+"""A PostgreSQL server for one test, which may be killed, filled up and restarted."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ from tests.journeys.service import free_port
 
 
 def find_programs() -> Path | None:
-    """Return the folder of PostgreSQL's programs, where it is installed."""
+    """Return the folder of PostgreSQL's programs, if it is installed."""
     found = shutil.which("initdb") or max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
     return Path(found).parent if found else None
 
 
 class PostgreSQL(Process):
-    """A cluster and its postmaster. The backends have sessions of their own: a kill meets the postmaster alone."""
+    """A cluster and its postmaster. The backends have sessions of their own: killing the postmaster does not kill them."""
 
     def __init__(self, folder: Path, *, data: Path, wal: Path | None = None) -> None:
         port = free_port()
@@ -43,7 +43,7 @@ class PostgreSQL(Process):
         super().__init__("postgres", command, folder / "postgres.log", cwd=folder, **as_user)
 
     def start(self) -> None:
-        """Start it, again and again while what the last postmaster left behind is still ending."""
+        """Start it, with retries while processes of the previous postmaster are still ending."""
         super().start()
         wait_until(self._has_started, what="PostgreSQL")
 
@@ -61,14 +61,14 @@ class PostgreSQL(Process):
         return True
 
     def end(self) -> None:
-        """Stop it at once, with all its backends."""
+        """Kill it with all its backends."""
         if self.running is not None and self.running.poll() is None:
             self.stop(signal.SIGQUIT)
 
 
 @contextmanager
 def running_postgresql(data: Path | None = None, *, has_log_elsewhere: bool = False) -> Iterator[PostgreSQL]:
-    """Run a server, in that folder or in one of its own, with its write-ahead log beside the tables or elsewhere."""
+    """Run a server in the given folder or a temporary one, with its write-ahead log there or elsewhere."""
     folder = Path(tempfile.mkdtemp(prefix="sluice-faults-"))
     try:
         wal = folder / "wal" if has_log_elsewhere else None

@@ -1,4 +1,4 @@
-"""Programs that a test may kill, stop and start again."""
+"""Programs that a test may kill, stop and restart."""
 
 import os
 import signal
@@ -12,15 +12,15 @@ import redis
 
 from tests.journeys.service import free_port, wait_until_open
 
-PATIENCE = 180.0  # seconds, after which what is waited for hangs: no judgement of how fast it should be
+WAIT_LIMIT = 180.0  # seconds after which a wait fails; not a limit on speed
 HANGING = 1_800  # the same for a whole test
 
 
-def wait_until(condition: Callable[[], Any], *, seconds: float = PATIENCE, what: str = "it") -> None:
+def wait_until(condition: Callable[[], Any], *, seconds: float = WAIT_LIMIT, what: str = "it") -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"timed out after {seconds} seconds, waiting for {what}"
-        time.sleep(0.02)  # what is waited for needs the processor more
+        time.sleep(0.02)  # leave the processor to the process that is awaited
 
 
 class Process:
@@ -41,19 +41,19 @@ class Process:
         os.killpg(self.running.pid, number)
 
     def kill(self) -> None:
-        """End it at once, with all its children."""
+        """Kill it with all its children."""
         if self.running is not None and self.running.poll() is None:
             self.send(signal.SIGKILL)
             self.running.wait(timeout=10)
 
     def children(self) -> set[int]:
-        """Return the processes that it has started."""
+        """Return its child processes."""
         assert self.running is not None
         found = Path(f"/proc/{self.running.pid}/task/{self.running.pid}/children").read_text()
         return {int(one) for one in found.split()}
 
-    def stop(self, number: int = signal.SIGTERM, *, seconds: float = PATIENCE) -> None:
-        """Ask it to end, and wait."""
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = WAIT_LIMIT) -> None:
+        """Terminate it and wait."""
         assert self.running is not None
         self.running.send_signal(number)
         self.running.wait(timeout=seconds)
@@ -75,7 +75,7 @@ class Redis(Process):
         self._client.flushall()
 
     def commands(self) -> list[str]:
-        """Return what each connection has asked for last; nothing while there is no server."""
+        """Return the last command of each connection; none while the server is down."""
         try:
             return [one["cmd"] for one in self._client.client_list()]
         except redis.RedisError:

@@ -15,24 +15,24 @@ LENGTH = re.compile(rb"(?i)content-length: ([0-9]+)")
 WRITES = re.compile(rb"\b(INSERT INTO|UPDATE|DELETE FROM)\s")
 
 
-class Protocolled(Protocol):
-    """What a proxy knows of one connection's protocol."""
+class ConnectionProtocol(Protocol):
+    """The protocol of one proxied connection."""
 
     def asked(self, piece: bytes) -> None:
-        """Take note of what goes to the server."""
+        """Read data that is sent to the server."""
 
     def answered(self, piece: bytes) -> tuple[bytes, bool]:
-        """Return what may go to the client now, and whether it is the answer to something that was done."""
+        """Return the data to forward to the client now, and whether it completes the response to a write."""
 
 
 class Http:
-    """Every answer tells of something that was done. Each has a length; it is held back until all of it is there."""
+    """HTTP: every response counts as one to a write. It is held back until its Content-Length is complete."""
 
     def __init__(self) -> None:
         self._answered = b""
 
     def asked(self, piece: bytes) -> None:
-        """Requests are of no interest."""
+        """Ignore requests."""
 
     def answered(self, piece: bytes) -> tuple[bytes, bool]:
         self._answered += piece
@@ -45,10 +45,7 @@ class Http:
 
 
 class PostgreSQLWire:
-    """Statements are matched with their answers, so that those stand out that tell of a commit.
-
-    That is the answer to COMMIT, or to a statement that writes and stands alone.
-    """
+    """PostgreSQL: detects the response to COMMIT, or to a single statement that writes outside a transaction."""
 
     def __init__(self) -> None:
         self._has_begun = False
@@ -73,7 +70,7 @@ class PostgreSQLWire:
                 self._statement = self._prepared[content.split(b"\0")[1]]
 
     def answered(self, piece: bytes) -> tuple[bytes, bool]:
-        """Hold an answer back until all of it is there."""
+        """Hold a response back until it is complete."""
         before, held = self._state, self._answered + piece
         self._answered += piece
         is_over = False
@@ -88,7 +85,7 @@ class PostgreSQLWire:
         return held, self._state == b"I" and (is_alone or self._statement.startswith(b"COMMIT"))
 
     def _messages(self, name: str) -> Iterator[tuple[bytes, bytes]]:
-        """Take the whole messages out of a buffer."""
+        """Remove the complete messages from a buffer."""
         while len(rest := getattr(self, name)) >= 5:
             end = 1 + struct.unpack_from("!I", rest, 1)[0]
             if len(rest) < end:
@@ -98,14 +95,14 @@ class PostgreSQLWire:
 
 
 class Proxy:
-    """Stands before a server on this machine. Told to, it lets an answer get lost together with its connection."""
+    """A proxy of a local server that can drop a response together with its connection."""
 
-    def __init__(self, target: int, protocol: Callable[[], Protocolled]) -> None:
-        self.latency = 0.0  # seconds before each piece from the server goes on
-        self.swallowed: list[bytes] = []
+    def __init__(self, target: int, protocol: Callable[[], ConnectionProtocol]) -> None:
+        self.latency = 0.0  # seconds before each piece from the server is forwarded
+        self.dropped: list[bytes] = []
         self._target = target
         self._protocol = protocol
-        self._to_pass: int | None = None  # answers, before the one that is swallowed; None: all
+        self._to_forward: int | None = None  # responses to forward before one is dropped; None: all
         self._lock = threading.Lock()
         self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -113,19 +110,19 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     @contextmanager
-    def swallowing(self, *, after: int = 0) -> Iterator[None]:
-        """Swallow one answer to something that was done, after so many that pass."""
-        self.swallowed = []
-        self._to_pass = after
+    def dropping_a_response(self, *, after: int = 0) -> Iterator[None]:
+        """Drop one response to a write, after `after` that are forwarded."""
+        self.dropped = []
+        self._to_forward = after
         try:
             yield
         finally:
-            self._to_pass = None
+            self._to_forward = None
 
     def cut(self) -> None:
-        """Cut every connection, whatever is on its way."""
+        """Reset every connection."""
         for pair in list(self._pairs):
-            hang_up(*pair)
+            reset(*pair)
 
     def close(self) -> None:
         self._listener.close()
@@ -144,50 +141,54 @@ class Proxy:
                     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._pairs.add((client, server))
                 protocol = self._protocol()
-                for pump in (self._pump_questions, self._pump_answers):
+                for pump in (self._pump_requests, self._pump_responses):
                     threading.Thread(
                         target=self._until_cut, args=(pump, client, server, protocol), daemon=True
                     ).start()
 
     def _until_cut(
         self,
-        pump: Callable[[socket.socket, socket.socket, Protocolled], None],
+        pump: Callable[[socket.socket, socket.socket, ConnectionProtocol], None],
         client: socket.socket,
         server: socket.socket,
-        protocol: Protocolled,
+        protocol: ConnectionProtocol,
     ) -> None:
         with contextlib.suppress(OSError):
             pump(client, server, protocol)
-        hang_up(client, server)
+        reset(client, server)
         self._pairs.discard((client, server))
 
-    def _pump_questions(self, client: socket.socket, server: socket.socket, protocol: Protocolled) -> None:
+    def _pump_requests(
+        self, client: socket.socket, server: socket.socket, protocol: ConnectionProtocol
+    ) -> None:
         while piece := client.recv(PIECE):
             protocol.asked(piece)
             server.sendall(piece)
 
-    def _pump_answers(self, client: socket.socket, server: socket.socket, protocol: Protocolled) -> None:
+    def _pump_responses(
+        self, client: socket.socket, server: socket.socket, protocol: ConnectionProtocol
+    ) -> None:
         while piece := server.recv(PIECE):
             answer, is_done = protocol.answered(piece)
-            if is_done and self._is_to_be_swallowed():
-                self.swallowed.append(answer)
+            if is_done and self._is_to_be_dropped():
+                self.dropped.append(answer)
                 return
             if self.latency:
                 time.sleep(self.latency)
             client.sendall(answer)
 
-    def _is_to_be_swallowed(self) -> bool:
+    def _is_to_be_dropped(self) -> bool:
         with self._lock:
-            if self._to_pass is None:
+            if self._to_forward is None:
                 return False
-            self._to_pass -= 1
-            if self._to_pass < 0:
-                self._to_pass = None
+            self._to_forward -= 1
+            if self._to_forward < 0:
+                self._to_forward = None
                 return True
             return False
 
 
-def hang_up(*ends: socket.socket) -> None:
+def reset(*ends: socket.socket) -> None:
     for end in ends:
         with contextlib.suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)
@@ -195,7 +196,7 @@ def hang_up(*ends: socket.socket) -> None:
 
 
 @contextmanager
-def proxied(target: int, protocol: Callable[[], Protocolled]) -> Iterator[Proxy]:
+def proxied(target: int, protocol: Callable[[], ConnectionProtocol]) -> Iterator[Proxy]:
     proxy = Proxy(target, protocol)
     try:
         yield proxy

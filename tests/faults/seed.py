@@ -1,4 +1,4 @@
-"""Makes the tables and a few businesses that listen to one address; prints their keys as JSON."""
+"""Create the tables and a few businesses with one webhook URL, and print their keys as JSON."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""What systemd does for a service that has a socket: the program finds it as its file 3.
+"""Socket activation as by systemd: the program inherits the socket as file descriptor 3.
 
 python -m tests.faults.socket_activation 12 gunicorn …
 """
@@ -12,8 +12,8 @@ FIRST = 3  # SD_LISTEN_FDS_START
 def main() -> None:
     listening, *module = sys.argv[1:]
     os.dup2(int(listening), FIRST)
-    told = {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
-    os.execve(sys.executable, [sys.executable, "-m", *module], os.environ | told)  # noqa: S606
+    environment = {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
+    os.execve(sys.executable, [sys.executable, "-m", *module], os.environ | environment)  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Everything that Sluice consists of, as processes that a test may kill, stop and start again."""
+"""All processes of Sluice, which a test may kill, stop and restart."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import psycopg
 import requests
 
 from tests.clients import Credentials, HttpClient
-from tests.faults.impatience import TIMEOUT
 from tests.faults.postgresql import PostgreSQL
 from tests.faults.processes import Process, Redis, wait_until
+from tests.faults.short_leases import TIMEOUT
 from tests.journeys.service import PROJECT, free_port, postgresql_database
 
 SHOPS = 4
@@ -54,15 +54,15 @@ class Supervisor:
         self.web = self._process(
             "web", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi", WEB_BIND=f"127.0.0.1:{port}"
         )
-        self.workers = [self._impatient_worker(number) for number in range(2)]
+        self.workers = [self._worker_with_short_leases(number) for number in range(2)]
         self.beat = self._process(
             "beat", "celery", "-A", "config", "beat", "--schedule", str(folder / "beat"), "--pidfile", ""
         )
 
-    def _impatient_worker(self, number: int) -> Process:
-        return self._worker_named(f"worker{number}", "--include", "tests.faults.impatience")
+    def _worker_with_short_leases(self, number: int) -> Process:
+        return self._worker_named(f"worker{number}", "--include", "tests.faults.short_leases")
 
-    def patient_worker(self) -> Process:
+    def production_worker(self) -> Process:
         """Return a worker with the time limit and the leases of production."""
         return self._worker_named("patient", WEBHOOK_TIMEOUT="10")
 
@@ -72,17 +72,17 @@ class Supervisor:
             "--without-mingle", "--without-gossip", "--hostname", f"{name}@localhost", *options, **environment,
         )  # fmt: skip
 
-    def another_web(self) -> tuple[Process, str]:
-        """Return a second host's web processes, and where they answer."""
+    def second_web(self) -> tuple[Process, str]:
+        """Return the web processes of a second host, and their URL."""
         address = f"127.0.0.1:{free_port()}"
         command = ("gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
         return self._process("web2", *command, WEB_BIND=address), f"http://{address}"
 
-    def web_behind(self, door: socket.socket) -> Process:
-        """Return web processes that are handed a listening socket, as by systemd."""
-        handed = ("tests.faults.socket_activation", str(door.fileno()))
+    def web_with_socket(self, listening_socket: socket.socket) -> Process:
+        """Return web processes that inherit a listening socket, as from systemd."""
+        handed = ("tests.faults.socket_activation", str(listening_socket.fileno()))
         web = self._process("web3", *handed, "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
-        web.options["pass_fds"] = (door.fileno(),)
+        web.options["pass_fds"] = (listening_socket.fileno(),)
         return web
 
     def _process(self, name: str, *module: str, **environment: str) -> Process:
@@ -90,8 +90,8 @@ class Supervisor:
         log = self._folder / f"{name}.log"
         return Process(name, command, log, cwd=PROJECT, env=self.environment | environment)
 
-    def have(self, *, workers: int = 1, beat: bool = True) -> None:
-        """Let run what a test wants to run, and nothing else."""
+    def ensure_running(self, *, workers: int = 1, beat: bool = True) -> None:
+        """Run the processes that a test needs, and no others."""
         wanted = {self.redis: True, self.web: True, self.beat: beat}
         wanted |= {worker: number < workers for number, worker in enumerate(self.workers)}
         for process, is_wanted in wanted.items():
@@ -103,20 +103,20 @@ class Supervisor:
         self.wait_until_ready(workers)
 
     def wait_until_ready(self, workers: int = 1) -> None:
-        wait_until(lambda: self.answers(self.base_url), what="web")
+        wait_until(lambda: self.is_ready(self.base_url), what="web")
         self.wait_for_workers(workers)
 
     def wait_for_workers(self, count: int) -> None:
-        """Wait until workers listen to the queue: each has a connection that waits for a message."""
+        """Wait until workers consume the queue: each has a connection that waits for a message."""
         wait_until(lambda: self.redis.commands().count("brpop") >= count, what="workers")
 
-    def answers(self, base_url: str) -> bool:
+    def is_ready(self, base_url: str) -> bool:
         try:
             return bool(requests.get(f"{base_url}/readyz", timeout=2).ok)
         except requests.RequestException:
             return False
 
-    def end(self) -> None:
+    def stop(self) -> None:
         for process in (self.beat, *self.workers, self.web, self.redis):
             process.kill()
 
@@ -134,8 +134,8 @@ class Supervisor:
 
     def wait_for_blocked(self, *, like: str) -> None:
         """Wait until a statement of this kind waits for a lock."""
-        ask = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE %s"
-        wait_until(lambda: self.query(ask, like), what=f"a lock in {like}")
+        blocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE %s"
+        wait_until(lambda: self.query(blocked, like), what=f"a lock in {like}")
 
     def logs(self) -> str:
         return "\n".join(
@@ -146,10 +146,10 @@ class Supervisor:
 
 @contextmanager
 def supervised(folder: Path, *, server: PostgreSQL, receiver_url: str) -> Iterator[Supervisor]:
-    """Own a whole service, on a database of its own at that server."""
+    """Run the whole service with a database of its own on a server."""
     with postgresql_database(server.url) as database:
         supervisor = Supervisor(folder, server=server, database=database, receiver_url=receiver_url)
         try:
             yield supervisor
         finally:
-            supervisor.end()
+            supervisor.stop()

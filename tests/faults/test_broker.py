@@ -1,4 +1,4 @@
-"""A connection to the broker that is lost at the worst of moments."""
+"""A connection to the broker is lost while a message is unacknowledged."""
 
 import pytest
 from kombu import Connection, Consumer, Exchange, Message, Producer, Queue
@@ -6,7 +6,7 @@ from kombu import Connection, Consumer, Exchange, Message, Producer, Queue
 from config.runtime.broker import Transport
 from tests.faults.processes import Redis
 
-pytestmark = [pytest.mark.faults, pytest.mark.telling]
+pytestmark = [pytest.mark.faults, pytest.mark.representative]
 
 WORK = Queue("work")
 REPLIES = Queue("replies", Exchange("replies", "fanout"), auto_delete=True)

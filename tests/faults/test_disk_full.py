@@ -10,11 +10,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.faults.guarantees import check_all
+from tests.faults.mixed_load import running_mixed_load
 from tests.faults.postgresql import running_postgresql
 from tests.faults.processes import HANGING, wait_until
-from tests.faults.promises import check_all
 from tests.faults.supervisor import supervised
-from tests.faults.trade import trading
 
 pytestmark = [
     pytest.mark.faults,
@@ -39,7 +39,7 @@ def small_disk():
 
 
 def fill(disk: Path) -> Path:
-    """Leave no byte of room on a disk; return what takes it."""
+    """Fill a disk completely, and return the file that fills it."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file:
         piece = b"\0" * 1_048_576
@@ -52,58 +52,58 @@ def fill(disk: Path) -> Path:
     return ballast
 
 
-def use_up_the_log(stack):
-    """Have one segment of the write-ahead log after the other begun, until there is no room for the next."""
+def fill_write_ahead_log(stack):
+    """Start new segments of the write-ahead log until the disk is full."""
     with suppress(psycopg.Error):
         while True:
             stack.query("SELECT pg_switch_wal()")
             time.sleep(0.05)
 
 
-def refused(trade):
-    return sum(call.status == 503 for call in trade.calls)
+def refused(mixed_load):
+    return sum(call.status == 503 for call in mixed_load.calls)
 
 
 class TestDiskOfTheTables:
-    @pytest.mark.telling
-    def test_when_full_is_reported_and_recovers_with_free_space(self, listener, tmp_path):
+    @pytest.mark.representative
+    def test_when_full_is_reported_and_recovers_with_free_space(self, receiver, tmp_path):
         with (
             small_disk() as disk,
             running_postgresql(disk / "data", has_log_elsewhere=True) as server,
-            supervised(tmp_path, server=server, receiver_url=listener.url) as stack,
+            supervised(tmp_path, server=server, receiver_url=receiver.url) as stack,
         ):
-            stack.have()
-            with trading(stack.shops) as trade:
+            stack.ensure_running()
+            with running_mixed_load(stack.shops) as mixed_load:
                 ballast = fill(disk)
-                wait_until(lambda: refused(trade) >= 100, what="refusals")
+                wait_until(lambda: refused(mixed_load) >= 100, what="refusals")
                 ballast.unlink()
-                paid = len(trade.promises)
-                wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
+                paid = len(mixed_load.last_answers)
+                wait_until(lambda: len(mixed_load.last_answers) > paid + 20, what="payments")
 
-            print(trade.summary())
+            print(mixed_load.summary())
             assert server.running.poll() is None
             assert "No space left on device" in server.log.read_text(errors="replace")
-            check_all(stack, listener, trade)
+            check_all(stack, receiver, mixed_load)
 
 
 class TestDiskOfTheWriteAheadLog:
-    def test_when_full_stops_the_server_and_loses_nothing_acknowledged(self, listener, tmp_path):
+    def test_when_full_stops_the_server_and_loses_nothing_acknowledged(self, receiver, tmp_path):
         with (
             small_disk() as disk,
             running_postgresql(disk / "data") as server,
-            supervised(tmp_path, server=server, receiver_url=listener.url) as stack,
+            supervised(tmp_path, server=server, receiver_url=receiver.url) as stack,
         ):
-            stack.have()
-            with trading(stack.shops) as trade:
+            stack.ensure_running()
+            with running_mixed_load(stack.shops) as mixed_load:
                 ballast = fill(disk)
-                use_up_the_log(stack)
-                wait_until(lambda: refused(trade) >= 100, what="refusals")
+                fill_write_ahead_log(stack)
+                wait_until(lambda: refused(mixed_load) >= 100, what="refusals")
                 ballast.unlink()
-                if server.running.poll() is not None:  # it could not even recover: its supervisor starts it
+                if server.running.poll() is not None:  # recovery failed: restart it as a supervisor would
                     server.start()
-                paid = len(trade.promises)
-                wait_until(lambda: len(trade.promises) > paid + 20, what="payments")
+                paid = len(mixed_load.last_answers)
+                wait_until(lambda: len(mixed_load.last_answers) > paid + 20, what="payments")
 
-            print(trade.summary())
+            print(mixed_load.summary())
             assert "PANIC" in server.log.read_text(errors="replace")
-            check_all(stack, listener, trade)
+            check_all(stack, receiver, mixed_load)

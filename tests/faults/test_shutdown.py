@@ -10,10 +10,10 @@ import pytest
 import requests
 
 from tests.clients import HttpClient
-from tests.faults.processes import HANGING, PATIENCE, wait_until
-from tests.faults.promises import check_all, check_events, check_sent_once, wait_until_settled
-from tests.faults.shop import under_load
-from tests.faults.trade import trading
+from tests.faults.guarantees import check_all, check_events, check_sent_once, wait_until_settled
+from tests.faults.mixed_load import running_mixed_load
+from tests.faults.payment_load import under_load
+from tests.faults.processes import HANGING, WAIT_LIMIT, wait_until
 from tests.journeys.nginx import needs_nginx, nginx
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
@@ -21,13 +21,13 @@ pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark
 HELD = "SELECT id FROM webhooks_delivery WHERE lease_token IS NOT NULL"
 
 
-def failed(trade):
-    """Return the calls that were not answered, or not served."""
-    return [call for call in trade.calls if call.status not in (200, 201)]
+def failed(mixed_load):
+    """Return the calls without a successful response."""
+    return [call for call in mixed_load.calls if call.status not in (200, 201)]
 
 
 class Balanced(HttpClient):
-    """Calls two hosts in turn, and the other one where the first takes no connection, as a proxy does."""
+    """Calls two hosts in turn, and the other one if the first refuses the connection, as a proxy does."""
 
     def __init__(self, base_urls, credentials):
         super().__init__(base_urls[0], credentials)
@@ -45,62 +45,64 @@ class Balanced(HttpClient):
 
 
 class TestWeb:
-    @pytest.mark.telling
-    def test_that_is_reloaded_under_load_fails_no_request(self, stack, listener):
-        with trading(stack.shops) as trade:
+    @pytest.mark.representative
+    def test_that_is_reloaded_under_load_fails_no_request(self, stack, receiver):
+        with running_mixed_load(stack.shops) as mixed_load:
             for _ in range(2):
                 before = stack.web.children()
                 stack.web.running.send_signal(signal.SIGHUP)
                 wait_until(lambda: not before & stack.web.children(), what="new processes")  # noqa: B023
                 wait_until(lambda: len(stack.web.children()) == len(before), what="all of them")  # noqa: B023
 
-        assert failed(trade) == []
-        sent = check_all(stack, listener, trade)
-        print(f"{trade.summary()}; events by arrivals {dict(sent)}")
+        assert failed(mixed_load) == []
+        sent = check_all(stack, receiver, mixed_load)
+        print(f"{mixed_load.summary()}; events by arrivals {dict(sent)}")
 
-    @pytest.mark.telling
+    @pytest.mark.representative
     @needs_nginx
     def test_that_is_restarted_behind_proxy_and_socket_fails_no_request(
-        self, stack, listener, tmp_path, monkeypatch
+        self, stack, receiver, tmp_path, monkeypatch
     ):
-        """One host as the guide has it: nginx in front, and the socket that systemd keeps open."""
+        """One host as in the guide: nginx in front, and a socket that systemd keeps open."""
         with ExitStack() as host:
-            door = host.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2048))
-            place = f"127.0.0.1:{door.getsockname()[1]}"
+            listening = host.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2048))
+            place = f"127.0.0.1:{listening.getsockname()[1]}"
             front = host.enter_context(nginx(tmp_path, upstream=place))
             monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(front.certificate))
-            web = stack.web_behind(door)
+            web = stack.web_with_socket(listening)
             host.callback(web.kill)
             web.start()
-            wait_until(lambda: stack.answers(f"http://{place}"), what="web behind its socket")
-            with trading([HttpClient(front.base_url, shop.credentials) for shop in stack.shops]) as trade:
+            wait_until(lambda: stack.is_ready(f"http://{place}"), what="web behind its socket")
+            with running_mixed_load(
+                [HttpClient(front.base_url, shop.credentials) for shop in stack.shops]
+            ) as mixed_load:
                 for _ in range(2):
                     time.sleep(1)
                     web.stop()
                     web.start()
-                    wait_until(lambda: stack.answers(f"http://{place}"), what="new processes")
+                    wait_until(lambda: stack.is_ready(f"http://{place}"), what="new processes")
 
-            assert failed(trade) == []
-            sent = check_all(stack, listener, trade)
-        print(f"{trade.summary()}; events by arrivals {dict(sent)}")
+            assert failed(mixed_load) == []
+            sent = check_all(stack, receiver, mixed_load)
+        print(f"{mixed_load.summary()}; events by arrivals {dict(sent)}")
 
 
 class TestEverything:
     def test_that_is_restarted_in_turn_under_load_fails_no_request_and_sends_nothing_twice(
-        self, stack, listener
+        self, stack, receiver
     ):
-        stack.have(workers=2)
-        other_web, other_url = stack.another_web()
+        stack.ensure_running(workers=2)
+        other_web, other_url = stack.second_web()
         shops = [Balanced((stack.base_url, other_url), shop.credentials) for shop in stack.shops]
         try:
             other_web.start()
-            wait_until(lambda: stack.answers(other_url), what="the other web")
-            with trading(shops) as trade:
+            wait_until(lambda: stack.is_ready(other_url), what="the other web")
+            with running_mixed_load(shops) as mixed_load:
                 for web, url in ((stack.web, stack.base_url), (other_web, other_url)):
                     time.sleep(1)
                     web.stop()
                     web.start()
-                    wait_until(lambda: stack.answers(url), what="web")  # noqa: B023
+                    wait_until(lambda: stack.is_ready(url), what="web")  # noqa: B023
                 for part in (*stack.workers, stack.beat):
                     part.stop()
                     part.start()
@@ -108,30 +110,30 @@ class TestEverything:
         finally:
             other_web.kill()
 
-        assert failed(trade) == []
-        sent = check_all(stack, listener, trade)
-        print(f"{trade.summary()}; events by arrivals {dict(sent)}")
-        check_sent_once(stack, listener)
+        assert failed(mixed_load) == []
+        sent = check_all(stack, receiver, mixed_load)
+        print(f"{mixed_load.summary()}; events by arrivals {dict(sent)}")
+        check_sent_once(stack, receiver)
 
 
 class TestWorker:
-    def test_finishes_what_is_in_flight_and_sends_nothing_twice(self, stack, listener):
+    def test_finishes_what_is_in_flight_and_sends_nothing_twice(self, stack, receiver):
         (worker, _) = stack.workers
         with under_load(stack.shops) as load:
             for _ in range(2):
                 time.sleep(1)
-                listener.silent_until_told()
-                wait_until(lambda: len(listener.unanswered) >= 3, what="requests")
+                receiver.stop_responding()
+                wait_until(lambda: len(receiver.unanswered) >= 3, what="requests")
                 worker.running.send_signal(signal.SIGTERM)
                 time.sleep(0.3)
-                listener.hear_all()
-                worker.running.wait(timeout=PATIENCE)
-                assert stack.query(HELD) == []  # no lease has to run out
+                receiver.resume()
+                worker.running.wait(timeout=WAIT_LIMIT)
+                assert stack.query(HELD) == []  # no lease has to expire
                 worker.start()
                 stack.wait_for_workers(1)
 
-        assert load.given_up == []
+        assert load.abandoned == []
         wait_until_settled(stack)
-        listener.wait_for(set(load.acknowledged))
-        check_events(stack, listener)
-        check_sent_once(stack, listener)
+        receiver.wait_for(set(load.acknowledged))
+        check_events(stack, receiver)
+        check_sent_once(stack, receiver)

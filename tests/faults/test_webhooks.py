@@ -1,4 +1,4 @@
-"""Every acknowledged payment's event arrives, whichever process or server ends, at whatever moment."""
+"""The event of every acknowledged payment arrives, whichever process or server is killed, at any moment."""
 
 import signal
 import time
@@ -8,57 +8,57 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.faults.pace import judge, p95
+from tests.faults.guarantees import check_events, check_sent_once, wait_until_settled
+from tests.faults.latency import assert_duration, p95
+from tests.faults.payment_load import PaymentLoad, under_load
 from tests.faults.processes import HANGING, wait_until
-from tests.faults.promises import check_events, check_sent_once, wait_until_settled
-from tests.faults.shop import Load, under_load
 from webhooks import dispatcher, poll
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
 LEASE_OF_PRODUCTION = 10 + dispatcher.LEASE_MARGIN
-CALM = 2  # seconds of undisturbed load, before or after what a test does
-ASLEEP = dispatcher.LINGER + 1  # seconds after which an idle dispatcher has ended
+CALM = 2  # seconds of undisturbed load before and after a fault
+IDLE = dispatcher.LINGER + 1  # seconds after which an idle dispatcher has ended
 
 
-def check(stack, listener, load, **told):
-    """Hold what arrived against what was promised to merchants; return how often each event was sent."""
-    assert load.given_up == []
+def check(stack, receiver, load, **options):
+    """Check the guarantees to merchants, and return how often each event was sent."""
+    assert load.abandoned == []
     wait_until_settled(stack)
-    listener.wait_for(set(load.acknowledged))
-    return check_events(stack, listener, **told)
+    receiver.wait_for(set(load.acknowledged))
+    return check_events(stack, receiver, **options)
 
 
-def first_delays(listener):
-    return sorted(min(arrivals, key=lambda one: one.at).delay for arrivals in listener.by_event().values())
+def first_delays(receiver):
+    return sorted(min(arrivals, key=lambda one: one.at).delay for arrivals in receiver.by_event().values())
 
 
-def undisturbed_delay(listener):
-    """Return the p95 of the first delays under a load that has begun, and that nothing has disturbed yet."""
+def undisturbed_delay(receiver):
+    """Return the p95 of the first delays under undisturbed load."""
     time.sleep(CALM)
-    wait_until(lambda: listener.arrivals, what="an event")
-    return p95(first_delays(listener))
+    wait_until(lambda: receiver.arrivals, what="an event")
+    return p95(first_delays(receiver))
 
 
-def judge_delays(listener, *, undisturbed):
+def assert_delays(receiver, *, undisturbed):
     """An event without a wake-up signal is found by the next poll."""
-    delays = first_delays(listener)
-    judge("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=poll.INTERVAL)
+    delays = first_delays(receiver)
+    assert_duration("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=poll.INTERVAL)
     print(f"at most {delays[-1]:.2f} s")
 
 
-# The beginning of the one statement that moves a delivery on and writes its attempt: PostgreSQL shows no more.
-FINISH = "%UPDATE webhooks_delivery AS delivery SET%lease_token = NULL%"
+# The beginning of the statement that records a result; pg_stat_activity shows no more.
+RECORD = "%UPDATE webhooks_delivery AS delivery SET%lease_token = NULL%"
 
 
 class Moments:
-    """Kills at moments that the receiver, a lock or a stopped broker brings about."""
+    """Kills processes at moments that the receiver, a lock or a stopped broker determines."""
 
-    def __init__(self, stack, listener, load):
-        self.stack, self.listener, self.load = stack, listener, load
+    def __init__(self, stack, receiver, load):
+        self.stack, self.receiver, self.load = stack, receiver, load
         (self.worker, _) = stack.workers
 
-    def kill_web_between_commit_and_ring(self):
+    def kill_web_between_commit_and_signal(self):
         self.stack.redis.send(signal.SIGSTOP)  # wake-up signals wait, payments do not
         paid = len(self.load.acknowledged)
         wait_until(lambda: len(self.load.acknowledged) > paid + 2, what="payments without Redis")
@@ -66,190 +66,190 @@ class Moments:
         self.stack.redis.send(signal.SIGCONT)
         self.stack.web.start()
 
-    def kill_worker_between_claim_and_request(self):
-        self.listener.deaf_until_told()
-        wait_until(lambda: self.listener.unheard, what="a request")
+    def kill_worker_between_lease_and_request(self):
+        self.receiver.stop_reading()
+        wait_until(lambda: self.receiver.unread, what="a request")
         self.kill_worker()
 
-    def kill_worker_between_request_and_answer(self):
-        self.listener.silent_until_told()
-        wait_until(lambda: self.listener.unanswered, what="a request")
+    def kill_worker_between_request_and_response(self):
+        self.receiver.stop_responding()
+        wait_until(lambda: self.receiver.unanswered, what="a request")
         self.kill_worker()
 
-    def kill_worker_between_answer_and_finish(self):
+    def kill_worker_between_response_and_result(self):
         is_killed = False
         while not is_killed:
-            self.listener.silent_until_told()
-            wait_until(lambda: self.listener.unanswered, what="a request")
-            is_killed = self._kill_worker_in_the_finish_of(uuid.UUID(self.listener.unanswered[-1].event_id))
+            self.receiver.stop_responding()
+            wait_until(lambda: self.receiver.unanswered, what="a request")
+            is_killed = self._kill_worker_while_recording(uuid.UUID(self.receiver.unanswered[-1].event_id))
 
-    def _kill_worker_in_the_finish_of(self, delivery):
-        """Return False where its request has ended before its row could be locked."""
+    def _kill_worker_while_recording(self, delivery):
+        """Return False if the request ended before its row could be locked."""
         with self.stack.locked("SELECT 1 FROM webhooks_delivery WHERE id = %s FOR UPDATE", delivery):
             leased = "SELECT 1 FROM webhooks_delivery WHERE id = %s AND lease_token IS NOT NULL"
             if not self.stack.query(leased, delivery):
                 return False
-            self.listener.hear_all()
-            self.stack.wait_for_blocked(like=FINISH)
+            self.receiver.resume()
+            self.stack.wait_for_blocked(like=RECORD)
             self.kill_worker()
             return True
 
-    def kill_worker_in_the_finish(self):
-        """The delivery is moved on, its attempt not yet written, nothing committed."""
+    def kill_worker_while_recording_a_result(self):
+        """Kill the worker when the delivery is updated, its attempt not yet inserted, and nothing committed."""
         with self.stack.locked("LOCK TABLE webhooks_attempt IN SHARE ROW EXCLUSIVE MODE"):
-            self.stack.wait_for_blocked(like=FINISH)
+            self.stack.wait_for_blocked(like=RECORD)
             self.kill_worker()
 
     def kill_worker(self):
         self.worker.kill()
-        self.listener.hear_all()
+        self.receiver.resume()
         self.worker.start()
         self.stack.wait_for_workers(1)
 
 
 MOMENTS = (
-    Moments.kill_web_between_commit_and_ring,
-    Moments.kill_worker_between_claim_and_request,
-    Moments.kill_worker_between_request_and_answer,
-    Moments.kill_worker_between_answer_and_finish,
-    Moments.kill_worker_in_the_finish,
+    Moments.kill_web_between_commit_and_signal,
+    Moments.kill_worker_between_lease_and_request,
+    Moments.kill_worker_between_request_and_response,
+    Moments.kill_worker_between_response_and_result,
+    Moments.kill_worker_while_recording_a_result,
 )
 
 
 class TestKill:
-    @pytest.mark.telling
+    @pytest.mark.representative
     @pytest.mark.in_short
-    def test_at_every_step_of_a_delivery_loses_and_duplicates_nothing(self, stack, listener):
+    def test_at_every_step_of_a_delivery_loses_and_duplicates_nothing(self, stack, receiver):
         with under_load(stack.shops) as load:
             for kill in MOMENTS:
-                kill(Moments(stack, listener, load))
+                kill(Moments(stack, receiver, load))
             stack.wait_until_ready()
 
-        sent = check(stack, listener, load)
+        sent = check(stack, receiver, load)
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
     @pytest.mark.timeout(HANGING)
-    def test_ten_times_at_every_step_loses_and_duplicates_nothing(self, stack, listener):
+    def test_ten_times_at_every_step_loses_and_duplicates_nothing(self, stack, receiver):
         """Nine times with one worker; the tenth time with two, in the other order."""
         with under_load(stack.shops, rate=15) as load:
             for kill in MOMENTS * 9:
-                kill(Moments(stack, listener, load))
-            stack.have(workers=2)
+                kill(Moments(stack, receiver, load))
+            stack.ensure_running(workers=2)
             for number, kill in enumerate(reversed(MOMENTS)):
-                moments = Moments(stack, listener, load)
+                moments = Moments(stack, receiver, load)
                 moments.worker = stack.workers[number % 2]
                 kill(moments)
             stack.wait_until_ready(2)
 
-        sent = check(stack, listener, load)
+        sent = check(stack, receiver, load)
         print(f"{sum(sent.values())} events, by number of arrivals {dict(sent)}")
 
-    def test_is_recovered_when_the_production_lease_expires(self, stack, listener):
+    def test_is_recovered_when_the_production_lease_expires(self, stack, receiver):
         stack.workers[0].kill()
-        worker = stack.patient_worker()
+        worker = stack.production_worker()
         try:
             began = time.monotonic()
             worker.start()
             stack.wait_for_workers(1)
             starting = time.monotonic() - began
             with under_load(stack.shops, rate=10) as load:
-                listener.silent_until_told()
-                wait_until(lambda: len(listener.unanswered) >= 3, what="requests")
+                receiver.stop_responding()
+                wait_until(lambda: len(receiver.unanswered) >= 3, what="requests")
                 worker.kill()
-                unanswered = {arrival.event_id for arrival in listener.unanswered}
-                listener.hear_all()
+                unanswered = {arrival.event_id for arrival in receiver.unanswered}
+                receiver.resume()
                 worker.start()
                 stack.wait_for_workers(1)
             wait_until_settled(stack)
-            check(stack, listener, load)
+            check(stack, receiver, load)
         finally:
             worker.kill()
 
-        repeated = {key: arrivals for key, arrivals in listener.by_event().items() if len(arrivals) > 1}
+        repeated = {key: arrivals for key, arrivals in receiver.by_event().items() if len(arrivals) > 1}
         assert repeated.keys() == unanswered
         waits = [second.at - first.at for first, second in repeated.values()]
-        print(f"{len(waits)} sent again after {min(waits):.1f} to {max(waits):.1f} s")
+        print(f"{len(waits)} resent after {min(waits):.1f} to {max(waits):.1f} s")
         assert min(waits) > LEASE_OF_PRODUCTION - 1  # the lease held
-        judge("sent again", max(waits), undisturbed=starting, by_design=LEASE_OF_PRODUCTION)
+        assert_duration("resent", max(waits), undisturbed=starting, by_design=LEASE_OF_PRODUCTION)
 
 
 class TestRedis:
-    def test_stopped_for_some_seconds_causes_little_delay(self, stack, listener):
+    def test_stopped_for_some_seconds_causes_little_delay(self, stack, receiver):
         with under_load(stack.shops) as load:
-            undisturbed = undisturbed_delay(listener)
+            undisturbed = undisturbed_delay(receiver)
             stack.redis.kill()
             time.sleep(5)
             stack.redis.start()
             time.sleep(3)
 
-        check(stack, listener, load)
-        judge_delays(listener, undisturbed=undisturbed)
+        check(stack, receiver, load)
+        assert_delays(receiver, undisturbed=undisturbed)
 
     def test_unavailable_for_twenty_seconds_without_beat_does_not_affect_an_idle_worker(
-        self, stack, listener
+        self, stack, receiver
     ):
         """Without wake-up signals and beat, polling alone finds each payment's delivery."""
-        stack.have(beat=False)
-        load = Load(stack.shops)
-        load.pay_now_and_then(seconds=1, pause=ASLEEP)
-        undisturbed = undisturbed_delay(listener)
+        stack.ensure_running(beat=False)
+        load = PaymentLoad(stack.shops)
+        load.pay_at_intervals(seconds=1, pause=IDLE)
+        undisturbed = undisturbed_delay(receiver)
         stack.redis.kill()
-        load.pay_now_and_then(seconds=20, pause=ASLEEP)
+        load.pay_at_intervals(seconds=20, pause=IDLE)
         wait_until_settled(stack)
         stack.redis.start()
         stack.wait_for_workers(1)
-        load.pay_now_and_then(seconds=1, pause=ASLEEP)
+        load.pay_at_intervals(seconds=1, pause=IDLE)
 
-        check(stack, listener, load)
-        assert len(first_delays(listener)) >= 3
-        judge_delays(listener, undisturbed=undisturbed)
+        check(stack, receiver, load)
+        assert len(first_delays(receiver)) >= 3
+        assert_delays(receiver, undisturbed=undisturbed)
 
-    def test_emptied_loses_nothing(self, stack, listener):
+    def test_emptied_loses_nothing(self, stack, receiver):
         with under_load(stack.shops) as load:
-            undisturbed = undisturbed_delay(listener)
+            undisturbed = undisturbed_delay(receiver)
             for _ in range(20):
                 stack.redis.flush()
                 time.sleep(0.2)
 
-        check(stack, listener, load)
-        judge_delays(listener, undisturbed=undisturbed)
+        check(stack, receiver, load)
+        assert_delays(receiver, undisturbed=undisturbed)
 
 
-class TestWakingUp:
-    def test_signals_alone_are_sufficient(self, stack, listener):
+class TestWakeUp:
+    def test_signals_alone_are_sufficient(self, stack, receiver):
         with under_load(stack.shops) as load:
-            undisturbed = undisturbed_delay(listener)
+            undisturbed = undisturbed_delay(receiver)
             stack.beat.kill()
             time.sleep(5)
 
-        check(stack, listener, load)
-        judge_delays(listener, undisturbed=undisturbed)
+        check(stack, receiver, load)
+        assert_delays(receiver, undisturbed=undisturbed)
 
-    def test_polling_alone_is_sufficient(self, stack, listener):
+    def test_polling_alone_is_sufficient(self, stack, receiver):
         """Payments come seconds apart, so no dispatcher is running, and wake-up signals are lost."""
         with under_load(stack.shops, rate=5):
-            undisturbed = undisturbed_delay(listener)
+            undisturbed = undisturbed_delay(receiver)
         stack.web.kill()
         here = stack.web.options["env"]
         stack.web.options["env"] = here | {"REDIS_URL": ""}
         try:
-            stack.have()
+            stack.ensure_running()
             with under_load(stack.shops, rate=5) as load:
                 time.sleep(3)
-            check(stack, listener, load)
+            check(stack, receiver, load)
         finally:
             stack.web.kill()
             stack.web.options["env"] = here
-        judge_delays(listener, undisturbed=undisturbed)
+        assert_delays(receiver, undisturbed=undisturbed)
 
 
 class TestPostgreSQL:
-    def test_restarted_under_load_keeps_all_acknowledged_commits(self, stack, listener):
+    def test_restarted_under_load_keeps_all_acknowledged_commits(self, stack, receiver):
         log = stack.workers[0].log
-        told_before = len(log.read_text())
+        logged_before = len(log.read_text())
         for ending in (signal.SIGINT, signal.SIGQUIT):  # fast, and as in a crash
             with under_load(stack.shops) as load:
-                undisturbed = undisturbed_delay(listener)
+                undisturbed = undisturbed_delay(receiver)
                 stopped_at = time.time()
                 stack.server.stop(ending)
                 time.sleep(0.5)
@@ -259,57 +259,59 @@ class TestPostgreSQL:
                 wait_until(lambda: set(load.acknowledged) - known, what="payments")  # noqa: B023
                 paid_after = time.time() - back_at
                 later = set(load.acknowledged) - known
-                listener.wait_for(later)
-                heard_after = time.time() - back_at
+                receiver.wait_for(later)
+                notified_after = time.time() - back_at
 
-            check(stack, listener, load)
-            print(f"away for {back_at - stopped_at:.1f} s, paid after {paid_after:.1f} s")
-            # What a lost commit has leased is not waited for: see tests/webhooks/test_dispatcher.py.
-            judge("notified again", heard_after, undisturbed=undisturbed, by_design=poll.INTERVAL)
-        # A dispatcher outlives a server that is back within its lease: what was in flight is not sent again.
-        given_up = log.read_text()[told_before:].count("Task webhooks.dispatcher")
-        print(f"{len(listener.by_event())} events; {given_up} dispatchers gave up")
+            check(stack, receiver, load)
+            print(f"unavailable for {back_at - stopped_at:.1f} s, paid after {paid_after:.1f} s")
+            # A lease whose commit was lost causes no delay: see tests/webhooks/test_dispatcher.py.
+            assert_duration(
+                "notified again", notified_after, undisturbed=undisturbed, by_design=poll.INTERVAL
+            )
+        # A dispatcher survives a restart that is shorter than its lease, and resends no requests in flight.
+        abandoned = log.read_text()[logged_before:].count("Task webhooks.dispatcher")
+        print(f"{len(receiver.by_event())} events; {abandoned} dispatchers gave up")
 
 
 class TestStoppedWorker:
-    @pytest.mark.telling
-    def test_resumed_after_its_lease_cannot_write_its_result(self, stack, listener):
+    @pytest.mark.representative
+    def test_resumed_after_its_lease_cannot_write_its_result(self, stack, receiver):
         first, second = stack.workers
-        listener.silent_until_told()
+        receiver.stop_responding()
         with under_load(stack.shops, rate=10) as load:
-            wait_until(lambda: listener.unanswered, what="a request")
+            wait_until(lambda: receiver.unanswered, what="a request")
             first.send(signal.SIGSTOP)
-        stale = list(listener.unanswered)
-        listener.hear_all()  # the 204 is waiting when the process wakes up
+        stale = list(receiver.unanswered)
+        receiver.resume()  # the 204 arrives while the process is stopped
         second.start()
         taken_over = [uuid.UUID(arrival.event_id) for arrival in stale]
         done = "SELECT 1 FROM webhooks_delivery WHERE id = ANY(%s) AND state <> 'delivered'"
         wait_until(lambda: not stack.query(done, taken_over), what="the other worker")
-        ask = "SELECT id, delivery_id, number, started_at, status FROM webhooks_attempt ORDER BY id"
-        before = stack.query(ask)
-        woke_at = datetime.now(tz=UTC)
+        attempts = "SELECT id, delivery_id, number, started_at, status FROM webhooks_attempt ORDER BY id"
+        before = stack.query(attempts)
+        resumed_at = datetime.now(tz=UTC)
         first.send(signal.SIGCONT)
         wait_until(lambda: "leases ended before their results" in first.log.read_text(), what="a refusal")
 
-        check(stack, listener, load, woken_at=woke_at.timestamp())
-        held = [row for row in stack.query(ask) if row[1] in taken_over]
+        check(stack, receiver, load, resumed_at=resumed_at.timestamp())
+        held = [row for row in stack.query(attempts) if row[1] in taken_over]
         assert held == [row for row in before if row[1] in taken_over]
-        assert all(row[3] < woke_at for row in held)
+        assert all(row[3] < resumed_at for row in held)
 
 
 class TestTwoWorkers:
-    def test_send_five_hundred_due_events_once_each(self, stack, listener):
-        stack.have(workers=2)
+    def test_send_five_hundred_due_events_once_each(self, stack, receiver):
+        stack.ensure_running(workers=2)
         for worker in stack.workers:
             worker.kill()
         stack.beat.kill()
         with under_load(stack.shops, rate=100) as load:
             wait_until(lambda: len(load.acknowledged) >= 500, what="payments")
-        assert listener.arrivals == []
+        assert receiver.arrivals == []
 
-        stack.have(workers=2)
-        check(stack, listener, load)
+        stack.ensure_running(workers=2)
+        check(stack, receiver, load)
 
-        check_sent_once(stack, listener)
-        numbers = Counter(arrival.number for arrival in listener.arrivals)
-        print(f"{len(listener.by_event())} events, arrivals by attempt {dict(numbers)}")
+        check_sent_once(stack, receiver)
+        numbers = Counter(arrival.number for arrival in receiver.arrivals)
+        print(f"{len(receiver.by_event())} events, arrivals by attempt {dict(numbers)}")

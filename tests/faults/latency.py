@@ -1,16 +1,16 @@
 """Print durations, and compare each with an undisturbed run of the same test.
 
-That nothing is lost and nothing is done twice is asserted separately, however slow the machine is.
+Other assertions check that nothing is lost or duplicated, however slow the machine is.
 """
 
-BOUND = 10.0  # times as slow as undisturbed
-LEAST = 0.1  # seconds: an undisturbed run below them says more about the clock than about the machine
+BOUND = 10.0  # times the undisturbed duration
+LEAST = 0.1  # seconds: shorter undisturbed runs are too inaccurate to compare with
 
 
-def judge(
+def assert_duration(
     what: str, seconds: float, *, undisturbed: float, by_design: float = 0.0, bound: float = BOUND
 ) -> None:
-    """Print how long something took, and compare it with what it takes here when nothing is wrong.
+    """Print a duration, and compare it with that of an undisturbed run on this machine.
 
     `by_design` are the seconds that the service waits on any machine: for a lease to end, or for the next poll.
     """

@@ -1,6 +1,6 @@
-"""Loaded by the workers of these tests: leases that end soon after the exchange they cover.
+"""Short leases for the workers of these tests. They expire soon after the request that they cover.
 
-In no other process: the tests of the dispatcher rely on its own margin.
+Loaded in no other process, because the tests of the dispatcher rely on its own margin.
 """
 
 import sys
