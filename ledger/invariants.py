@@ -152,8 +152,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="postings_follow_each_other",
-        rule="A posting follows the one before it: its number, its balance and the hash that it continues.",
+        name="postings_are_chained",
+        rule="A posting continues the previous one: sequence number, balance and hash.",
         sql="""
             SELECT 'posting ' || id FROM (
                 SELECT id, amount, balance_after, previous_hash, sequence,
@@ -176,8 +176,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="hashes_hold",
-        rule="A posting's hash is that of what it and its entry say.",
+        name="hashes_are_valid",
+        rule="A posting's hash covers the values of the posting and its entry.",
         sql="""
             SELECT 'posting ' || posting.id
             FROM ledger_posting posting JOIN ledger_entry entry ON entry.id = entry_id
@@ -194,7 +194,7 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="accounts_end_their_chains",
+        name="account_hashes_match_their_last_posting",
         rule="An account's hash is that of its last posting.",
         sql="""
             SELECT 'account ' || account.id
@@ -205,7 +205,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="entries_stay_in_one_business_and_currency",
-        rule="All accounts that an entry moves are of its business and currency.",
+        rule="All accounts that an entry posts to have its business and currency.",
         sql="""
             SELECT 'posting ' || posting.id
             FROM ledger_posting posting
@@ -215,8 +215,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="entries_move_the_accounts_of_their_kind",
-        rule="An entry moves only accounts that its kind may move.",
+        name="entries_post_to_accounts_of_their_kind",
+        rule="An entry posts only to the accounts of its kind.",
         sql=f"""
             SELECT 'posting ' || posting.id || ': ' || entry.kind || ' on ' || account.kind
             FROM ledger_posting posting
@@ -242,8 +242,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="accounts_stand_on_their_side",
-        rule="Money in flight, unapplied, earned or payable is never below zero; what the acquirer owes never above.",
+        name="balances_have_the_right_sign",
+        rule="Accounts of money in flight, unapplied, earned or payable are never negative; the acquirer's never positive.",
         sql="""
             SELECT 'account ' || id || ' ' || kind || ': ' || balance FROM ledger_account
             WHERE balance < 0 AND kind IN ('payouts_in_flight', 'unapplied', 'fees', 'refunds_payable')
@@ -252,7 +252,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="covered_payouts_were_covered",
-        rule="A payout that had to be covered took at most what the wallet held, less what the business owed.",
+        rule="A payout that had to be covered debited at most the wallet's balance less the business's debt.",
         # The ids of postings ascend in the order in which the wallet and the pending account were locked.
         sql="""
             SELECT 'entry ' || entry_id || ': ' || wallet || ' in the wallet, pending ' || pending
@@ -272,7 +272,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="top_ups_are_audited",
-        rule="A top-up is in the audit trail: who, and why.",
+        rule="A top-up is in the audit trail, with the person and the reason.",
         sql="""
             SELECT 'entry ' || entry.id FROM ledger_entry entry
             WHERE kind = 'top_up' AND NOT EXISTS (

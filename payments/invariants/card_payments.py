@@ -8,7 +8,7 @@ _CAPTURED = "payment.request_type = 'payment' AND payment.method = 'card' AND pa
 INVARIANTS = (
     Invariant(
         name="captures_are_booked",
-        rule="A successful card payment has an entry of what was captured, and has earned that less its fee.",
+        rule="A successful card payment has an entry of the captured amount, and of that amount less its fee as earned.",
         sql=f"""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN (
@@ -28,7 +28,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="card_entries_have_payments",
-        rule="An entry of a card payment has a successful one.",
+        rule="An entry of a card payment belongs to a successful one.",
         sql=f"""
             SELECT 'entry ' || entry.id
             FROM ledger_entry entry LEFT JOIN payments_transaction payment
@@ -38,7 +38,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="refunds_are_booked",
-        rule="A successful refund to a card has an entry of its amount, and nothing else has one.",
+        rule="A successful refund to a card has an entry of its amount; no other entry of this kind exists.",
         sql=f"""
             SELECT 'refund ' || coalesce(refund.id, booked.cause)
             FROM (
@@ -50,7 +50,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="refunded_amounts_are_sums",
-        rule="What is refunded and being refunded of a payment are the sums of its refunds.",
+        rule="The refunded and pending refund amounts of a payment are the sums of its refunds.",
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN (
@@ -64,7 +64,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="expired_authorisations_are_released",
-        rule="An authorisation that expired has a void that was opened with its expiry or later.",
+        rule="An expired authorisation has a void that was created at its expiry or later.",
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment
@@ -75,8 +75,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="trace_numbers_are_given_out_once",
-        rule="No two card transactions or operations have one RRN. It repeats only after ten years.",
+        name="trace_numbers_are_unique",
+        rule="No two card transactions or operations share an RRN. RRNs repeat only after ten years.",
         sql="""
             SELECT 'RRN ' || rrn || ': ' || count(*) || ' messages'
             FROM (
@@ -88,7 +88,7 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="trace_numbers_belong_together",
+        name="trace_numbers_match_their_rrn",
         rule="The last six digits of an RRN are its message's STAN.",
         sql="""
             SELECT 'RRN ' || rrn || ', STAN ' || stan

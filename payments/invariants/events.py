@@ -37,7 +37,7 @@ def _unpublished(is_later: str) -> str:
 
 INVARIANTS = (
     Invariant(
-        name="events_tell_what_happened",
+        name="events_match_outcomes",
         rule="A payment or payout event is about a finished transaction of its business, and names its status.",
         sql="""
             SELECT 'delivery ' || delivery.id
@@ -52,8 +52,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="outcomes_are_told",
-        rule="What finished while an endpoint was subscribed to it has its delivery.",
+        name="finished_transactions_are_published",
+        rule="A transaction that finished while an endpoint was subscribed to its event has a delivery.",
         # Only transactions at least two seconds after the latest configuration, because earlier ones aren't stored.
         sql="""
             SELECT 'transaction ' || payment.id
@@ -80,7 +80,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="opt_in_events_match_outcomes",
-        rule="A delivery of an opt-in event has the outcome that it announces, of its business.",
+        rule="A delivery of an opt-in event has a matching outcome of its business.",
         sql=f"""
             SELECT 'delivery ' || delivery.id
             FROM webhooks_delivery delivery LEFT JOIN ({_OUTCOMES}
@@ -91,7 +91,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="subscribed_outcomes_are_published",
-        rule="Every refund, payout return, unapplied transfer and release has a delivery, if it was subscribed to.",
+        rule="Every refund, payout return, unapplied transfer and release that was subscribed to has a delivery.",
         # Only outcomes at least two seconds after the latest configuration, because earlier ones aren't stored.
         sql=_unpublished("""outcome.at - interval '2 seconds' > (
                     SELECT max(at) FROM merchants_auditentry audit

@@ -5,8 +5,8 @@ from payments.invariants.entry_sql import moved
 
 INVARIANTS = (
     Invariant(
-        name="payouts_are_taken_from_the_wallet",
-        rule="A payout that is pending or has succeeded was taken from the wallet: its amount, and its fee.",
+        name="payouts_are_debited",
+        rule="A pending or successful payout was debited from the wallet with its fee.",
         sql=f"""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN ({moved("payout_accepted", "wallet")}) booked
@@ -18,8 +18,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="payouts_are_sent_and_booked",
-        rule="A successful payout has an entry of what the bank has sent, and no other one has.",
+        name="successful_payouts_are_booked",
+        rule="A successful payout has an entry of the amount that the bank sent; other payouts have none.",
         sql=f"""
             SELECT 'payout ' || coalesce(payout.id, booked.cause)
             FROM (
@@ -30,8 +30,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="failed_payouts_are_given_back",
-        rule="A failed payout is given back to the wallet as it was taken, and no other one is.",
+        name="failed_payouts_are_credited_back",
+        rule="A failed payout is credited back to the wallet in full; other payouts are not.",
         sql=f"""
             SELECT 'payout ' || coalesce(payout.id, back.cause)
             FROM (
@@ -43,8 +43,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="only_uncovered_payouts_take_nothing",
-        rule="A payout that was taken from no wallet has failed with 20051.",
+        name="payouts_without_debit_have_failed",
+        rule="A payout that was not debited from a wallet has failed with 20051.",
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN ledger_entry entry
@@ -54,8 +54,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="accepted_payouts_are_payouts",
-        rule="What was taken from a wallet for a payout has that payout.",
+        name="payout_debits_have_payouts",
+        rule="A debit of a wallet for a payout belongs to a payout.",
         sql="""
             SELECT 'entry ' || entry.id
             FROM ledger_entry entry LEFT JOIN payments_transaction payment
@@ -64,8 +64,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="money_in_flight_is_of_pending_payouts",
-        rule="The money in flight is what was taken for the payouts that are pending.",
+        name="money_in_flight_matches_pending_payouts",
+        rule="The money in flight is the sum of the debits of pending payouts.",
         sql=f"""
             SELECT 'account ' || account.id || ': ' || account.balance || ', pending ' || coalesce(open.amount, 0)
             FROM ledger_account account LEFT JOIN (
@@ -79,7 +79,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="reversals_are_booked",
-        rule="A return that reversed a successful payout has an entry of its amount; nothing else has one.",
+        rule="A return that reversed a successful payout has an entry of its amount; no other entry of this kind exists.",
         sql=f"""
             SELECT 'payout return ' || coalesce(returned.id, booked.cause)
             FROM (

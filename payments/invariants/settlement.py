@@ -5,7 +5,7 @@ from payments.invariants.entry_sql import moved
 
 INVARIANTS = (
     Invariant(
-        name="pending_is_what_was_not_released",
+        name="pending_balances_match_unreleased_payments",
         rule="The pending balance is the net of successful payments, less refunds and released batches.",
         sql="""
             SELECT 'account ' || account.id || ': ' || account.balance || ', not released ' || coalesce(amount, 0)
@@ -27,8 +27,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="settle_status_is_the_state_of_the_batch",
-        rule="A payment's settle_status is the state of the live batch that it is in; in none, it is empty or rejected.",
+        name="settle_status_matches_the_batch",
+        rule="A payment's settle_status is the state of its live batch; without one, it is empty or rejected.",
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment
@@ -54,8 +54,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="items_are_what_was_paid_and_refunded",
-        rule="A batch's items are what came in and its fee, or the amount of a successful refund, of their payment.",
+        name="batch_items_match_payments_and_refunds",
+        rule="An item of a batch has the received amount and fee of its payment, or the amount of a successful refund.",
         sql="""
             SELECT 'item ' || item.id
             FROM payments_settlementitem item
@@ -71,7 +71,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="releases_are_booked",
-        rule="A released batch has brought its net into the wallet, and no other batch has brought anything.",
+        rule="A released batch has credited its net to the wallet; other batches have credited nothing.",
         sql=f"""
             SELECT 'batch ' || batch.id
             FROM payments_settlementbatch batch LEFT JOIN ({moved("settlement_released", "wallet")}) booked
@@ -82,7 +82,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="release_entries_have_batches",
-        rule="An entry of a release has a released batch.",
+        rule="An entry of a release belongs to a released batch.",
         sql="""
             SELECT 'entry ' || entry.id
             FROM ledger_entry entry LEFT JOIN payments_settlementbatch batch
@@ -92,7 +92,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="debts_are_brought_forward_once",
-        rule="What a live batch brings forward is what the batches carried into it could not cover.",
+        rule="The amount that a live batch brings forward is the debt of the batches that were carried into it.",
         sql="""
             SELECT 'batch ' || batch.id
             FROM payments_settlementbatch batch LEFT JOIN (

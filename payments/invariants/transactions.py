@@ -4,7 +4,7 @@ from ledger.invariants import Invariant
 
 INVARIANTS = (
     Invariant(
-        name="cancelled_payments_took_nothing",
+        name="cancelled_payments_captured_nothing",
         rule="A cancelled payment has failed: nothing was captured or booked, and its session has failed with it.",
         sql="""
             SELECT 'transaction ' || payment.id
@@ -17,7 +17,7 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="fees_are_those_of_successes",
+        name="fees_match_successful_transactions",
         rule="The fees earned of a business are the fees of its successful transactions.",
         sql="""
             SELECT 'account ' || account.id || ': ' || account.balance || ', charged ' || coalesce(charged, 0)
@@ -30,7 +30,7 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="what_failed_costs_nothing",
+        name="unsuccessful_transactions_have_no_fee",
         rule="A transaction that has not succeeded has captured nothing and has no fee.",
         sql="""
             SELECT 'transaction ' || id FROM payments_transaction
@@ -38,8 +38,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="what_is_final_was_logged_once",
-        rule="A finished transaction has one move to its status in the log; one that is pending has none.",
+        name="final_statuses_have_one_transition",
+        rule="A finished transaction has exactly one transition to its status; a pending one has none.",
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN (
@@ -51,8 +51,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="days_are_counted_whole",
-        rule="What is counted of a day that is over is as many transactions as there are.",
+        name="daily_totals_match_transactions",
+        rule="The totals of a past day count all transactions of that day.",
         sql="""
             SELECT 'business ' || business_id || ' on ' || day || ': ' || coalesce(counted.count, 0) || ' of '
                 || coalesce(made.count, 0)

@@ -15,7 +15,7 @@ _SENDER_IS_KNOWN = (
 INVARIANTS = (
     Invariant(
         name="transfer_payments_are_booked",
-        rule="A successful payment into a virtual account has an entry of its amount, and nothing else has one.",
+        rule="A successful payment into a virtual account has an entry of its amount; no other entry of this kind exists.",
         sql=f"""
             SELECT 'transaction ' || coalesce(payment.id, booked.cause)
             FROM (
@@ -27,7 +27,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="transfer_payments_have_transfers",
-        rule="A successful payment into a virtual account has the transfer that paid it, and the other way round.",
+        rule="A successful payment into a virtual account has the transfer that paid it, and vice versa.",
         sql="""
             SELECT 'session ' || coalesce(payment.session_id, transfer.session_id)
             FROM (
@@ -41,7 +41,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="transfer_refunds_are_booked",
-        rule="A successful refund of a transfer payment has an entry of its amount; nothing else has one.",
+        rule="A successful refund of a transfer payment has an entry of its amount; no other entry of this kind exists.",
         sql=f"""
             SELECT 'refund ' || coalesce(refund.id, booked.cause)
             FROM (
@@ -65,8 +65,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="transfer_refunds_stay_within_what_arrived",
-        rule="The refunds of a transfer payment that succeeded or are pending sum to at most what arrived.",
+        name="transfer_refunds_do_not_exceed_payments",
+        rule="The successful and pending refunds of a transfer payment sum to at most the received amount.",
         sql="""
             SELECT 'transaction ' || payment.id || ': ' || refunds.amount
             FROM (
@@ -94,7 +94,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="unapplied_transfers_are_kept",
-        rule="A transfer that fits nothing is unapplied money of the number's owner, and no other one is.",
+        rule="A transfer that matches no payment is unapplied money of the number's owner; no other transfer is.",
         sql="""
             SELECT 'transfer ' || coalesce(transfer.id, money.transfer_id)
             FROM (
@@ -108,7 +108,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="unapplied_money_is_booked",
-        rule="Unapplied money has an entry of its amount, and nothing else has one.",
+        rule="Unapplied money has an entry of its amount; no other entry of this kind exists.",
         sql=f"""
             SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
             FROM virtual_accounts_unappliedmoney money
@@ -118,8 +118,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="decided_money_has_left",
-        rule="Unapplied money that was returned or credited has left its account, and what is open has not.",
+        name="decided_unapplied_money_is_debited",
+        rule="Returned or credited unapplied money was debited from its account; open unapplied money was not.",
         sql=f"""
             SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
             FROM (SELECT * FROM virtual_accounts_unappliedmoney WHERE state <> 'open') money
@@ -155,8 +155,8 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        name="sessions_and_payments_end_alike",
-        rule="A session has one payment: pending with it, successful with it, and failed otherwise.",
+        name="sessions_match_their_payments",
+        rule="A session has one payment: pending or successful as the session is, and failed otherwise.",
         sql="""
             SELECT 'session ' || session.id
             FROM virtual_accounts_session session
@@ -167,7 +167,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="numbers_are_held_while_sessions_are_open",
-        rule="A dynamic account holds a number while its session is open, and no longer; a static one its own.",
+        rule="A dynamic account has a number exactly while its session is open; a static account keeps its own.",
         sql="""
             SELECT 'number ' || number.number
             FROM virtual_accounts_accountnumber number

@@ -260,7 +260,7 @@ class TestCheckLedger:
         return [
             row
             for one in check(INVARIANTS)
-            if one.invariant.name == "days_are_counted_whole"
+            if one.invariant.name == "daily_totals_match_transactions"
             for row in one.broken
         ]
 

@@ -154,14 +154,14 @@ BREAKERS = {
     "entries_have_postings": f"DELETE FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')}",
     "postings_have_entries": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
     "balances_are_sums": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
-    "postings_follow_each_other": f"DELETE FROM ledger_posting WHERE id = {FIRST_POSTING}",
-    "hashes_hold": "UPDATE ledger_entry SET note = 'nothing to see' WHERE kind = 'top_up'",
-    "accounts_end_their_chains": f"DELETE FROM ledger_posting WHERE id = {LAST_POSTING}",
+    "postings_are_chained": f"DELETE FROM ledger_posting WHERE id = {FIRST_POSTING}",
+    "hashes_are_valid": "UPDATE ledger_entry SET note = 'nothing to see' WHERE kind = 'top_up'",
+    "account_hashes_match_their_last_posting": f"DELETE FROM ledger_posting WHERE id = {LAST_POSTING}",
     "entries_stay_in_one_business_and_currency": "UPDATE ledger_entry SET currency = 'USD' WHERE kind = 'card'",
-    "entries_move_the_accounts_of_their_kind": "UPDATE ledger_entry SET kind = 'top_up' WHERE kind = 'card'",
+    "entries_post_to_accounts_of_their_kind": "UPDATE ledger_entry SET kind = 'top_up' WHERE kind = 'card'",
     "accounts_sum_to_zero": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
     "accounts_are_complete": "DELETE FROM ledger_account WHERE kind = 'unapplied'",
-    "accounts_stand_on_their_side": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees'",
+    "balances_have_the_right_sign": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees'",
     "covered_payouts_were_covered": (
         "UPDATE ledger_posting SET amount = amount - 1000000, balance_after = balance_after - 1000000 WHERE entry_id = "
         f"{FIRST_ENTRY.format('refund')} AND amount < 0"
@@ -179,25 +179,25 @@ BREAKERS = {
         "UPDATE payments_cardoperation SET connector = '', destination_name = '', destination_account_number = '', "
         "destination_bank_code = '' WHERE connector <> ''"
     ),
-    "transfer_refunds_stay_within_what_arrived": (
+    "transfer_refunds_do_not_exceed_payments": (
         "UPDATE payments_cardoperation SET amount = 90000 WHERE connector <> '' AND status = 'pending'"
     ),
     "refunded_amounts_are_sums": (
         "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
     ),
     "expired_authorisations_are_released": "DELETE FROM payments_cardoperation WHERE kind = 'void'",
-    "trace_numbers_are_given_out_once": (
+    "trace_numbers_are_unique": (
         "UPDATE payments_cardoperation SET retrieval_reference_number = ("
         "SELECT min(retrieval_reference_number) FROM payments_transaction WHERE method = 'card') "
         "WHERE kind = 'capture'"
     ),
-    "trace_numbers_belong_together": (
+    "trace_numbers_match_their_rrn": (
         "UPDATE payments_transaction SET system_trace_audit_number = '000000' WHERE method = 'card'"
     ),
-    "cancelled_payments_took_nothing": (
+    "cancelled_payments_captured_nothing": (
         f"UPDATE ledger_entry SET cause = ({CANCELLED}) WHERE id = {FIRST_ENTRY.format('virtual_account')}"
     ),
-    "pending_is_what_was_not_released": (
+    "pending_balances_match_unreleased_payments": (
         "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'pending_settlement'"
     ),
     "entries_are_in_the_currency_of_their_cause": (
@@ -214,14 +214,14 @@ BREAKERS = {
     ),
     "resolved_unknowns_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'unknown.resolved'",
     "reversals_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'payout.reversed'",
-    "payouts_are_taken_from_the_wallet": "UPDATE payments_transaction SET amount = amount + 1 WHERE method = 'bank'",
-    "payouts_are_sent_and_booked": "DELETE FROM ledger_entry WHERE kind = 'payout_sent'",
-    "failed_payouts_are_given_back": "DELETE FROM ledger_entry WHERE kind = 'payout_failed'",
-    "only_uncovered_payouts_take_nothing": "DELETE FROM ledger_entry WHERE kind = 'payout_accepted'",
-    "accepted_payouts_are_payouts": (
+    "payouts_are_debited": "UPDATE payments_transaction SET amount = amount + 1 WHERE method = 'bank'",
+    "successful_payouts_are_booked": "DELETE FROM ledger_entry WHERE kind = 'payout_sent'",
+    "failed_payouts_are_credited_back": "DELETE FROM ledger_entry WHERE kind = 'payout_failed'",
+    "payouts_without_debit_have_failed": "DELETE FROM ledger_entry WHERE kind = 'payout_accepted'",
+    "payout_debits_have_payouts": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('payout_accepted')}"
     ),
-    "money_in_flight_is_of_pending_payouts": (
+    "money_in_flight_matches_pending_payouts": (
         "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'payouts_in_flight'"
     ),
     "reversals_are_booked": "DELETE FROM payments_payoutreturn WHERE applied = 'reversed'",
@@ -229,14 +229,14 @@ BREAKERS = {
     "returned_pending_payouts_failed": (
         "UPDATE payments_payoutreturn SET applied = 'failed' WHERE applied = 'reversed'"
     ),
-    "fees_are_those_of_successes": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees'",
-    "what_failed_costs_nothing": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
-    "what_is_final_was_logged_once": "DELETE FROM payments_transition WHERE attribute = 'status'",
-    "settle_status_is_the_state_of_the_batch": (
+    "fees_match_successful_transactions": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees'",
+    "unsuccessful_transactions_have_no_fee": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
+    "final_statuses_have_one_transition": "DELETE FROM payments_transition WHERE attribute = 'status'",
+    "settle_status_matches_the_batch": (
         "UPDATE payments_transaction SET settle_status = 'approved' WHERE settle_status = 'released'"
     ),
     "batches_are_sums": "UPDATE payments_settlementbatch SET gross = gross + 1, net = net + 1",
-    "items_are_what_was_paid_and_refunded": "UPDATE payments_settlementitem SET fee = fee + 1 WHERE gross > 0",
+    "batch_items_match_payments_and_refunds": "UPDATE payments_settlementitem SET fee = fee + 1 WHERE gross > 0",
     "releases_are_booked": "DELETE FROM ledger_entry WHERE kind = 'settlement_released'",
     "release_entries_have_batches": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('settlement_released')}"
@@ -244,14 +244,14 @@ BREAKERS = {
     "debts_are_brought_forward_once": (
         "UPDATE payments_settlementbatch SET brought_forward = 1, net = net - 1 WHERE state = 'released'"
     ),
-    "events_tell_what_happened": "UPDATE webhooks_delivery SET event = 'payout.failed'",
+    "events_match_outcomes": "UPDATE webhooks_delivery SET event = 'payout.failed'",
     "transfer_payments_are_booked": "DELETE FROM ledger_entry WHERE kind = 'virtual_account'",
     "transfer_payments_have_transfers": (
         "UPDATE virtual_accounts_transfer SET amount = amount + 1 WHERE applied = 'session'"
     ),
     "unapplied_transfers_are_kept": "DELETE FROM virtual_accounts_unappliedmoney WHERE state = 'open'",
     "unapplied_money_is_booked": "DELETE FROM ledger_entry WHERE kind = 'unapplied_in'",
-    "decided_money_has_left": (
+    "decided_unapplied_money_is_debited": (
         "UPDATE virtual_accounts_unappliedmoney SET state = 'open', decided_at = NULL WHERE state = 'credited'"
     ),
     "returned_money_has_payouts": (
@@ -263,16 +263,16 @@ BREAKERS = {
     "transfer_refunds_go_to_the_sender": (
         "UPDATE payments_cardoperation SET destination_bank_code = '044' WHERE connector <> ''"
     ),
-    "sessions_and_payments_end_alike": (
+    "sessions_match_their_payments": (
         "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
     ),
     "numbers_are_held_while_sessions_are_open": (
         "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
     ),
-    "days_are_counted_whole": "INSERT INTO payments_rolledday SELECT min(date(created_at)) FROM payments_transaction",
+    "daily_totals_match_transactions": "INSERT INTO payments_rolledday SELECT min(date(created_at)) FROM payments_transaction",
     "opt_in_events_match_outcomes": "UPDATE webhooks_delivery SET event = 'released' WHERE event = 'unapplied'",
     "subscribed_outcomes_are_published": "DELETE FROM webhooks_delivery WHERE event = 'released'",
-    "outcomes_are_told": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
+    "finished_transactions_are_published": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
 }
 
 
@@ -294,8 +294,8 @@ class TestInvariant:
         assert len(INVARIANTS) >= 20
 
     def test_names_the_row(self):
-        with tampering(BREAKERS["hashes_hold"]):
-            found = broken()["hashes_hold"]
+        with tampering(BREAKERS["hashes_are_valid"]):
+            found = broken()["hashes_are_valid"]
 
         postings = Posting.objects.filter(entry__kind="top_up")
         assert sorted(found) == sorted(f"posting {posting.pk}" for posting in postings)
@@ -352,7 +352,7 @@ class TestAnEditedPast:
             f"UPDATE ledger_posting SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = {older.pk}",
             f"UPDATE ledger_posting SET amount = amount + 1 WHERE id = {newer.pk}",
         ):
-            assert {f"posting {older.pk}", f"posting {newer.pk}"} <= set(broken()["hashes_hold"])
+            assert {f"posting {older.pk}", f"posting {newer.pk}"} <= set(broken()["hashes_are_valid"])
 
     def test_is_detected_if_an_entry_was_removed_with_its_effects(self):
         with tampering(
@@ -362,7 +362,7 @@ class TestAnEditedPast:
             f"DELETE FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')}",
             f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
         ):
-            assert {"postings_follow_each_other", "captures_are_booked"} <= set(broken())
+            assert {"postings_are_chained", "captures_are_booked"} <= set(broken())
 
 
 @pytest.mark.usefixtures("books")
