@@ -61,7 +61,7 @@ def _package(running: Stack, count: int) -> float:
 def _yardstick(running: Stack, name: str, *, settings: str = "config.settings") -> Iterator[list[Process]]:
     """Run a yardstick's worker, and stop it afterwards. It doesn't poll for our deliveries."""
     with running.running(
-        "tests.with_django", "celery", "-A", f"benchmarks.{name}", "worker", "--pool", "prefork",
+        "tests.with_django", "celery", "-A", f"benchmarks.{name}", "worker", "--queues", name, "--pool", "prefork",
         "--concurrency", str(YARDSTICK_PROCESSES), "--hostname", f"{name}@localhost", DJANGO_SETTINGS_MODULE=settings,
     ) as workers:  # fmt: skip
         running.wait_for_workers(1)
