@@ -78,7 +78,7 @@ class EntryAdmin(ReadOnlyAdmin):
     autocomplete_fields = ("business",)
     inlines = (PostingInline,)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return admin.ModelAdmin.has_add_permission(self, request)
 
     def add_view(

@@ -3,6 +3,7 @@
 The page of unapplied money is part of `payments`, which credits or returns it.
 """
 
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -155,17 +156,10 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
         name = "virtual_accounts_unclaimedtransfer_resolve"
         return [path("<uuid:transfer_id>/resolve/", view, name=name), *super().get_urls()]
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> HttpResponse:
-        transfer = kwargs.get("obj")
-        if (
-            isinstance(transfer, UnclaimedTransfer)
-            and transfer.is_open
-            and request.user.has_perm(MAY_RESOLVE)
-        ):
-            context |= {"resolution_form": ResolutionForm()}
-        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if isinstance(row, UnclaimedTransfer) and row.is_open and request.user.has_perm(MAY_RESOLVE):
+            return {"resolution_form": ResolutionForm()}
+        return {}
 
     def resolve(self, request: HttpRequest, transfer_id: UUID) -> HttpResponse:
         if not request.user.has_perm(MAY_RESOLVE):

@@ -66,12 +66,12 @@ class StateFilter(admin.SimpleListFilter):
         yield {**first, "display": Delivery.State.DEAD.label}
         yield from others
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if request.GET.get("q", "").strip() and self.value() is None:
             return queryset  # a search covers all states
         state = self.value() or Delivery.State.DEAD
         chosen = queryset.filter(state=state)
-        return chosen.with_payload() if state in FINISHED else chosen  # type: ignore[attr-defined]
+        return chosen.with_payload() if state in FINISHED else chosen
 
 
 @admin.register(Delivery)
@@ -108,15 +108,12 @@ class DeliveryAdmin(ReadOnlyAdmin):
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(MAY_REPLAY)
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> HttpResponse:
-        delivery = kwargs.get("obj")
-        if isinstance(delivery, Delivery) and self.has_replay_permission(request):
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if isinstance(row, Delivery) and self.has_replay_permission(request):
             # Without a body, the page explains why there is no button.
-            is_shown = services.is_replayable(delivery) or not (delivery.has_payload or delivery.is_test)
-            context["replay_form"] = ReplayForm() if is_shown else None
-        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+            is_shown = services.is_replayable(row) or not (row.has_payload or row.is_test)
+            return {"replay_form": ReplayForm() if is_shown else None}
+        return {}
 
     @admin.action(description="Replay, with a reason", permissions=["replay"])
     def replay_chosen(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.options import BaseModelAdmin, IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
 from django.core.paginator import Paginator
 from django.db.models import JSONField, Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
@@ -106,6 +106,16 @@ class StaffAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the template of a row's page needs in addition. `row` is None on the page that adds one."""
+        return {}
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        context |= self.page_context(request, kwargs.get("obj"))
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Refuse filters with U+0000, which PostgreSQL doesn't accept. Searches for it find nothing.
 
@@ -175,27 +185,21 @@ class Amount:
         return self.field.replace("_", " ")
 
 
-class ReadOnly:
+class ReadOnly(BaseModelAdmin):
     """Read-only rows: nothing can be added, changed or deleted."""
 
     amounts: ClassVar[tuple[str, ...]] = ()  # fields shown as formatted amounts
     currency: ClassVar[str] = "currency"  # path to the currency of the amounts
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        return self._with_money(super().get_list_display(request))  # type: ignore[misc]
-
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self._with_money(super().get_fields(request, obj))  # type: ignore[misc]
+        return self._with_money(super().get_fields(request, obj))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*super().get_readonly_fields(request, obj), *self._with_money(self.amounts)]  # type: ignore[misc]
+        return [*super().get_readonly_fields(request, obj), *self._with_money(self.amounts)]
 
     def _with_money(self, names: Iterable[Any]) -> list[Any]:
         shown = [Amount(name, self.currency) if name in self.amounts else name for name in names]
         return list(dict.fromkeys(shown))  # Django repeats the read-only fields at the end
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -207,8 +211,17 @@ class ReadOnly:
 class ReadOnlyAdmin(ReadOnly, StaffAdmin):
     """A model's rows, read-only."""
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self._with_money(super().get_list_display(request))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
 
 class ReadOnlyInline(ReadOnly, admin.TabularInline):
     """Related rows, read-only, on the page of their parent."""
 
     extra = 0
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False

@@ -1,5 +1,6 @@
 """Admin pages of settlement batches: view, download, approve, release and reject."""
 
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -76,13 +77,10 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
             *super().get_urls(),
         ]
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> HttpResponse:
-        batch = kwargs.get("obj")
-        if isinstance(batch, SettlementBatch) and request.user.has_perm(MAY_DECIDE):
-            context["decisions"] = [state for state in BATCH_TRANSITIONS[batch.state] if state != "pending"]
-        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if isinstance(row, SettlementBatch) and request.user.has_perm(MAY_DECIDE):
+            return {"decisions": [state for state in BATCH_TRANSITIONS[row.state] if state != "pending"]}
+        return {}
 
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
         form = DecisionForm(request.POST)

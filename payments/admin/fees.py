@@ -40,7 +40,7 @@ class TariffAdmin(ReadOnlyAdmin):
     autocomplete_fields = ("business",)
     ordering = ("-id",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return admin.ModelAdmin.has_add_permission(self, request)
 
     def get_fields(self, request: HttpRequest, obj: Tariff | None = None) -> Any:

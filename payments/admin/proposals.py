@@ -113,14 +113,11 @@ class ProposalAdmin(ReadOnlyAdmin):
             for what, view in (("confirm", self.confirm), ("decline", self.decline))
         ] + super().get_urls()
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> HttpResponse:
-        proposal = kwargs.get("obj")
-        if isinstance(proposal, Proposal) and _may_decide(request, proposal) and _is_open(proposal):
-            is_own = proposal.proposed_by_id == request.user.pk
-            context |= {"decline_form": DeclineForm(), "may_confirm": not is_own}
-        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if isinstance(row, Proposal) and _may_decide(request, row) and _is_open(row):
+            is_own = row.proposed_by_id == request.user.pk
+            return {"decline_form": DeclineForm(), "may_confirm": not is_own}
+        return {}
 
     def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)

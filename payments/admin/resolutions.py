@@ -8,7 +8,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
@@ -51,12 +50,11 @@ class UnansweredFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(name, label) for name, (label, _) in self.AGES.items()]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if self.value() not in self.AGES:
             return queryset
         _, age = self.AGES[self.value() or ""]
-        found: QuerySet[Any] = queryset.unanswered()  # type: ignore[attr-defined]
-        return found.filter(created_at__lte=clock.now() - age)
+        return queryset.unanswered().filter(created_at__lte=clock.now() - age)
 
 
 class ResolvableAdmin(ReadOnlyAdmin):
@@ -79,18 +77,15 @@ class ResolvableAdmin(ReadOnlyAdmin):
         view = self.admin_site.admin_view(require_POST(self.resolve))
         return [path("<uuid:subject_id>/resolve/", view, name=name), *super().get_urls()]
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> HttpResponse:
-        subject = kwargs.get("obj")
-        if subject is not None and _is_unknown(subject) and request.user.has_perm(MAY_RESOLVE):
-            is_reversal = getattr(subject, "awaiting", "") == Transaction.Awaiting.REVERSAL
-            context |= {
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if row is not None and _is_unknown(row) and request.user.has_perm(MAY_RESOLVE):
+            is_reversal = getattr(row, "awaiting", "") == Transaction.Awaiting.REVERSAL
+            return {
                 "resolution_form": ResolutionForm(),
                 "is_reversal": is_reversal,
                 "needs_second_person": settings.FOUR_EYES,
             }
-        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+        return {}
 
     def resolve(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
         if not request.user.has_perm(MAY_RESOLVE):

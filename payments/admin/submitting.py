@@ -60,7 +60,7 @@ class SubmittedRowAdmin(ReadOnlyAdmin):
         """Return the row that the action created."""
         raise NotImplementedError
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # type: ignore[override]
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return admin.ModelAdmin.has_add_permission(self, request)
 
     def add_view(

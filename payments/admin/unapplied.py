@@ -1,5 +1,6 @@
 """Admin pages of unapplied money, which staff credit to the business or return to the sender."""
 
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -71,18 +72,15 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
             for what, view in (("credit", self.credit), ("return", self.return_money))
         ] + super().get_urls()
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> HttpResponse:
-        money = kwargs.get("obj")
-        if isinstance(money, UnappliedMoney) and money.is_open and request.user.has_perm(MAY_DECIDE):
-            is_sender_known = sender_of(money.transfer) is not None
-            context |= {
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if isinstance(row, UnappliedMoney) and row.is_open and request.user.has_perm(MAY_DECIDE):
+            is_sender_known = sender_of(row.transfer) is not None
+            return {
                 "credit_form": CreditForm(auto_id="credit_%s"),
                 "return_form": CreditForm() if is_sender_known else ReturnForm(),
                 "is_sender_known": is_sender_known,
             }
-        return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
+        return {}
 
     def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, CreditForm(request.POST))
