@@ -24,6 +24,7 @@ from config.problems import problem_response
 from config.request_metrics import count_request
 from kit.api.conditional_requests import matches
 from kit.masking import mask_card_numbers
+from merchants.api_requests import ApiRequest
 from merchants.models import ApiKey
 from merchants.request_actors import client_address
 from merchants.request_log import Call, request_log
@@ -45,9 +46,9 @@ class RequestContext:
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        request.id = _request_id(request)  # type: ignore[attr-defined]
-        structlog.contextvars.bind_contextvars(request_id=request.id)  # type: ignore[attr-defined]
+    def __call__(self, request: ApiRequest) -> HttpResponseBase:
+        request.id = _request_id(request)
+        structlog.contextvars.bind_contextvars(request_id=request.id)
         started = time.perf_counter()
         try:
             response = self.get_response(request)
@@ -60,7 +61,7 @@ class RequestContext:
                 _note_call(request, response, api_key, seconds=seconds)
         finally:
             structlog.contextvars.clear_contextvars()
-        response.headers["X-Request-Id"] = request.id  # type: ignore[attr-defined]
+        response.headers["X-Request-Id"] = request.id
         if isinstance(response, HttpResponse):  # avoids a chunked response
             response.headers.setdefault("Content-Length", str(len(response.content)))
         for name, value in getattr(request, "rate_limit", {}).items():
@@ -78,14 +79,14 @@ def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: f
     )
 
 
-def _note_call(request: HttpRequest, response: HttpResponseBase, api_key: ApiKey, *, seconds: float) -> None:
+def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey, *, seconds: float) -> None:
     """Add the request and response to the request log of the key's business."""
     problem = getattr(response, "data", None) if response.status_code >= HTTPStatus.BAD_REQUEST else None
     request_log.note(
         Call(
             key=api_key,
             is_authentic=getattr(request, "is_authentic", False),
-            request_id=request.id,  # type: ignore[attr-defined]
+            request_id=request.id,
             method=request.method or "",
             target=request.get_full_path(),
             status=response.status_code,

@@ -54,6 +54,12 @@ class NotInThisRole(PermissionDenied):
     """The member's role lacks the permission. The message is for the page."""
 
 
+class MemberRequest(HttpRequest):
+    """A request of a signed-in user. Django creates plain requests; this is only the type of those that got here."""
+
+    membership: Membership | None  # for the frame of the page
+
+
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[View], View]
 
@@ -74,7 +80,7 @@ def for_members(
     def decorate(view: View) -> View:
         @wraps(view)
         @never_cache
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not isinstance(request.user, User):
                 return redirect(_sign_in_address(request))
             membership = find_membership(request, request.user)
@@ -85,7 +91,7 @@ def for_members(
             needed = may if to_change is None or request.method in SAFE_METHODS else to_change
             if not (roles.may(membership.member.role, may) and roles.may(membership.member.role, needed)):
                 raise NotInThisRole(roles.why_not(needed))
-            request.membership = membership  # type: ignore[attr-defined]  # for the frame of the page
+            request.membership = membership
             return view(request, membership, *args, **kwargs)
 
         guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.access_rules`
@@ -99,10 +105,10 @@ def signed_in_only(view: View) -> View:
 
     @wraps(view)
     @never_cache
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             return redirect(_sign_in_address(request))
-        request.membership = find_membership(request, request.user)  # type: ignore[attr-defined]
+        request.membership = find_membership(request, request.user)
         return view(request, *args, **kwargs)
 
     return guarded

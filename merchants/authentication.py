@@ -19,6 +19,7 @@ from kit.api.errors import Problem
 from kit.db.batched_purge import PIECE
 from kit.masking import mask_target
 from merchants import signing
+from merchants.api_requests import noted_on
 from merchants.key_cache import key_cache
 from merchants.models import ApiKey, Business, Nonce
 from merchants.signed_headers import HEADERS, form_error
@@ -107,13 +108,13 @@ class SignedRequest(BaseAuthentication):
 
 def _note_key(request: Request, api_key: ApiKey | None) -> None:
     """Store the named key on the request for the request log. The signature may be wrong."""
-    request._request.api_key = api_key  # type: ignore[attr-defined]  # noqa: SLF001
+    noted_on(request).api_key = api_key
 
 
 def _accepted(request: Request, api_key: ApiKey) -> tuple[Business, ApiKey]:
     """Return the authenticated business and key, and add them to the request's log lines."""
     structlog.contextvars.bind_contextvars(business=str(api_key.business_id))
-    request._request.is_authentic = True  # type: ignore[attr-defined]  # noqa: SLF001
+    noted_on(request).is_authentic = True
     return api_key.business, api_key
 
 

@@ -11,6 +11,8 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from merchants.api_requests import noted_on
+
 log = structlog.get_logger("sluice.rate_limits")
 
 WINDOW = 1  # second
@@ -32,7 +34,7 @@ class PerKeyRateLimit(BaseThrottle):
         calls = _count(f"rate:{policy}:{request.auth.pk}:{int(now)}")
         self._left = WINDOW - now % WINDOW
         reset = math.ceil(self._left)
-        request._request.rate_limit = {  # type: ignore[attr-defined]  # noqa: SLF001
+        noted_on(request).rate_limit = {
             "RateLimit-Policy": f'"{policy}";q={limit};w={WINDOW}',
             "RateLimit": f'"{policy}";r={max(limit - calls, 0)};t={reset}',
         }

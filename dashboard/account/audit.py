@@ -66,7 +66,13 @@ def _password_changed(request: HttpRequest, user: User, **_: Any) -> None:
     record(request, "password.changed", user=user, now=timezone.now())
 
 
+class PasswordResetRequest(HttpRequest):
+    """A request that resets a password, with the user that the page remembers on the device."""
+
+    password_reset_of: User
+
+
 @receiver(account.password_reset)
-def _password_reset(request: HttpRequest, user: User, **_: Any) -> None:
-    request.password_reset_of = user  # type: ignore[attr-defined]  # read by the page
+def _password_reset(request: PasswordResetRequest, user: User, **_: Any) -> None:
+    request.password_reset_of = user
     record(request, "password.reset", user=user, now=timezone.now())

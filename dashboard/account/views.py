@@ -27,7 +27,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import signed_in_only
+from dashboard.access import MemberRequest, signed_in_only
 from dashboard.account import audit, known_devices, sign_in_limits, totp_codes
 from dashboard.account.code_forms import SetUpCode
 from dashboard.account.kept_form_summary import summary
@@ -80,12 +80,12 @@ confirm_by_passkey = ceremony(Purpose.REAUTHENTICATION, confirming(passkeys.Reau
 
 @require_safe
 @signed_in_only
-def kept_form_page(request: HttpRequest) -> HttpResponse:
+def kept_form_page(request: MemberRequest) -> HttpResponse:
     """Show a form that was submitted before reauthentication, with a button that submits it."""
     form = kept_form(request)
     if form is None:
         messages.info(request, "You've confirmed that it's you. There is no form to submit.")
-        is_staff_only = request.membership is None and _user(request).is_staff  # type: ignore[attr-defined]
+        is_staff_only = request.membership is None and _user(request).is_staff
         return redirect("admin:index" if is_staff_only else "overview")
     return render(request, "account/kept_form.html", {"kept": form, "summary": summary(request, form)})
 
@@ -151,9 +151,9 @@ class SetUpView(totp.ActivateTOTPView):
 
 
 @account_page_view
-def set_app_up(request: HttpRequest) -> HttpResponse:
+def set_app_up(request: MemberRequest) -> HttpResponse:
     user = request.user
-    role = request.membership.member.role if request.membership else None  # type: ignore[attr-defined]
+    role = request.membership.member.role if request.membership else None
     is_required = isinstance(user, User) and must_set_up(request, user, role=role)
     view = SetUpView.as_view(extra_context={"must_set_up": is_required})
     response: HttpResponse = view(request)
