@@ -26,7 +26,7 @@ class CreatedFrom(Moment):
     MEANING = "Created at this time or later, to the millisecond."
     EXAMPLE = "2026-01-31T00:00:00Z"
 
-    def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
+    def to_internal_value(self, data: Any) -> UUID:
         moment: datetime = super().to_internal_value(data)
         return earliest_id(moment)
 
@@ -37,7 +37,7 @@ class CreatedTo(Moment):
     MEANING = "Created at this time or earlier, to the millisecond."
     EXAMPLE = "2026-01-31T23:59:59Z"
 
-    def to_internal_value(self, data: Any) -> UUID:  # type: ignore[override]
+    def to_internal_value(self, data: Any) -> UUID:
         moment: datetime = super().to_internal_value(data)
         return latest_id(moment)
 

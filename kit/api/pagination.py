@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import ValidationError as InvalidValue
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
 from rest_framework.pagination import Cursor, CursorPagination
@@ -47,8 +47,8 @@ class NewestFirst(CursorPagination):
             raise NotFound
         return cursor
 
-    def paginate_queryset(  # type: ignore[override]
-        self, queryset: QuerySet[Model], request: Request, view: APIView | None = None
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any] | None:
         try:
             return super().paginate_queryset(queryset, request, view)
@@ -70,10 +70,10 @@ class NewestMomentFirst(NewestFirst):
 
     ordering = "-created_at"
 
-    def paginate_queryset(  # type: ignore[override]
-        self, queryset: QuerySet[Model], request: Request, view: APIView | None = None
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any] | None:
-        return super().paginate_queryset(RowsByMoment(queryset), request, view)  # type: ignore[arg-type]
+        return super().paginate_queryset(RowsByMoment(queryset), request, view)
 
     def _get_position_from_instance(self, instance: Any, ordering: Any) -> str:
         return f"{instance.created_at.isoformat()}~{instance.pk}"

@@ -7,7 +7,7 @@ A serializer built on `RequestSerializer` is stateless, so one instance serves e
 import ipaddress
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn
@@ -323,7 +323,8 @@ class Moment(Text):
             **options,
         )
 
-    def to_internal_value(self, data: Any) -> datetime:
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the datetime. Subclasses may return what they convert it to."""
         value = super().to_internal_value(data)
         try:
             moment = parse_datetime(value.upper())

@@ -69,7 +69,7 @@ class MovementsView(APIView):
             before=until_inclusive(until) if until else None,
         )
         pages = NewestFirst()
-        page = pages.paginate_queryset(MergedPostings(statements=tuple(statements)), request, self)  # type: ignore[arg-type]
+        page = pages.paginate_queryset(MergedPostings(statements=tuple(statements)), request, self)
         shown = pages.get_paginated_response(
             [MOVEMENT.represent(each) for each in movements(page or [])]
         ).data
