@@ -22,10 +22,9 @@ def with_roles(entries: Entries) -> Entries:
 
 def role_of(entry: AuditEntry) -> str:
     """Return the role of an entry's actor: a member's role, or the kind of actor."""
-    member_role: str | None = entry.member_role  # type: ignore[attr-defined]  # annotated
-    if member_role:
-        return str(Member.Role(member_role).label)
-    if entry.is_by_staff:  # type: ignore[attr-defined]  # annotated
+    if entry.member_role:
+        return str(Member.Role(entry.member_role).label)
+    if entry.is_by_staff:
         return "Operator"
     if "@" in entry.actor:
         return "Not a member"

@@ -309,6 +309,10 @@ class AuditEntry(models.Model):
     after = FreeTextJSONField(default=dict)
     at = models.DateTimeField(db_index=True)
 
+    # Only on entries of `merchants.audit_roles.with_roles`.
+    member_role: str | None
+    is_by_staff: bool
+
     class Meta:
         verbose_name_plural = "audit entries"
         indexes: ClassVar = [

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Membership, members_only
 from dashboard.activity import descriptions
 from dashboard.activity.descriptions import Change
+from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.pagination import BY_NUMBER, page_of
 from merchants import csv_exports
@@ -48,9 +50,9 @@ class ActivityFilter(PeriodFilter):
 
     field_order = ("who", "kind", "since", "until")
 
-    def __init__(self, *args: object, people: Iterable[tuple[str, str]], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
-        self.fields["who"].choices = [("", "Everyone"), *people]  # type: ignore[attr-defined]
+    def __init__(self, *args: Any, people: Iterable[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        set_choices(self, "who", [("", "Everyone"), *people])
 
     def narrow(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
         wanted = self.cleaned_data

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Membership, members_only
+from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.pagination import BY_SEQUENCE, page_of
 from ledger.models import Entry
@@ -42,7 +43,7 @@ class StatementFilter(PeriodFilter):
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
+        set_choices(self, "currency", ((each, each) for each in currencies))
 
     def statement(self, membership: Membership, currency: str) -> AccountStatement | None:
         """Return the statement of the filtered days; None if the wallet has no entries."""

@@ -1,7 +1,10 @@
 """Forms of the developer pages."""
 
+from typing import Any
+
 from django import forms
 
+from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import ListFilter
 from kit.display_names import validate_name
 from merchants.models import ApiKey
@@ -32,9 +35,9 @@ class RequestFilter(ListFilter):
     )
     key = forms.ChoiceField(required=False)
 
-    def __init__(self, *args: object, keys: list[tuple[str, str]], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
-        self.fields["key"].choices = [("", "All"), *keys]  # type: ignore[attr-defined]
+    def __init__(self, *args: Any, keys: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        set_choices(self, "key", [("", "All"), *keys])
 
 
 class SignatureForm(forms.Form):

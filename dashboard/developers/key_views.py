@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,16 +33,15 @@ def keys_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     listed = list(
         ApiKey.objects.filter(business=membership.business)
         .defer("secret")
+        .annotate(has_expired=Q(expires_at__isnull=False, expires_at__lte=now))
         .order_by("-created_at", "-pk")[:LISTED]
     )
-    for key in listed:
-        key.has_expired = key.expires_at is not None and key.expires_at <= now  # type: ignore[attr-defined]
-        key.is_good = not key.has_expired and key.revoked_at is None  # type: ignore[attr-defined]
+    good = [key for key in listed if not key.has_expired and key.revoked_at is None]
     shows_ended = request.GET.get("ended") == "yes"
     context = {
         "membership": membership,
-        "keys": listed if shows_ended else [key for key in listed if key.is_good],  # type: ignore[attr-defined]
-        "has_ended": not all(key.is_good for key in listed),  # type: ignore[attr-defined]
+        "keys": listed if shows_ended else good,
+        "has_ended": len(good) < len(listed),
         "shows_ended": shows_ended,
         "links": _links(),
     }

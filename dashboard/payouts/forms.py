@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.amount_input import InvalidAmount, minor_units
+from dashboard.ui.field_choices import set_choices
 from kit.form_fields import AccountNumberField, BankField, ReferenceField
 
 
@@ -30,7 +31,7 @@ class PayoutForm(forms.Form):
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
+        set_choices(self, "currency", ((each, each) for each in currencies))
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data

@@ -1,5 +1,7 @@
 """Forms of the team pages."""
 
+from typing import Any
+
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 
@@ -23,8 +25,8 @@ class JoinForm(forms.Form):
     name = forms.CharField(max_length=200, validators=[validate_name])
     password = forms.CharField(max_length=1024, strip=False)
 
-    def __init__(self, *args: object, email: str, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as the caller gives them
+    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._email = email
 
     def clean_name(self) -> str:

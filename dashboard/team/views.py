@@ -9,7 +9,7 @@ from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -43,10 +43,9 @@ def team_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     invitations = list(
         Invitation.objects.filter(business=membership.business, ended_at__isnull=True)
         .select_related("invited_by")
+        .annotate(has_expired=Q(expires_at__lte=now))
         .order_by("-created_at")[:100]
     )
-    for invitation in invitations:
-        invitation.has_expired = invitation.expires_at <= now  # type: ignore[attr-defined]  # for the page
     context = {"membership": membership, "members": members, "invitations": invitations, "roles": _roles()}
     return render(request, "dashboard/team/members.html", context)
 

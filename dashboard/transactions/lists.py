@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import OuterRef, Subquery, UUIDField
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +16,6 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Membership, members_only
 from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.ui.pagination import page_of
-from kit import banks
 from merchants import csv_exports
 from payments.models import SettlementItem, Transaction
 
@@ -40,8 +40,6 @@ def list_page(request: HttpRequest, membership: Membership, listed: TransactionL
     form = form_of(listed.filter, request.GET)
     lists = sources(form, business=membership.business) if form.is_valid() else []
     page = page_of(lists, request.GET)
-    for transaction in page.rows:
-        _name_bank(transaction)
     context = {"membership": membership, "form": form, "page": page, "export": f"{listed.page}-export"}
     return render(request, listed.template, context)
 
@@ -106,24 +104,18 @@ def _rows(form: TransactionFilter, membership: Membership) -> Iterator[list[Any]
                 if transaction.pk in seen:
                     continue
                 seen.add(transaction.pk)
-            yield _row(transaction)
+            yield _row(transaction, settlement_id=transaction.settlement_id)
 
 
-def _row(transaction: Transaction) -> list[Any]:
+def _row(transaction: Transaction, *, settlement_id: UUID | None) -> list[Any]:
     moments = [transaction.created_at, transaction.finished_at]
     return [
         *(_cell(getattr(transaction, name)) for name in COLUMNS),
         *(each.isoformat(timespec="milliseconds") if each else "" for each in moments),
         transaction.settle_status,
-        str(transaction.settlement_id or ""),  # type: ignore[attr-defined]
+        str(settlement_id or ""),
     ]
 
 
 def _cell(value: Any) -> str | int:
     return value if isinstance(value, int) else str(value)
-
-
-def _name_bank(transaction: Transaction) -> None:
-    """Set the bank's name on a transaction, for the list."""
-    bank = banks.find(transaction.bank_code) if transaction.bank_code else None
-    transaction.bank_name = bank.name if bank else ""  # type: ignore[attr-defined]

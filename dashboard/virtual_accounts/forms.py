@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.db.models import Q, QuerySet
 
+from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import ListFilter, choices
 from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
@@ -59,7 +60,7 @@ class NewAccountForm(forms.Form):
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["currency"].choices = [(each, each) for each in currencies]  # type: ignore[attr-defined]
+        set_choices(self, "currency", ((each, each) for each in currencies))
 
     def order(self) -> dict[str, Any]:
         """Return the body of the equivalent POST /api/virtual-accounts. The form must be valid."""

@@ -14,6 +14,7 @@ from django.db import transaction as database
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Upper
 
+from kit import banks
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
 from merchants.models import Business
@@ -339,6 +340,12 @@ class Transaction(models.Model):
     @property
     def is_transfer_payment(self) -> bool:
         return self.method == self.Method.VIRTUAL_ACCOUNT
+
+    @property
+    def bank_name(self) -> str:
+        """Return the name of the bank that a payout goes to, or an empty string."""
+        bank = banks.find(self.bank_code) if self.bank_code else None
+        return bank.name if bank else ""
 
     @property
     def amount_collected(self) -> int:
