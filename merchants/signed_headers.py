@@ -6,6 +6,8 @@ No format allows a comma. The server joins repeated headers with a comma, so the
 import re
 from typing import NamedTuple
 
+from kit.plurals import counted
+
 
 class HeaderForm(NamedTuple):
     """The pattern of a header's value, and that pattern in words."""
@@ -49,5 +51,5 @@ def _mistake(name: str, value: str) -> str:
     if "," in value and all(part.strip() for part in value.split(",")) and not DATE.match(value):
         return "it was sent more than once"
     if name == "X-Nonce" and len(value) not in NONCE_LENGTHS:
-        return f"yours has {len(value)} character{'' if len(value) == 1 else 's'}"
+        return f"yours has {counted(len(value), 'character')}"
     return next((words for header, form, words in MISTAKES if header == name and form.match(value)), "")

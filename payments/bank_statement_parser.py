@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from kit.plurals import counted
 from payments.business_days import read_day
 
 COLUMNS = ("reference", "amount", "currency", "day", "direction")
@@ -111,7 +112,7 @@ def _row(line: int, cells: list[str], heading: list[str]) -> Row | list[str]:
     if any("\udc80" <= letter <= "\udcff" for cell in cells for letter in cell):
         return [f"line {line}: this is not UTF-8."]
     if len(cells) != len(heading):
-        return [f"line {line}: {len(cells)} cells instead of {len(heading)}."]
+        return [f"line {line}: {counted(len(cells), 'cell')} instead of {len(heading)}."]
     texts = {name: cell.strip() for name, cell in zip(heading, cells, strict=True)}
     values: dict[str, Any] = {name: CELLS[name].read(texts[name]) for name in COLUMNS}
     wrong = [name for name, value in values.items() if value is None]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kit import bounded_json
+from kit.plurals import counted
 
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 
@@ -57,7 +58,9 @@ def verdict(packages: Sequence[dict[str, Any]], trouble: str) -> tuple[int, list
         return VULNERABLE, [*known, f"VULNERABLE: {len(known)} known in {asked} packages asked about."]
     if not packages or skipped:
         why = trouble or skipped[0]
-        return UNKNOWN, [f"NOT AUDITED: {len(skipped) or 'all'} packages could not be asked about. {why}"]
+        return UNKNOWN, [
+            f"NOT AUDITED: {counted(len(skipped), 'package') if skipped else 'all packages'} could not be asked about. {why}"
+        ]
     return CLEAN, [f"No known vulnerability in {asked} packages."]
 
 

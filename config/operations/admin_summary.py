@@ -11,6 +11,7 @@ from django.urls import reverse
 from config.models import LATE_AFTER, last_beat
 from config.operations.metrics import COUNTED, drift
 from kit.durations import in_words
+from kit.plurals import counted
 from payments.models import CardOperation, PayoutReturn, Proposal, SettlementBatch, Transaction
 from virtual_accounts.models import ProviderMessage, UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
@@ -124,7 +125,9 @@ def _ourselves(now: datetime) -> Iterator[Figure]:
     unbalanced = drift()
     yield Figure(
         "Ledger",
-        f"{unbalanced:,} do not sum to zero: run check_ledger" if unbalanced else "sums to zero, as of now",
+        f"{counted(unbalanced, 'does', 'do')} not sum to zero: run check_ledger"
+        if unbalanced
+        else "sums to zero, as of now",
         unbalanced > 0,
         reverse("admin:ledger_account_changelist"),
     )

@@ -30,6 +30,7 @@ from config.operations.migration_state import unapplied_migrations
 from kit.db import triggers
 from kit.db.encrypted_field import UnreadableSecret
 from kit.durations import in_words
+from kit.plurals import counted
 from payments.models import CardOperation, Transaction
 from payments.services import idempotency
 from virtual_accounts.models import ProviderMessage
@@ -217,7 +218,7 @@ def _field_keys(_now: datetime) -> Iterator[Finding]:
                     "Add the key they were encrypted with to the end of FIELD_ENCRYPTION_KEYS.",
                 )
                 return
-    yield Finding("field keys", Severity.FINE, f"{tried:,} stored secrets can be decrypted.")
+    yield Finding("field keys", Severity.FINE, f"{counted(tried, 'stored secret')} can be decrypted.")
 
 
 def _clock(_now: datetime) -> Iterator[Finding]:
@@ -318,7 +319,7 @@ def _deliveries(now: datetime) -> Iterator[Finding]:
     yield Finding(
         "deliveries",
         severity,
-        f"{due.count():,} webhooks are due, the oldest for {in_words(now - oldest)}.",
+        f"{counted(due.count(), 'webhook is', 'webhooks are')} due, the oldest for {in_words(now - oldest)}.",
         "Check that workers are running, and start more. manage.py deliver_webhooks sends webhooks without Celery.",
     )
 
@@ -330,7 +331,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{unanswered.count():,} transactions are waiting for their rail, the oldest for {in_words(now - oldest)}.",
+            f"{counted(unanswered.count(), 'transaction is waiting for its rail', 'transactions are waiting for their rail')}, the oldest for {in_words(now - oldest)}.",
             "Run manage.py requery_pending, and ask the acquirer or bank about those that remain.",
         )
     operations = CardOperation.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
@@ -339,7 +340,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{operations.count():,} captures, voids and refunds have no response, the oldest for "
+            f"{counted(operations.count(), 'capture, void or refund has', 'captures, voids and refunds have')} no response, the oldest for "
             f"{in_words(now - oldest_operation)}.",
             "Ask the acquirer about them, and resolve them in the admin.",
         )
@@ -348,7 +349,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{overdue:,} challenges or authorisations are overdue.",
+            f"{counted(overdue, 'challenge or authorisation is', 'challenges or authorisations are')} overdue.",
             "Run manage.py expire_due, and check that beat is running.",
         )
     messages = ProviderMessage.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
@@ -357,7 +358,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
         yield Finding(
             "pending",
             Severity.WARNING,
-            f"{unanswered_messages:,} messages to the account provider have no response.",
+            f"{counted(unanswered_messages, 'message to the account provider has', 'messages to the account provider have')} no response.",
             "See the errors in the Provider messages list of the admin, and ask the provider.",
         )
     if not (oldest or oldest_operation or overdue or unanswered_messages):
@@ -370,7 +371,7 @@ def _ledger(_now: datetime) -> Iterator[Finding]:
         yield Finding(
             "ledger",
             Severity.BROKEN,
-            f"The accounts of {unbalanced:,} businesses and currencies do not sum to zero.",
+            f"{counted(unbalanced, 'business and currency has', 'businesses and currencies have')} accounts that do not sum to zero.",
             "Run manage.py check_ledger to find the rows. Correct them with new entries, never by changing rows.",
         )
     else:
@@ -382,7 +383,7 @@ def _ledger(_now: datetime) -> Iterator[Finding]:
 def _card_numbers(now: datetime) -> Iterator[Finding]:
     stopped = idempotency.guesses_stopped(since=now - timedelta(days=1))
     if stopped:
-        references = "1 reference was" if stopped == 1 else f"{stopped:,} references were"
+        references = counted(stopped, "reference was", "references were")
         yield Finding(
             "card numbers",
             Severity.WARNING,

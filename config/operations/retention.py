@@ -27,7 +27,8 @@ class Kept:
     """A kind of rows with a retention period."""
 
     name: str  # in JSON
-    words: str  # plural, follows a number
+    one: str  # what a row is called
+    many: str
     old: Callable[[datetime], QuerySet]  # rows past their retention period
     forget: Callable[[datetime], Iterator[int]]  # purges them; yields the number of each batch
 
@@ -66,42 +67,60 @@ def _by_keys(old: Callable[[datetime], QuerySet]) -> Callable[[datetime], Iterat
 EVERYTHING = (
     Kept(
         "card_number_hashes",
+        "hash of a card number",
         "hashes of card numbers",
         lambda now: idempotency.old_card_number_hashes(now=now),
         lambda now: idempotency.erase_card_number_hashes(now=now),
     ),
     Kept(
         "nonces",
+        "nonce",
         "nonces",
         lambda now: authentication.old_nonces(now=now),
         lambda now: authentication.purge_nonces(now=now),
     ),
     Kept(
         "requests",
+        "logged request",
         "logged requests",
         lambda now: request_log.old_requests(now=now),
         lambda now: request_log.purge_requests(now=now),
     ),
     Kept(
         "failed_calls",
+        "count of failed calls",
         "counts of failed calls",
         lambda now: request_log.old_counts(now=now),
         _by_keys(lambda now: request_log.old_counts(now=now)),
     ),
     Kept(
         "payloads",
+        "body of a finished delivery",
         "bodies of finished deliveries",
         lambda now: deliveries.old_payloads(now=now),
         lambda now: deliveries.purge_payloads(now=now),
     ),
     Kept(
         "attempts",
+        "attempt at a delivery",
         "attempts at deliveries",
         lambda now: deliveries.old_attempts(now=now),
         lambda now: deliveries.purge_attempts(now=now),
     ),
-    Kept("sessions", "expired sessions", _sessions, _by_keys(_sessions)),
-    Kept("signed_in", "entries of ended sessions", _places_signed_in, _by_keys(_places_signed_in)),
-    Kept("limit_slots", "expired slots of limits", _limit_slots, _by_keys(_limit_slots)),
-    Kept("invitations", "old invitations", _invitations, _by_keys(_invitations)),
+    Kept("sessions", "expired session", "expired sessions", _sessions, _by_keys(_sessions)),
+    Kept(
+        "signed_in",
+        "entry of an ended session",
+        "entries of ended sessions",
+        _places_signed_in,
+        _by_keys(_places_signed_in),
+    ),
+    Kept(
+        "limit_slots",
+        "expired slot of a limit",
+        "expired slots of limits",
+        _limit_slots,
+        _by_keys(_limit_slots),
+    ),
+    Kept("invitations", "old invitation", "old invitations", _invitations, _by_keys(_invitations)),
 )

@@ -30,6 +30,7 @@ from config.operations.support_bundle_redaction import REMOVED, Redaction, check
 from config.operations.support_bundle_redaction import findings as findings_words
 from config.operations.support_bundle_redaction import metrics as redacted_metrics
 from kit.masking import mask_card_numbers
+from kit.plurals import counted
 from payments.models import Transaction
 from webhooks.models import Delivery
 
@@ -239,7 +240,7 @@ def _redacted_setting(name: str, value: Any) -> Any:
     if value in CHOICES.get(name, ()):
         return value
     if name in HARMLESS and isinstance(value, list):
-        return f"{len(value)} entries" if len(value) != 1 else "1 entry"
+        return counted(len(value), "entry", "entries")
     return _whether_set(name)
 
 

@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, Min, Q, QuerySet, Subquery
 
 from dashboard.ui.charts import Column, ColumnChart, columns
 from kit.money import money
+from kit.plurals import counted
 from ledger.services import Balance, balances
 from merchants.models import ApiKey, Business
 from payments import outcomes
@@ -205,10 +206,10 @@ def _alerts(webhook: WebhookHealth) -> list[str]:
     """Return the warnings to show."""
     found = []
     if webhook.dead:
-        subject = "1 delivery has" if webhook.dead == 1 else f"{webhook.dead} deliveries have"
+        subject = counted(webhook.dead, "delivery has", "deliveries have")
         found.append(f"{subject} failed. Check your endpoint, then resend.")
     if webhook.held:
-        subject = "1 delivery is" if webhook.held == 1 else f"{webhook.held} deliveries are"
+        subject = counted(webhook.held, "delivery is", "deliveries are")
         found.append(f"{subject} held because your endpoint is disabled.")
     return found
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from dashboard.ui.timeline import BAD, BOOKED, GOOD, NEW, REQUESTED, WAIT, Moment
 from kit import banks
 from kit.money import money, signed_money
+from kit.plurals import counted
 from ledger.models import Entry
 from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
 from webhooks.models import Attempt, Delivery, event_name
@@ -56,7 +57,7 @@ def _challenge_moments(challenge: Challenge | None) -> Iterator[Moment]:
         return
     wrong = challenge.wrong_codes
     if challenge.passed_at:
-        text = f"After {wrong} incorrect code{'s' if wrong > 1 else ''}." if wrong else ""
+        text = f"After {counted(wrong, 'incorrect code')}." if wrong else ""
         yield Moment(
             at=challenge.passed_at, title="Payer authenticated with 3-D Secure", text=text, mark=GOOD
         )

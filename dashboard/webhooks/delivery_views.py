@@ -16,6 +16,7 @@ from dashboard.ui.pagination import BY_MOMENT, page_of
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
 from kit.db import clock
+from kit.plurals import counted
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from webhooks import services
@@ -86,7 +87,7 @@ def replay_range_page(request: HttpRequest, membership: Membership) -> HttpRespo
         if request.method == "POST":
             keys = list(chosen[:AT_ONCE])
             sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
-            messages.success(request, f"Resending {sent} {'delivery' if sent == 1 else 'deliveries'}.")
+            messages.success(request, f"Resending {counted(sent, 'delivery', 'deliveries')}.")
             return redirect("dashboard-deliveries")
         context["count"] = len(list(islice(chosen[: AT_ONCE + 1], AT_ONCE + 1)))
     return render(request, "dashboard/webhooks/replay.html", context)

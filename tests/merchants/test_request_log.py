@@ -249,8 +249,8 @@ class TestRetention:
         call_command("purge", dry_run=True, stdout=rehearsed)
         call_command("purge", stdout=done)
 
-        assert "Would delete 1 logged requests" in rehearsed.getvalue()
-        assert "Deleted 1 logged requests" in done.getvalue()
+        assert "Would delete 1 logged request." in rehearsed.getvalue()
+        assert "Deleted 1 logged request." in done.getvalue()
         assert ApiRequest.objects.count() == 2
 
     def test_stores_nothing_with_zero_days(self, api, settings):

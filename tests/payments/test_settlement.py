@@ -450,7 +450,7 @@ class TestCommand:
         said = run()
 
         yesterday = today() - timedelta(days=1)
-        assert said.splitlines()[-1] == f"Settled 1 payments up to the end of {yesterday} in 1 batches."
+        assert said.splitlines()[-1] == f"Settled 1 payment up to the end of {yesterday} in 1 batch."
         assert SettlementItem.objects.count() == 1
 
     def test_dry_run_changes_nothing(self, api):
@@ -458,7 +458,7 @@ class TestCommand:
 
         said = run("--date", str(today()), "--dry-run")
 
-        assert "Would settle 1 payments" in said
+        assert "Would settle 1 payment up to" in said
         assert not SettlementBatch.objects.exists()
 
     def test_returns_json(self, api, ada):

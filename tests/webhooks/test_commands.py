@@ -208,7 +208,7 @@ class TestDeliverWebhooks:
 
             printed = run("deliver_webhooks")
 
-        assert printed == "Made 1 attempts.\n"
+        assert printed == "Made 1 attempt.\n"
         assert Delivery.objects.get().state == STATES.DELIVERED
 
     def test_loads_no_api_pages_or_celery(self):

@@ -6,6 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from config.operations.retention import EVERYTHING, Kept
+from kit.plurals import counted
 from kit.progress import show_progress
 from merchants.commands import Document, DocumentCommand
 
@@ -33,9 +34,9 @@ class Command(DocumentCommand):
 
     def _forget(self, kept: Kept, now: datetime) -> int:
         pieces = kept.forget(now)
-        return sum(show_progress(pieces, total=None, stream=self.stderr, size=int, what=kept.words))
+        return sum(show_progress(pieces, total=None, stream=self.stderr, size=int, what=kept.many))
 
     def lines(self, document: Document) -> Iterable[str]:
         did = "Would delete" if document["dry_run"] else "Deleted"
         for kept in EVERYTHING:
-            yield f"{did} {document[kept.name]} {kept.words}."
+            yield f"{did} {counted(document[kept.name], kept.one, kept.many)}."

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from dashboard.account import mfa_reset
 from dashboard.activity.descriptions import FACTOR_NAMES
+from kit.plurals import counted
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
 
@@ -58,5 +59,4 @@ class Command(DocumentCommand):
         verb, end_verb = ("Would remove", "Would end") if document["dry_run"] else ("Removed", "Ended")
         for factor in document["removed"]:
             yield f"{verb} {FACTOR_NAMES[factor]} of {document['email']}."
-        count = document["sessions_ended"]
-        yield f"{end_verb} {count} session{'' if count == 1 else 's'}."
+        yield f"{end_verb} {counted(document['sessions_ended'], 'session')}."

@@ -3,6 +3,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
+from kit.plurals import counted
 from ledger.invariants import Invariant, check, lacks_statistics
 from merchants.commands import Document, DocumentCommand
 from payments.invariants.registry import INVARIANTS
@@ -58,7 +59,11 @@ class Command(DocumentCommand):
                 yield from (f"  {row}" for row in one["broken"])
         broken = sum(not one["holds"] for one in invariants)
         yield (
-            f"{broken} of {len(invariants)} invariants are broken."
+            counted(
+                broken,
+                f"of {len(invariants)} invariants is broken.",
+                f"of {len(invariants)} invariants are broken.",
+            )
             if broken
             else (f"All {len(invariants)} invariants hold.")
         )

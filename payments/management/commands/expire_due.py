@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from kit.db.clock import database_now
+from kit.plurals import counted
 from kit.progress import show_progress
 from payments.services import expiry
 
@@ -38,11 +39,11 @@ class Command(BaseCommand):
 
 
 def _transactions(count: int) -> str:
-    return f"{count} transaction{'' if count == 1 else 's'}"
+    return counted(count, "transaction")
 
 
 def _authorisations(count: int) -> str:
-    return f"{count} expired authorisation{'' if count == 1 else 's'}"
+    return counted(count, "expired authorisation")
 
 
 def _one_by_one(batches: Iterable[int]) -> Iterator[bool]:

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 
 from kit.db import clock
 from kit.money import money
+from kit.plurals import counted
 from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand
 from payments import bank_statement_parser
@@ -64,7 +65,7 @@ class Command(DocumentCommand):
         not_compared = {"wrong_lines": statement.wrong_lines, "errors": list(statement.errors)}
         self.show(_document(report, recorded) | not_compared, as_json=json)
         if statement.errors:
-            lines = "1 line was" if statement.wrong_lines == 1 else f"{statement.wrong_lines:,} lines were"
+            lines = counted(statement.wrong_lines, "line was", "lines were")
             errors = "\n".join(statement.errors)
             raise CommandError(
                 f"{lines} invalid and not compared. The others were compared:\n{errors}", returncode=2

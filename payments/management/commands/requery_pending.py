@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from kit.db.clock import database_now
+from kit.plurals import counted
 from kit.progress import show_progress
 from payments.services import requery
 
@@ -30,4 +31,4 @@ class Command(BaseCommand):
 
 
 def _unknown_outcomes(count: int) -> str:
-    return f"{count} unknown outcome{'' if count == 1 else 's'}"
+    return counted(count, "unknown outcome")

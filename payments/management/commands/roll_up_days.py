@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from kit.db import clock
+from kit.plurals import counted
 from payments.services.reporting import daily_totals
 
 
@@ -13,5 +14,5 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        counted = list(daily_totals.roll_up(now=clock.now()))
-        self.stdout.write(f"Counted {len(counted)} day{'' if len(counted) == 1 else 's'}.")
+        days = list(daily_totals.roll_up(now=clock.now()))
+        self.stdout.write(f"Counted {counted(len(days), 'day')}.")

@@ -5,6 +5,7 @@ from typing import Any
 
 from kit.db import clock
 from kit.money import money
+from kit.plurals import counted
 from kit.progress import show_progress
 from merchants.commands import Document, DocumentCommand
 from payments import business_days
@@ -56,7 +57,7 @@ class Command(DocumentCommand):
         verb = "Would settle" if document["dry_run"] else "Settled"
         for one in document["batches"]:
             yield (
-                f"{one['day']}  {one['currency']}  business {one['business']}  {one['payments']:>7,} payments"
+                f"{one['day']}  {one['currency']}  business {one['business']}  {counted(one['payments'], 'payment'):>16}"
                 f"  gross {_figure(one, 'gross')}  fees {_figure(one, 'fees')}"
                 + (
                     ""
@@ -66,8 +67,8 @@ class Command(DocumentCommand):
             )
         payments = sum(one["payments"] for one in document["batches"])
         yield (
-            f"{verb} {payments:,} payments up to the end of {document['date']} "
-            f"in {len(document['batches'])} batches."
+            f"{verb} {counted(payments, 'payment')} up to the end of {document['date']} "
+            f"in {counted(len(document['batches']), 'batch', 'batches')}."
         )
 
 

@@ -34,7 +34,7 @@ class TestVerdict:
                 [GOOD, UNASKED],
                 "",
                 package_audit.UNKNOWN,
-                "NOT AUDITED: 1 packages could not be asked about. Dependency not found: amqp (5.4.2)",
+                "NOT AUDITED: 1 package could not be asked about. Dependency not found: amqp (5.4.2)",
             ),
             (
                 [],

@@ -140,7 +140,7 @@ class TestDoctor:
         CardOperation.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
         finding, _ = self.finds("pending", Severity.WARNING)
-        assert finding["said"].startswith("1 captures, voids and refunds have no response")
+        assert finding["said"].startswith("1 capture, void or refund has no response")
 
     def test_finds_messages_that_the_account_provider_has_not_answered(self, api):
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
@@ -148,7 +148,7 @@ class TestDoctor:
         ProviderMessage.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
         finding, _ = self.finds("pending", Severity.WARNING)
-        assert finding["said"] == "1 messages to the account provider have no response."
+        assert finding["said"] == "1 message to the account provider has no response."
 
     def test_finds_a_wrong_clock(self, monkeypatch):
         monkeypatch.setattr(

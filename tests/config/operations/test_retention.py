@@ -209,7 +209,7 @@ class TestCommand:
     def test_changes_nothing_in_a_dry_run(self, endpoint):
         (row,) = delivery(endpoint, DEAD, days=91)
 
-        assert "Would delete 1 bodies of finished deliveries." in purge(dry_run=True)
+        assert "Would delete 1 body of a finished delivery." in purge(dry_run=True)
 
         row.refresh_from_db()
         assert row.has_payload

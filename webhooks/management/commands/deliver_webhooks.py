@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from kit.plurals import counted
 from webhooks import dispatcher, poll
 
 
@@ -36,5 +37,5 @@ class Command(BaseCommand):
         ):
             total += made
             if made:
-                self.stderr.write(f"{total:,} attempts made")
-        self.stdout.write(f"Made {total} attempts.")
+                self.stderr.write(f"{counted(total, 'attempt')} made")
+        self.stdout.write(f"Made {counted(total, 'attempt')}.")

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kit.db import clock
+from kit.plurals import counted
 from kit.progress import show_progress
 from merchants.audit import Actor
 from merchants.commands import add_business_argument, chosen_business
@@ -43,11 +44,11 @@ class Command(BaseCommand):
             until=_moment("--until", options["until"]),
         ).values_list("pk", flat=True)
         if dry_run:
-            self.stdout.write(f"Would replay {len(chosen)} deliveries.")
+            self.stdout.write(f"Would replay {counted(len(chosen), 'delivery', 'deliveries')}.")
             return
         replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=clock.now())
         going = sum(show_progress(replayed, total=len(chosen), stream=self.stderr))
-        self.stdout.write(f"Replaying {going} deliveries.")
+        self.stdout.write(f"Replaying {counted(going, 'delivery', 'deliveries')}.")
 
 
 _EVENTS = {event.label: event.value for event in Event}
