@@ -21,8 +21,16 @@ BALANCES = Answer("BalanceList", "Every currency.", Field("data", ListOf(BALANCE
 
 
 class BalanceView(APIView):
-    """The amounts available for payouts and pending settlement."""
-
     def get(self, request: Request) -> Response:
+        """Get your balances.
+
+        `available` is your wallet: released settlements less payouts and their fees. A payout is deducted
+        when it is accepted, and returned if it fails. `pending` is what you have earned but hasn't been
+        released yet, less fees and refunds.
+
+        Either may be negative: `pending` if more was refunded than earned since the last settlement,
+        `available` where payouts need no balance (the sandbox). A negative amount is deducted from the next
+        settlement.
+        """
         held = balances(cast("Business", request.user))
         return Response({"data": [BALANCE_OF_CURRENCY.represent(each) for each in held]})

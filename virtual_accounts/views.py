@@ -19,9 +19,15 @@ from virtual_accounts.services import accounts
 
 
 class VirtualAccountsView(APIView):
-    """Create and list virtual accounts."""
-
     def post(self, request: Request) -> Response:
+        """Create a virtual account.
+
+        `type` and `account_type` determine which fields the request has.
+
+        A `static` account belongs to one customer and has a permanent number. A `dynamic` account has no
+        permanent number: each payment to it (`payment_method: virtual_account`) gets a new one. A business's
+        account is always static.
+        """
         business = _business(request)
         wanted = read_account(cast("dict[str, Any]", request.data or {}), business=business)
         result = accounts.create(business=business, request=wanted, now=clock.now())
@@ -31,14 +37,14 @@ class VirtualAccountsView(APIView):
         )
 
     def get(self, request: Request) -> Response:
+        """List virtual accounts."""
         own = VirtualAccount.objects.of(_business(request)).with_current_number()
         return Response(page_of(self, filtered(own, request.query_params), represent))
 
 
 class VirtualAccountView(APIView):
-    """Show a virtual account."""
-
     def get(self, request: Request, reference: str) -> Response:
+        """Look up a virtual account."""
         account = accounts.find_of(_business(request), reference)
         if account is None:
             raise NotFound

@@ -1,9 +1,10 @@
 """How the API is described, OpenAPI 3.1: `make openapi` prints the document.
 
 Requests come from the serializers (`config.openapi.fields`), answers from the apps' declarations (`kit.api.answers`).
-`config.openapi.operations` lists the operations.
+`config.openapi.operations` lists the operations, whose summaries and descriptions are the docstrings of the views' methods.
 """
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, TypeAlias, cast
 
@@ -14,9 +15,20 @@ from drf_spectacular.plumbing import ComponentRegistry
 
 from config.error_codes import ERROR_CODES
 from config.openapi.answers import components, headers
-from config.openapi.descriptions import INTRODUCTION
+from config.openapi.descriptions import INTRODUCTION, sandbox_tables
 from config.openapi.fields import described, field_schema
-from config.openapi.operations import EVERYWHERE, OPERATIONS, TAGS, UNDESCRIBED, Body, Operation, Success
+from config.openapi.operations import (
+    EVERYWHERE,
+    OF_LISTS,
+    OF_LOOKUPS,
+    OF_WRITES,
+    OPERATIONS,
+    TAGS,
+    UNDESCRIBED,
+    Body,
+    Operation,
+    Success,
+)
 from config.openapi.webhooks import KINDS, webhooks
 from config.problems import CONTENT_TYPE
 from kit.api.answers import Answer
@@ -52,13 +64,20 @@ class SluiceSchema(AutoSchema):
         return {
             "operationId": operation.id,
             "tags": [operation.tag],
-            "summary": operation.summary,
-            **({"description": operation.description} if operation.description else {}),
+            **self._texts(operation),
             "parameters": list(self._parameters(operation)),
             **({"requestBody": self._request_body(operation.body)} if operation.body else {}),
             "responses": dict(self._answers(operation)),
             "security": self.get_auth(),
         }
+
+    def _texts(self, operation: Operation) -> Schema:
+        """Return the summary and the description: the docstring of the view's method, notes and sandbox tables."""
+        docstring = inspect.getdoc(getattr(self.view, self.method.lower())) or ""
+        summary, _, text = docstring.partition("\n")
+        parts = (text.strip(), operation.note, *sandbox_tables(*operation.tables))
+        description = "\n\n".join(part for part in parts if part)
+        return {"summary": summary.removesuffix(".")} | ({"description": description} if description else {})
 
     def _parameters(self, operation: Operation) -> Iterable[Schema]:
         if "{reference}" in self.path:
@@ -91,6 +110,8 @@ class SluiceSchema(AutoSchema):
         for status, answer in operation.answers.items():
             yield str(status), _answer(answer)
         codes = {*EVERYWHERE, *operation.problems}
+        codes |= {*OF_WRITES} if operation.body else {*OF_LISTS} if operation.is_list else set()
+        codes |= {*OF_LOOKUPS} if "{" in self.path else set()
         for status in sorted({ERROR_CODES[code].status for code in codes}):
             here = [code for code in ERROR_CODES if code in codes and ERROR_CODES[code].status == status]
             yield str(status), _problems(status, here)

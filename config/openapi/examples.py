@@ -1,41 +1,21 @@
-"""Examples of requests that the sandbox accepts unchanged, and of its responses."""
+"""Examples of requests that the sandbox accepts unchanged, and of its responses.
+
+Values are the examples of the declared fields. Here stands only what makes one example differ from another.
+"""
 
 from typing import Any, TypeAlias
 
+from kit.api.answers import Answer, ListOf
 from kit.api.strict_fields import RequestSerializer
-from ledger.views import BALANCE_OF_CURRENCY
 from payments import event_representation as events
 from payments import outcomes
 from payments import representation as shown
+from payments import serializers as forms
+from payments.outcomes import Outcome
 from payments.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
-from payments.serializers import (
-    AdvanceSerializer,
-    BeneficiarySerializer,
-    BillingAddressSerializer,
-    CaptureSerializer,
-    CardCheckSerializer,
-    CardPaymentSerializer,
-    CheckedSourceSerializer,
-    CreditUnappliedSerializer,
-    DestinationSerializer,
-    PayerSerializer,
-    PayoutSerializer,
-    RefundSerializer,
-    ResolveBeneficiarySerializer,
-    ReturnUnappliedSerializer,
-    SimulateSerializer,
-    SourceSerializer,
-    VirtualAccountPaymentSerializer,
-)
-from payments.views import payments
 from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
-from virtual_accounts.serializers import (
-    AddressSerializer,
-    BusinessAccountSerializer,
-    DynamicAccountSerializer,
-    StaticAccountSerializer,
-)
+from virtual_accounts import serializers as account_forms
 
 Example: TypeAlias = dict[str, Any]
 
@@ -52,276 +32,223 @@ def named(**examples: Example) -> Example:
     }
 
 
-def _filled(serializer: type[RequestSerializer], *names: str) -> Example:
-    """Return the examples of these fields, by default of all that have one."""
+# Requests --------------------------------------------------------------------------------------------
+
+
+def _request(serializer: type[RequestSerializer], names: str = "", **changes: Any) -> Example:
+    """Return the examples of these fields, by default of all, with those of nested objects."""
     fields: Any = serializer().fields
-    return {
-        name: fields[name].example
-        for name in names or fields
-        if getattr(fields[name], "example", None) is not None
-    }
+    chosen = names.split() or [name for name in fields if name not in changes]
+    return {name: _example_of(fields[name]) for name in chosen} | changes
 
 
-_CARD = _filled(SourceSerializer, "type", "pan", "name", "expiry_month", "expiry_year", "cvv")
-_CARD_PAYMENT = {
-    "request_type": "payment",
-    "payment_method": "card",
-    **_filled(CardPaymentSerializer, "reference", "amount", "currency", "redirect_url"),
-    "source": _CARD,
-}
-_PAYOUT = {
-    "request_type": "payout",
-    "reference": "payout-5",
-    **_filled(PayoutSerializer, "amount", "currency"),
-    "customer": _filled(BeneficiarySerializer, "name", "account_number", "bank_code"),
-}
+def _example_of(field: Any) -> Any:
+    if isinstance(field, RequestSerializer):
+        return _request(type(field))
+    return field.choices[0] if field.example is None else field.example
 
+
+_CARD = _request(forms.SourceSerializer, "type pan name expiry_month expiry_year cvv")
+_CARD_PAYMENT = _request(
+    forms.CardPaymentSerializer,
+    "request_type payment_method reference amount currency redirect_url",
+    source=_CARD,
+)
 PAYMENT_REQUESTS = named(
     card_payment=_CARD_PAYMENT,
-    card_payment_with_everything=_CARD_PAYMENT
-    | {
-        "reference": "order-1043",
-        "source": _CARD | {"billing_address": _filled(BillingAddressSerializer)},
-        "customer": _filled(PayerSerializer, "reference", "name", "email"),
-        "3ds": {"enabled": True, "challenge_preference": "no_challenge"},
-        **_filled(CardPaymentSerializer, "narration", "payment_ip", "authorization_type", "metadata"),
-    },
+    card_payment_with_everything=_request(forms.CardPaymentSerializer)
+    | {"reference": "order-1043", "3ds": {"enabled": True, "challenge_preference": "no_challenge"}},
     card_payment_with_challenge=_CARD_PAYMENT
     | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
     card_payment_to_capture_later=_CARD_PAYMENT | {"reference": "order-1045", "capture": False},
     card_payment_that_is_declined=_CARD_PAYMENT | {"reference": "order-1046", "amount": DECLINED_AMOUNT},
-    virtual_account_payment={
-        "request_type": "payment",
-        "reference": "order-1047",
-        **_filled(
-            VirtualAccountPaymentSerializer,
-            *("amount", "currency", "payment_method", "payment_method_id", "expiry_duration"),
-        ),
-    },
-    payout=_PAYOUT,
-    card_check={
-        "request_type": "card_check",
-        **_filled(CardCheckSerializer, "reference", "currency"),
-        "source": _filled(CheckedSourceSerializer, *_CARD),
-    },
+    virtual_account_payment=_request(
+        forms.VirtualAccountPaymentSerializer,
+        "request_type payment_method amount currency payment_method_id expiry_duration",
+        reference="order-1047",
+    ),
+    payout=_request(
+        forms.PayoutSerializer,
+        "request_type amount currency",
+        reference="payout-5",
+        customer=_request(forms.BeneficiarySerializer, "name account_number bank_code"),
+    ),
+    card_check=_request(forms.CardCheckSerializer, "request_type reference currency source"),
 )
-CAPTURE_REQUESTS = named(everything={}, a_part=_filled(CaptureSerializer, "amount"))
+CAPTURE_REQUESTS = named(everything={}, a_part=_request(forms.CaptureSerializer))
 VOID_REQUESTS = named(nothing={})
 REFUND_REQUESTS = named(
     everything_left={"reference": "refund-8"},
-    a_part=_filled(RefundSerializer, "reference", "amount", "reason"),
-    to_an_account=_filled(RefundSerializer, "reference", "amount")
-    | {"destination": _filled(DestinationSerializer)},
+    a_part=_request(forms.RefundSerializer, "reference amount reason"),
+    to_an_account=_request(forms.RefundSerializer, "reference amount destination"),
 )
-
-_ADDRESS = _filled(AddressSerializer, "address_line1", "city", "state", "postal_code", "country")
+_ADDRESS = _request(account_forms.AddressSerializer, "address_line1 city state postal_code country")
 ACCOUNT_REQUESTS = named(
-    static_account=_filled(StaticAccountSerializer) | {"address": _ADDRESS},
-    dynamic_account=_filled(DynamicAccountSerializer, "type", "email", "currency", "first_name", "last_name")
-    | {"reference": "checkout", "address": _ADDRESS},
-    business_account=_filled(
-        BusinessAccountSerializer,
-        "type",
-        "account_type",
-        "email",
-        "currency",
-        "business_name",
-        "phone_number",
-        "bvn",
-    )
-    | {"reference": "ada-books", "address": _ADDRESS},
+    static_account=_request(account_forms.StaticAccountSerializer, address=_ADDRESS),
+    dynamic_account=_request(
+        account_forms.DynamicAccountSerializer,
+        "type email currency first_name last_name",
+        reference="checkout",
+        address=_ADDRESS,
+    ),
+    business_account=_request(
+        account_forms.BusinessAccountSerializer,
+        "type account_type email currency business_name phone_number bvn",
+        reference="ada-books",
+        address=_ADDRESS,
+    ),
 )
-RESOLVE_REQUESTS = named(account=_filled(ResolveBeneficiarySerializer, "account_number", "bank_code"))
-ADVANCE_REQUESTS = named(payment=_filled(AdvanceSerializer, "payment"))
-CREDIT_REQUESTS = named(credit=_filled(CreditUnappliedSerializer, "reason"))
+RESOLVE_REQUESTS = named(account=_request(forms.ResolveBeneficiarySerializer))
+ADVANCE_REQUESTS = named(payment=_request(forms.AdvanceSerializer))
+CREDIT_REQUESTS = named(credit=_request(forms.CreditUnappliedSerializer))
 RETURN_REQUESTS = named(
-    to_the_sender=_filled(ReturnUnappliedSerializer, "reason"),
-    to_a_destination=_filled(ReturnUnappliedSerializer, "reason")
-    | {"destination": _filled(DestinationSerializer, "name", "account_number", "bank_code")},
+    to_the_sender=_request(forms.ReturnUnappliedSerializer, "reason"),
+    to_a_destination=_request(forms.ReturnUnappliedSerializer),
 )
 SIMULATE_REQUESTS = named(
-    transfer=_filled(SimulateSerializer, "account_number", "amount"),
-    transfer_of_a_known_sender=_filled(SimulateSerializer),
+    transfer=_request(forms.SimulateSerializer, "account_number amount"),
+    transfer_of_a_known_sender=_request(forms.SimulateSerializer),
 )
+
+# Answers ---------------------------------------------------------------------------------------------
+
+
+def _payment(kind: str, *without: str, **changes: Any) -> Example:
+    """Return a successful transaction of a kind, or the one that the changes make of it."""
+    values = {
+        "request_type": "payment" if kind in shown.PAYMENTS else kind,
+        "payment_method": kind,
+        "status": "success",
+        "refund_status": "none",
+    }
+    return shown.PAYMENT.example(kind, without=without, **values | changes)
+
+
+def _card_payment(*without: str, **changes: Any) -> Example:
+    return _payment(shown.CARD, "redirect_link", "amount_authorized", *without, **changes)
+
+
+def _unpaid(outcome: Outcome, status: str = "failed") -> Example:
+    """Return the fields of a card payment that took no money."""
+    untaken = dict.fromkeys(("fee", "total_amount_captured", "total_amount_available_to_refund"), 0)
+    summary = {"response_code": outcome.code, "response_summary": outcome.summary}
+    return untaken | summary | {"status": status}
 
 
 _OF_APPROVALS = ("gateway_code", "acquirer_transaction_id", "authorization_code", "merchant_descriptor")
-_NOTHING_TAKEN = {"fee": 0, "total_amount_captured": 0, "total_amount_available_to_refund": 0}
-
-_PAID = shown.PAYMENT.example(
-    shown.CARD,
-    without=("redirect_link", "amount_authorized"),
-    request_type="payment",
-    payment_method="card",
-    status="success",
-    refund_status="none",
-    source=shown.CARD_SHOWN.example(type="card"),
+_OF_MESSAGES = ("retrieval_reference_number", "system_trace_audit_number")
+_TRANSFER_PAYMENT: Example = {
+    "reference": "order-1047",
+    "response_summary": "Payment of 50000 NGN received from Ada Obi",
+}
+_PAYOUT = _payment(
+    shown.PAYOUT,
+    reference="payout-5",
+    fee=1_000,
+    customer=shown.CUSTOMER.example(without=("merchant_reference",)),
 )
-_DECLINED = _NOTHING_TAKEN | {
-    "status": "failed",
-    "amount": DECLINED_AMOUNT,
-    "response_code": DECLINED.code,
-    "response_summary": DECLINED.summary,
-    "gateway_code": DECLINED.gateway_code,
-    "gateway_recommendation": DECLINED.advice,
-}
-_PENDING = _NOTHING_TAKEN | {
-    "status": "pending",
-    "response_code": outcomes.PROCESSING.code,
-    "response_summary": outcomes.PROCESSING.summary,
-}
-
-
-def _without(answer: Example, *names: str) -> Example:
-    return {name: value for name, value in answer.items() if name not in names}
-
-
-PAYMENT_ANSWERS = named(
-    card_payment=_PAID,
-    card_payment_with_challenge=_without(
-        _PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number", "completed_at"
+PAID = named(card_payment=_card_payment())
+PAYMENT = named(
+    card_payment=_card_payment(),
+    card_payment_with_challenge=_card_payment(
+        *_OF_APPROVALS, *_OF_MESSAGES, "completed_at", **_unpaid(outcomes.PROCESSING, "pending")
     )
-    | _PENDING
     | {"redirect_link": shown.PAYMENT["redirect_link"].example},
-    card_payment_that_is_declined=_without(_PAID, "authorization_code", "merchant_descriptor") | _DECLINED,
-    virtual_account_payment=shown.PAYMENT.example(
+    card_payment_that_is_declined=_card_payment(
+        "authorization_code",
+        "merchant_descriptor",
+        **_unpaid(DECLINED),
+        amount=DECLINED_AMOUNT,
+        gateway_code=DECLINED.gateway_code,
+        gateway_recommendation=DECLINED.advice,
+    ),
+    virtual_account_payment=_payment(
         shown.TRANSFER,
-        without=("gateway_code", "acquirer_transaction_id"),
-        request_type="payment",
-        reference="order-1047",
-        payment_method="virtual_account",
-        status="success",
-        refund_status="none",
+        "gateway_code",
+        "acquirer_transaction_id",
         fee=500,
-        response_summary="Payment of 50000 NGN received from Ada Obi",
         virtual_account_details=accounts.TRANSFER_DETAILS.example(status="success"),
+        **_TRANSFER_PAYMENT,
     ),
-    payout=shown.PAYMENT.example(
-        shown.PAYOUT,
-        request_type="payout",
-        reference=_PAYOUT["reference"],
-        status="success",
-        fee=1_000,
-        customer=shown.CUSTOMER.example(without=("merchant_reference",)),
-    ),
-    card_check=shown.PAYMENT.example(
-        shown.CARD_CHECK,
-        without=("narration",),
-        request_type="card_check",
-        reference="check-77",
-        status="success",
-        amount=0,
-        source=shown.CARD_SHOWN.example(type="card"),
-    ),
+    payout=_PAYOUT,
+    card_check=_payment(shown.CARD_CHECK, "narration", reference="check-77", amount=0),
 )
-PAID = named(card_payment=_PAID)
-
-
-def returned_payout() -> Example:
-    """Return the example of a payout with its reversal."""
-    payout: Example = PAYMENT_ANSWERS["payout"]
-    return payout | {"value": payout["value"] | {"reversal": shown.REVERSAL.example()}}
-
-
-VOIDED = named(
-    voided=_without(_PAID, "gateway_code", "authorization_code")
-    | _NOTHING_TAKEN
-    | {
-        "status": "failed",
-        "response_code": outcomes.VOIDED.code,
-        "response_summary": outcomes.VOIDED.summary,
-    }
+RETURNED_PAYOUT = named(payout=_PAYOUT | {"reversal": shown.REVERSAL.example()})
+VOIDED = named(voided=_card_payment("gateway_code", "authorization_code", **_unpaid(outcomes.VOIDED)))
+CANCELLED = named(cancelled=_card_payment(*_OF_APPROVALS, *_OF_MESSAGES, **_unpaid(outcomes.CANCELLED)))
+ADVANCED = named(
+    session=_payment(
+        shown.TRANSFER,
+        "gateway_code",
+        "acquirer_transaction_id",
+        **_TRANSFER_PAYMENT
+        | _unpaid(outcomes.TRANSFER_EXPIRED)
+        | {"total_amount_available_to_refund": 50_000},
+        virtual_account_details=accounts.TRANSFER_DETAILS.example(status="expired", amount_received=""),
+    )
+    | {"advanced": "session"}
 )
-CANCELLED = named(
-    cancelled=_without(_PAID, *_OF_APPROVALS, "retrieval_reference_number", "system_trace_audit_number")
-    | _NOTHING_TAKEN
-    | {
-        "status": "failed",
-        "response_code": outcomes.CANCELLED.code,
-        "response_summary": outcomes.CANCELLED.summary,
-    }
-)
-_OF_DECISIONS = ("reason", "decided_at", "return_reference")
 _REFUND = shown.REFUND.example(status="success")
 REFUND = named(
     a_part=_REFUND,
     of_a_transfer_payment=_REFUND | {"destination": shown.REFUND_DESTINATION.example()},
 )
 _SETTLEMENT = shown.SETTLEMENT.example(without=("brought_forward", "carried_forward"), status="released")
+_ITEMS = [
+    shown.SETTLEMENT_ITEM.example(kind="payment"),
+    shown.SETTLEMENT_ITEM.example(kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000),
+]
 SETTLEMENT = named(released=_SETTLEMENT)
-SETTLEMENT_WITH_ITEMS = named(
-    released=_SETTLEMENT
-    | {
-        "items": {
-            "data": [
-                shown.SETTLEMENT_ITEM.example(kind="payment"),
-                shown.SETTLEMENT_ITEM.example(
-                    kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000
-                ),
-            ],
-            "next": None,
-            "previous": None,
-        }
-    }
-)
-_UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(
-    without=_OF_DECISIONS, state="open", why="second", sender=accounts.SENDER.example()
-)
-_DECIDED = shown.UNAPPLIED_TRANSFER.example(why="second", sender=accounts.SENDER.example(), state="returned")
-UNAPPLIED = named(open=_UNAPPLIED)
-CREDITED = named(credited=_without(_DECIDED, "return_reference") | {"state": "credited"})
-RETURNED = named(returned=_DECIDED)
-_ACCOUNT = accounts.VIRTUAL_ACCOUNT.example(status="active") | {"customer": accounts.ACCOUNT_HOLDER.example()}
-ACCOUNTS = named(
-    static_account=_ACCOUNT,
-    dynamic_account=_ACCOUNT
-    | {
-        "reference": "checkout",
-        "customer": accounts.ACCOUNT_HOLDER.example(name="Ada Obi", account_number="", reference="checkout"),
-    },
-)
-_SUBJECT = events.EVENT_SUBJECT.example(type="transaction")
-_DELIVERED = events.EVENT.example(
-    event="payment.success", state="delivered", next_attempt_at=None, subject=_SUBJECT
-)
-EVENT = named(delivered=_DELIVERED)
-EVENT_IN_DETAIL = named(
-    delivered=events.EVENT_IN_DETAIL.example(
-        event="payment.success",
-        state="delivered",
-        next_attempt_at=None,
-        subject=_SUBJECT,
-        attempts=[events.EVENT_ATTEMPT.example(error=None, explanation=None)],
+_UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(why="second", state="returned")
+UNAPPLIED = named(
+    open=shown.UNAPPLIED_TRANSFER.example(
+        without=("reason", "decided_at", "return_reference"), why="second", state="open"
     )
 )
-BALANCES = named(balances={"data": [BALANCE_OF_CURRENCY.example()]})
-MOVEMENTS = named(
-    a_page={
-        "data": [MOVEMENT.example(kind="payout_accepted")],
-        "next": None,
-        "previous": None,
-        "opening_balance": 400_000,
-        "closing_balance": 249_000,
-    }
+CREDITED = named(
+    credited=shown.UNAPPLIED_TRANSFER.example(without=("return_reference",), why="second", state="credited")
 )
-INACTIVE_ACCOUNT = named(static_account=_ACCOUNT | {"status": "inactive"})
-SIMULATED = named(simulated=payments.SIMULATED.example())
-BENEFICIARY = named(beneficiary=payments.BENEFICIARY.example())
-ADVANCED = named(
-    session=_without(PAYMENT_ANSWERS["virtual_account_payment"]["value"], "settle_status")
-    | {
-        "status": "failed",
-        "fee": 0,
-        "response_code": outcomes.TRANSFER_EXPIRED.code,
-        "response_summary": outcomes.TRANSFER_EXPIRED.summary,
-        "virtual_account_details": accounts.TRANSFER_DETAILS.example(status="expired", amount_received=""),
-        "advanced": "session",
-    }
+RETURNED = named(returned=_UNAPPLIED)
+_DYNAMIC = accounts.ACCOUNT_HOLDER.example(name="Ada Obi", account_number="", reference="checkout")
+ACCOUNT = named(
+    static_account=accounts.VIRTUAL_ACCOUNT.example(status="active"),
+    dynamic_account=accounts.VIRTUAL_ACCOUNT.example(
+        status="active", reference="checkout", customer=_DYNAMIC
+    ),
 )
-BANKS = named(banks={"data": [payments.BANK.example()]})
+INACTIVE_ACCOUNT = named(static_account=accounts.VIRTUAL_ACCOUNT.example(status="inactive"))
+_DELIVERED: Example = {
+    "event": "payment.success",
+    "state": "delivered",
+    "next_attempt_at": None,
+    "subject": events.EVENT_SUBJECT.example(type="transaction"),
+}
+_ATTEMPT = events.EVENT_ATTEMPT.example(error=None, explanation=None)
 
 
-def page(examples: Example) -> Example:
-    """Return a list's first and last page with these in it."""
-    values = [example["value"] for example in examples.values()]
-    return named(a_page={"data": values, "next": None, "previous": None})
+# By the name of the answer, for all that need more than the examples of their fields.
+_BY_NAME: dict[str, Example] = {
+    "Payment": PAYMENT,
+    "AdvancedPayment": ADVANCED,
+    "Refund": REFUND,
+    "Settlement": SETTLEMENT,
+    "SettlementWithItems": named(
+        released=_SETTLEMENT | {"items": {"data": _ITEMS, "next": None, "previous": None}}
+    ),
+    "UnappliedTransfer": UNAPPLIED,
+    "VirtualAccount": ACCOUNT,
+    "Event": named(delivered=events.EVENT.example(**_DELIVERED)),
+    "EventInDetail": named(delivered=events.EVENT_IN_DETAIL.example(**_DELIVERED, attempts=[_ATTEMPT])),
+    "Movement": named(payout=MOVEMENT.example(kind="payout_accepted")),
+}
+
+
+def of(body: Answer) -> Example:
+    """Return the examples of an answer, of the first and last page of a list, or of a list without pages."""
+    if body.name in _BY_NAME or not isinstance(body.fields[0].type, ListOf):
+        return _BY_NAME.get(body.name) or named(**{body.name.lower(): body.example()})
+    item = body.fields[0].type.item
+    items = [example["value"] for example in of(item).values()]
+    if len(body.fields) == 1:
+        return named(**{f"{item.name.lower()}s": body.example(data=items)})
+    return named(a_page=body.example(data=items, next=None, previous=None))

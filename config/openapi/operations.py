@@ -1,4 +1,8 @@
-"""Every operation of the API: what it is called, what it takes, and everything it can answer."""
+"""Every operation of the API: what it takes, and everything it can answer.
+
+Summary and description are the docstring of the view's method. Problems of all operations, of all writes, of all lists
+and of all lookups are added in `config.openapi.document`.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -6,46 +10,23 @@ from typing import Any, TypeAlias
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework.views import APIView
 
-from config.openapi import descriptions as words
 from config.openapi import examples
+from config.openapi.descriptions import DECIDE_UNAPPLIED
 from kit.api.answers import Answer
 from kit.api.strict_fields import RequestSerializer
 from ledger.views import BALANCES, BalanceView
+from payments import filters
 from payments import representation as shown
+from payments import serializers as forms
 from payments.event_representation import EVENT_IN_DETAIL, EVENTS_PAGE
-from payments.filters import (
-    EventFilterSerializer,
-    FilterSerializer,
-    MovementFilterSerializer,
-    SettlementFilterSerializer,
-    UnappliedFilterSerializer,
-)
 from payments.flows import FLOWS
-from payments.serializers import (
-    AdvanceSerializer,
-    CancelSerializer,
-    CaptureSerializer,
-    CreditUnappliedSerializer,
-    DeactivateSerializer,
-    RefundSerializer,
-    ResolveBeneficiarySerializer,
-    ReturnUnappliedSerializer,
-    SimulateSerializer,
-    VoidSerializer,
-)
 from payments.views import events, payments, sandbox, settlements, unapplied_transfers, wallet
+from virtual_accounts import serializers as account_forms
 from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
 from virtual_accounts.representation import VIRTUAL_ACCOUNT, VIRTUAL_ACCOUNTS_PAGE
-from virtual_accounts.serializers import (
-    BusinessAccountSerializer,
-    DynamicAccountSerializer,
-    StaticAccountSerializer,
-)
 
 Schema: TypeAlias = dict[str, Any]
-
-REPLAY = ("Idempotent-Replayed",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +39,7 @@ class Success:
     headers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Body:
     """A request's body: what reads it, or a function that makes that, and examples."""
 
@@ -67,17 +48,17 @@ class Body:
     required: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     id: str
     tag: str
-    summary: str
     answers: dict[int, Success]
-    problems: tuple[str, ...] = ()  # beside those of every operation
-    description: str = ""
     body: Body | None = None
+    problems: tuple[str, ...] = ()  # beside those of every operation of its form
     filters: type[RequestSerializer] | None = None
     is_list: bool = False
+    tables: tuple[str, ...] = ()  # of the sandbox's outcomes
+    note: str = ""  # after the docstring
     headers: dict[str, str] = field(default_factory=dict)
     reference: str = "order-1042"  # the example of one in the path
 
@@ -86,16 +67,32 @@ EVERYWHERE = (
     "missing_header", "malformed_header", "unknown_key", "timestamp_out_of_range", "invalid_signature",
     "nonce_reused", "not_acceptable", "rate_limited", "internal_error", "temporarily_unavailable",
 )  # fmt: skip
-OF_WRITES = (
-    "malformed_json", "invalid_request", "unknown_field", "key_may_not_write", "length_required",
-    "body_too_large", "unsupported_media_type",
-)  # fmt: skip
-
-
-NO_SUCH = ("not_found",)
-OF_RAILS = ("rail_unavailable",)
 OF_LISTS = ("invalid_request", "unknown_field")
+OF_WRITES = (
+    "malformed_json", *OF_LISTS, "key_may_not_write", "length_required", "body_too_large",
+    "unsupported_media_type",
+)  # fmt: skip
+OF_LOOKUPS = ("not_found",)  # by something in the path
+
 REPLAYED = "The reference was used before: the resource's current state. Nothing was executed again."
+
+
+def _ok(body: Answer, text: str, shows: Schema | None = None, *headers: str) -> dict[int, Success]:
+    """Return the answers of an operation that only succeeds with 200. Examples default to those of the body."""
+    return {200: Success(text, body, examples.of(body) if shows is None else shows, headers)}
+
+
+def _done(body: Answer, text: str, shows: Schema) -> dict[int, Success]:
+    """Return the answers of an operation that changes something once."""
+    return _ok(body, text, shows, "Idempotent-Replayed")
+
+
+def _created(
+    body: Answer, text: str = "Created.", *headers: str, again: Schema | None = None
+) -> dict[int, Success]:
+    """Return the answers of an operation that creates a resource, or returns it if its reference was used before."""
+    new = Success(text, body, examples.of(body), headers)
+    return {201: new} | _done(body, REPLAYED, again or new.examples)
 
 
 def create_payment_body() -> PolymorphicProxySerializer:
@@ -110,10 +107,13 @@ def create_payment_body() -> PolymorphicProxySerializer:
 
 def create_account_body() -> PolymorphicProxySerializer:
     """Return the union of all kinds of accounts, distinguished as in `virtual_accounts.serializers`."""
-    static = {"individual": StaticAccountSerializer, "business": BusinessAccountSerializer}
+    static = {
+        "individual": account_forms.StaticAccountSerializer,
+        "business": account_forms.BusinessAccountSerializer,
+    }
     kinds = {
         "static": _union("StaticVirtualAccount", "account_type", static),
-        "dynamic": DynamicAccountSerializer,
+        "dynamic": account_forms.DynamicAccountSerializer,
     }
     return _union("CreateVirtualAccount", "type", kinds)
 
@@ -132,307 +132,183 @@ def _union(name: str, decided_by: str, members: dict[str, Any]) -> PolymorphicPr
 
 OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (payments.PaymentsView, "POST"): Operation(
-        id="createPayment",
-        tag="Payments",
-        summary="Create a payment, a payout or a card check",
-        description=words.CREATE_PAYMENT + words.sandbox_tables("cards", "amounts", "3ds", "payouts"),
-        body=Body(serializer=create_payment_body, examples=examples.PAYMENT_REQUESTS),
-        answers={
-            201: Success(
-                "Created. A declined payment is created too: see `status`.",
-                shown.PAYMENT,
-                examples.PAYMENT_ANSWERS,
-                ("Location",),
-            ),
-            200: Success(REPLAYED, shown.PAYMENT, examples.PAID, REPLAY),
-        },
-        problems=(
-            *OF_WRITES,
-            "not_allowed_here",
-            "reserved_reference",
-            "card_number_misplaced",
-            "unsupported_currency",
-            "no_price",
-            "invalid_payment_method",
-            "duplicate_reference",
-            "invalid_state",
-            *OF_RAILS,
+        "createPayment",
+        "Payments",
+        _created(
+            shown.PAYMENT,
+            "Created. A declined payment is created too: see `status`.",
+            "Location",
+            again=examples.PAID,
         ),
+        Body(create_payment_body, examples.PAYMENT_REQUESTS),
+        (
+            "not_allowed_here", "reserved_reference", "card_number_misplaced", "unsupported_currency", "no_price",
+            "invalid_payment_method", "duplicate_reference", "invalid_state", "rail_unavailable",
+        ),
+        tables=("cards", "amounts", "3ds", "payouts"),
     ),
     (payments.PaymentsView, "GET"): Operation(
-        id="listPayments",
-        tag="Payments",
-        summary="List payments, payouts and card checks",
-        description="Newest first, in pages that stay stable while transactions arrive.",
-        filters=FilterSerializer,
-        is_list=True,
-        answers={200: Success("A page.", shown.PAYMENTS_PAGE, examples.page(examples.PAYMENT_ANSWERS))},
-        problems=OF_LISTS,
+        "listPayments", "Payments", _ok(shown.PAYMENTS_PAGE, "A page."), filters=filters.FilterSerializer, is_list=True
     ),
     (payments.PaymentView, "GET"): Operation(
-        id="getPayment",
-        tag="Payments",
-        summary="Look up a payment, a payout or a card check",
-        answers={200: Success("The transaction's current state.", shown.PAYMENT, examples.PAYMENT_ANSWERS)},
-        problems=NO_SUCH,
+        "getPayment", "Payments", _ok(shown.PAYMENT, "The transaction's current state.")
     ),
     (payments.CaptureView, "POST"): Operation(
-        id="capturePayment",
-        tag="Payments",
-        summary="Capture an authorised card payment",
-        description="In whole or in part; the rest is released. A payment is captured once: repeating the same capture "
-        "returns 200 and the payment's current state, a capture of a different amount 409.\n\n"
-        + words.sandbox_tables("captures"),
-        body=Body(serializer=CaptureSerializer, examples=examples.CAPTURE_REQUESTS, required=False),
-        answers={200: Success("The payment.", shown.PAYMENT, examples.PAID, REPLAY)},
-        problems=(*OF_WRITES, *NO_SUCH, "amount_too_large", "invalid_state", *OF_RAILS),
+        "capturePayment",
+        "Payments",
+        _done(shown.PAYMENT, "The payment.", examples.PAID),
+        Body(forms.CaptureSerializer, examples.CAPTURE_REQUESTS, required=False),
+        ("amount_too_large", "invalid_state", "rail_unavailable"),
+        tables=("captures",),
     ),
     (payments.VoidView, "POST"): Operation(
-        id="voidPayment",
-        tag="Payments",
-        summary="Release an authorised card payment",
-        description="The payment fails with 20090. Repeating the void returns 200 and the payment's current state.",
-        body=Body(serializer=VoidSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Success("The payment.", shown.PAYMENT, examples.VOIDED, REPLAY)},
-        problems=(*OF_WRITES, *NO_SUCH, "invalid_state", *OF_RAILS),
+        "voidPayment",
+        "Payments",
+        _done(shown.PAYMENT, "The payment.", examples.VOIDED),
+        Body(forms.VoidSerializer, examples.VOID_REQUESTS, required=False),
+        ("invalid_state", "rail_unavailable"),
     ),
     (payments.CancelView, "POST"): Operation(
-        id="cancelPayment",
-        tag="Payments",
-        summary="Cancel a payment that is waiting for its payer",
-        description="A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the "
-        "cancellation returns 200 and the payment's current state.",
-        body=Body(serializer=CancelSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Success("The payment.", shown.PAYMENT, examples.CANCELLED, REPLAY)},
-        problems=(*OF_WRITES, *NO_SUCH, "invalid_state"),
+        "cancelPayment",
+        "Payments",
+        _done(shown.PAYMENT, "The payment.", examples.CANCELLED),
+        Body(forms.CancelSerializer, examples.VOID_REQUESTS, required=False),
+        ("invalid_state",),
     ),
     (payments.RefundsView, "POST"): Operation(
-        id="createRefund",
-        tag="Refunds",
-        summary="Refund a payment",
-        description=words.REFUND + words.sandbox_tables("refunds", "payouts"),
-        body=Body(serializer=RefundSerializer, examples=examples.REFUND_REQUESTS),
-        answers={
-            201: Success(
-                "Created. A refused refund is created too: see `status`.", shown.REFUND, examples.REFUND
-            ),
-            200: Success(REPLAYED, shown.REFUND, examples.REFUND, REPLAY),
-        },
-        problems=(
-            *OF_WRITES,
-            *NO_SUCH,
-            "not_allowed_here",
-            "destination_required",
-            "amount_too_large",
-            "duplicate_reference",
-            "invalid_state",
-            "not_refundable",
-            *OF_RAILS,
+        "createRefund",
+        "Refunds",
+        _created(shown.REFUND, "Created. A refused refund is created too: see `status`."),
+        Body(forms.RefundSerializer, examples.REFUND_REQUESTS),
+        (
+            "not_allowed_here", "destination_required", "amount_too_large", "duplicate_reference", "invalid_state",
+            "not_refundable", "rail_unavailable",
         ),
+        tables=("refunds", "payouts"),
     ),
     (payments.RefundView, "GET"): Operation(
-        id="getRefund",
-        tag="Refunds",
-        summary="Look up a refund",
-        answers={200: Success("The refund's current state.", shown.REFUND, examples.REFUND)},
-        problems=NO_SUCH,
-        reference="refund-9",
+        "getRefund", "Refunds", _ok(shown.REFUND, "The refund's current state."), reference="refund-9"
     ),
     (payments.RefundsView, "GET"): Operation(
-        id="listRefunds",
-        tag="Refunds",
-        summary="List a payment's refunds",
-        is_list=True,
-        answers={200: Success("A page, newest first.", shown.REFUNDS_PAGE, examples.page(examples.REFUND))},
-        problems=(*OF_LISTS, *NO_SUCH),
+        "listRefunds", "Refunds", _ok(shown.REFUNDS_PAGE, "A page, newest first."), is_list=True
     ),
     (accounts.VirtualAccountsView, "POST"): Operation(
-        id="createVirtualAccount",
-        tag="Virtual accounts",
-        summary="Create a virtual account",
-        description=words.CREATE_ACCOUNT,
-        body=Body(serializer=create_account_body, examples=examples.ACCOUNT_REQUESTS),
-        answers={
-            201: Success("Created.", VIRTUAL_ACCOUNT, examples.ACCOUNTS, ("Location",)),
-            200: Success(REPLAYED, VIRTUAL_ACCOUNT, examples.ACCOUNTS, REPLAY),
-        },
-        problems=(*OF_WRITES, "not_allowed_here", "unsupported_currency", "duplicate_reference", *OF_RAILS),
+        "createVirtualAccount",
+        "Virtual accounts",
+        _created(VIRTUAL_ACCOUNT, "Created.", "Location"),
+        Body(create_account_body, examples.ACCOUNT_REQUESTS),
+        ("not_allowed_here", "unsupported_currency", "duplicate_reference", "rail_unavailable"),
     ),
     (accounts.VirtualAccountsView, "GET"): Operation(
-        id="listVirtualAccounts",
-        tag="Virtual accounts",
-        summary="List virtual accounts",
+        "listVirtualAccounts",
+        "Virtual accounts",
+        _ok(VIRTUAL_ACCOUNTS_PAGE, "A page, newest first."),
         filters=AccountFilterSerializer,
         is_list=True,
-        answers={
-            200: Success("A page, newest first.", VIRTUAL_ACCOUNTS_PAGE, examples.page(examples.ACCOUNTS))
-        },
-        problems=OF_LISTS,
     ),
     (accounts.VirtualAccountView, "GET"): Operation(
-        id="getVirtualAccount",
-        tag="Virtual accounts",
-        summary="Look up a virtual account",
-        answers={200: Success("The account's current state.", VIRTUAL_ACCOUNT, examples.ACCOUNTS)},
-        problems=NO_SUCH,
+        "getVirtualAccount",
+        "Virtual accounts",
+        _ok(VIRTUAL_ACCOUNT, "The account's current state."),
         reference="customer-7",
     ),
-    (unapplied_transfers.UnappliedTransfersView, "GET"): Operation(
-        id="listUnappliedTransfers",
-        tag="Unapplied transfers",
-        summary="List unapplied transfers",
-        description="Money that arrived and matches no payment, with or without a decision.",
-        filters=UnappliedFilterSerializer,
-        is_list=True,
-        answers={
-            200: Success(
-                "A page, newest first.", shown.UNAPPLIED_TRANSFERS_PAGE, examples.page(examples.UNAPPLIED)
-            )
-        },
-        problems=OF_LISTS,
-    ),
-    (unapplied_transfers.CreditUnappliedView, "POST"): Operation(
-        id="creditUnappliedTransfer",
-        tag="Unapplied transfers",
-        summary="Credit an unapplied transfer to your wallet",
-        description=words.DECIDE_UNAPPLIED,
-        body=Body(serializer=CreditUnappliedSerializer, examples=examples.CREDIT_REQUESTS),
-        answers={200: Success("The transfer.", shown.UNAPPLIED_TRANSFER, examples.CREDITED, REPLAY)},
-        problems=(*OF_WRITES, *NO_SUCH, "key_may_not_decide", "invalid_state"),
-    ),
-    (unapplied_transfers.ReturnUnappliedView, "POST"): Operation(
-        id="returnUnappliedTransfer",
-        tag="Unapplied transfers",
-        summary="Return an unapplied transfer to its sender",
-        description="The return is a payout without a fee: look it up by `return_reference`. If the bank refuses that payout, "
-        "the money is in your wallet.\n\n" + words.DECIDE_UNAPPLIED,
-        body=Body(serializer=ReturnUnappliedSerializer, examples=examples.RETURN_REQUESTS),
-        answers={200: Success("The transfer.", shown.UNAPPLIED_TRANSFER, examples.RETURNED, REPLAY)},
-        problems=(
-            *OF_WRITES,
-            *NO_SUCH,
-            "key_may_not_decide",
-            "destination_required",
-            "not_allowed_here",
-            "unsupported_currency",
-            "invalid_state",
-            *OF_RAILS,
-        ),
-    ),
-    (settlements.SettlementsView, "GET"): Operation(
-        id="listSettlements",
-        tag="Settlements",
-        summary="List settlement batches",
-        filters=SettlementFilterSerializer,
-        is_list=True,
-        answers={
-            200: Success("A page, newest first.", shown.SETTLEMENTS_PAGE, examples.page(examples.SETTLEMENT))
-        },
-        problems=(*OF_LISTS, "unsupported_currency"),
-    ),
-    (settlements.SettlementView, "GET"): Operation(
-        id="getSettlement",
-        tag="Settlements",
-        summary="Get a settlement batch with its items",
-        description="`limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.",
-        is_list=True,
-        answers={
-            200: Success(
-                "The batch and a page of its items.",
-                shown.SETTLEMENT_WITH_ITEMS,
-                examples.SETTLEMENT_WITH_ITEMS,
-            )
-        },
-        problems=(*OF_LISTS, *NO_SUCH),
-    ),
-    (events.EventsView, "GET"): Operation(
-        id="listEvents",
-        tag="Events",
-        summary="List events",
-        description=words.EVENTS,
-        filters=EventFilterSerializer,
-        is_list=True,
-        answers={200: Success("A page, newest first.", EVENTS_PAGE, examples.page(examples.EVENT))},
-        problems=OF_LISTS,
-    ),
-    (events.EventView, "GET"): Operation(
-        id="getEvent",
-        tag="Events",
-        summary="Get an event with its body and its attempts",
-        answers={200: Success("The event's current state.", EVENT_IN_DETAIL, examples.EVENT_IN_DETAIL)},
-        problems=NO_SUCH,
-    ),
-    (BalanceView, "GET"): Operation(
-        id="getBalance",
-        tag="Balance",
-        summary="Get your balances",
-        description=words.BALANCE,
-        answers={
-            200: Success(
-                "A balance per currency that your business is enabled for.", BALANCES, examples.BALANCES
-            )
-        },
-    ),
-    (wallet.MovementsView, "GET"): Operation(
-        id="listMovements",
-        tag="Balance",
-        summary="List the movements of your wallet",
-        description=words.MOVEMENTS,
-        filters=MovementFilterSerializer,
-        is_list=True,
-        answers={200: Success("A page, newest first.", wallet.MOVEMENTS_PAGE, examples.MOVEMENTS)},
-        problems=(*OF_LISTS, "unsupported_currency"),
-    ),
     (payments.DeactivateView, "POST"): Operation(
-        id="deactivateVirtualAccount",
-        tag="Virtual accounts",
-        summary="Deactivate a virtual account",
-        description="The account no longer accepts money; an open payment on it fails. Repeating the call changes nothing.",
-        body=Body(serializer=DeactivateSerializer, examples=examples.VOID_REQUESTS, required=False),
-        answers={200: Success("The account.", VIRTUAL_ACCOUNT, examples.INACTIVE_ACCOUNT)},
-        problems=(*OF_WRITES, *NO_SUCH),
+        "deactivateVirtualAccount",
+        "Virtual accounts",
+        _ok(VIRTUAL_ACCOUNT, "The account.", examples.INACTIVE_ACCOUNT),
+        Body(forms.DeactivateSerializer, examples.VOID_REQUESTS, required=False),
         reference="customer-7",
     ),
     (payments.SimulateView, "POST"): Operation(
-        id="simulateTransfer",
-        tag="Virtual accounts",
-        summary="Simulate a bank transfer (sandbox)",
-        description=words.SIMULATE,
-        body=Body(serializer=SimulateSerializer, examples=examples.SIMULATE_REQUESTS),
-        answers={200: Success("The transfer arrived.", payments.SIMULATED, examples.SIMULATED)},
-        problems=(*OF_WRITES, "unknown_account", "sandbox_only"),
+        "simulateTransfer",
+        "Virtual accounts",
+        _ok(payments.SIMULATED, "The transfer arrived."),
+        Body(forms.SimulateSerializer, examples.SIMULATE_REQUESTS),
+        ("unknown_account", "sandbox_only"),
+    ),
+    (unapplied_transfers.UnappliedTransfersView, "GET"): Operation(
+        "listUnappliedTransfers",
+        "Unapplied transfers",
+        _ok(shown.UNAPPLIED_TRANSFERS_PAGE, "A page, newest first."),
+        filters=filters.UnappliedFilterSerializer,
+        is_list=True,
+    ),
+    (unapplied_transfers.CreditUnappliedView, "POST"): Operation(
+        "creditUnappliedTransfer",
+        "Unapplied transfers",
+        _done(shown.UNAPPLIED_TRANSFER, "The transfer.", examples.CREDITED),
+        Body(forms.CreditUnappliedSerializer, examples.CREDIT_REQUESTS),
+        ("key_may_not_decide", "invalid_state"),
+        note=DECIDE_UNAPPLIED,
+    ),
+    (unapplied_transfers.ReturnUnappliedView, "POST"): Operation(
+        "returnUnappliedTransfer",
+        "Unapplied transfers",
+        _done(shown.UNAPPLIED_TRANSFER, "The transfer.", examples.RETURNED),
+        Body(forms.ReturnUnappliedSerializer, examples.RETURN_REQUESTS),
+        (
+            "key_may_not_decide", "destination_required", "not_allowed_here", "unsupported_currency", "invalid_state",
+            "rail_unavailable",
+        ),
+        note=DECIDE_UNAPPLIED,
+    ),
+    (settlements.SettlementsView, "GET"): Operation(
+        "listSettlements",
+        "Settlements",
+        _ok(shown.SETTLEMENTS_PAGE, "A page, newest first."),
+        problems=("unsupported_currency",),
+        filters=filters.SettlementFilterSerializer,
+        is_list=True,
+    ),
+    (settlements.SettlementView, "GET"): Operation(
+        "getSettlement",
+        "Settlements",
+        _ok(shown.SETTLEMENT_WITH_ITEMS, "The batch and a page of its items."),
+        is_list=True,
+    ),
+    (events.EventsView, "GET"): Operation(
+        "listEvents",
+        "Events",
+        _ok(EVENTS_PAGE, "A page, newest first."),
+        filters=filters.EventFilterSerializer,
+        is_list=True,
+    ),
+    (events.EventView, "GET"): Operation(
+        "getEvent", "Events", _ok(EVENT_IN_DETAIL, "The event's current state.")
+    ),
+    (BalanceView, "GET"): Operation(
+        "getBalance", "Balance", _ok(BALANCES, "A balance per currency that your business is enabled for.")
+    ),
+    (wallet.MovementsView, "GET"): Operation(
+        "listMovements",
+        "Balance",
+        _ok(wallet.MOVEMENTS_PAGE, "A page, newest first."),
+        problems=("unsupported_currency",),
+        filters=filters.MovementFilterSerializer,
+        is_list=True,
     ),
     (sandbox.AdvanceView, "POST"): Operation(
-        id="advancePayment",
-        tag="Sandbox",
-        summary="Advance a payment (sandbox)",
-        description=words.ADVANCE,
-        body=Body(serializer=AdvanceSerializer, examples=examples.ADVANCE_REQUESTS),
-        answers={200: Success("The payment.", sandbox.ADVANCED_PAYMENT, examples.ADVANCED)},
-        problems=(*OF_WRITES, *NO_SUCH, "sandbox_only", "invalid_state"),
+        "advancePayment",
+        "Sandbox",
+        _ok(sandbox.ADVANCED_PAYMENT, "The payment."),
+        Body(forms.AdvanceSerializer, examples.ADVANCE_REQUESTS),
+        ("not_found", "sandbox_only", "invalid_state"),
     ),
     (payments.ResolveBeneficiaryView, "POST"): Operation(
-        id="resolveBeneficiary",
-        tag="Banks",
-        summary="Look up the name of an account",
-        description="Queries the bank for the name of the account's holder. Nothing is stored. In the sandbox account "
-        "`0000000000` is unknown.",
-        body=Body(serializer=ResolveBeneficiarySerializer, examples=examples.RESOLVE_REQUESTS),
-        answers={200: Success("The account.", payments.BENEFICIARY, examples.BENEFICIARY)},
-        problems=(*OF_WRITES, "unknown_beneficiary", *OF_RAILS),
+        "resolveBeneficiary",
+        "Banks",
+        _ok(payments.BENEFICIARY, "The account."),
+        Body(forms.ResolveBeneficiarySerializer, examples.RESOLVE_REQUESTS),
+        ("unknown_beneficiary", "rail_unavailable"),
     ),
     (payments.BanksView, "GET"): Operation(
-        id="listBanks",
-        tag="Banks",
-        summary="List the banks that payouts can reach",
-        description="Changes rarely: cache it, and send its `ETag` in `If-None-Match`.",
+        "listBanks",
+        "Banks",
+        _ok(payments.BANKS, "Every bank.", None, "ETag")
+        | {304: Success("Your list is up to date.", headers=("ETag",))},
         headers={"If-None-Match": "The `ETag` of the list that you have."},
-        answers={
-            200: Success("Every bank.", payments.BANKS, examples.BANKS, ("ETag",)),
-            304: Success("Your list is up to date.", headers=("ETag",)),
-        },
     ),
-}
+}  # fmt: skip
 
 # The look-up of an account whose reference is `simulate`: described with all the others.
 UNDESCRIBED = {(payments.SimulateView, "GET")}

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from config.openapi.examples import PAYMENT_ANSWERS, REFUND, SETTLEMENT, UNAPPLIED, named, returned_payout
+from config.openapi.examples import PAYMENT, REFUND, RETURNED_PAYOUT, SETTLEMENT, UNAPPLIED, named
 from kit.api.answers import Answer
 from payments import representation as shown
 from webhooks.models import Event, category_of
@@ -12,24 +12,24 @@ Schema: TypeAlias = dict[str, Any]
 
 # For each event: its data, an example of it, and when it is sent.
 KINDS: dict[Event, tuple[Answer, Schema, str]] = {
-    Event.PAYMENT_SUCCESS: (shown.PAYMENT, PAYMENT_ANSWERS["card_payment"], "A payment succeeded."),
+    Event.PAYMENT_SUCCESS: (shown.PAYMENT, PAYMENT["card_payment"], "A payment succeeded."),
     Event.PAYMENT_FAILED: (
         shown.PAYMENT,
-        PAYMENT_ANSWERS["card_payment_that_is_declined"],
+        PAYMENT["card_payment_that_is_declined"],
         "A payment failed: declined, voided, cancelled, expired, or a wrong amount on a static account.",
     ),
     Event.PAYMENT_MISMATCH: (
         shown.PAYMENT,
-        PAYMENT_ANSWERS["virtual_account_payment"],
+        PAYMENT["virtual_account_payment"],
         "A dynamic virtual account received a different amount than expected.",
     ),
-    Event.PAYOUT_SUCCESS: (shown.PAYMENT, PAYMENT_ANSWERS["payout"], "A payout succeeded."),
-    Event.PAYOUT_FAILED: (shown.PAYMENT, PAYMENT_ANSWERS["payout"], "A payout failed."),
+    Event.PAYOUT_SUCCESS: (shown.PAYMENT, PAYMENT["payout"], "A payout succeeded."),
+    Event.PAYOUT_FAILED: (shown.PAYMENT, PAYMENT["payout"], "A payout failed."),
     Event.REFUND_SUCCESS: (shown.REFUND, REFUND["a_part"], "A refund succeeded."),
     Event.REFUND_FAILED: (shown.REFUND, REFUND["a_part"], "A refund failed."),
     Event.PAYOUT_REVERSED: (
         shown.PAYMENT,
-        returned_payout(),
+        RETURNED_PAYOUT["payout"],
         "A bank returned a successful payout or part of it.",
     ),
     Event.TRANSFER_UNAPPLIED: (

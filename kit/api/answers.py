@@ -121,6 +121,15 @@ class Field:
             schema |= {"enum": [*schema["enum"], None]} if "enum" in schema else {}
         return schema
 
+    def example_value(self) -> Any:
+        """Return the example, or what follows from the type: the only value, or the example of a required object."""
+        if self.example is not None:
+            return self.example
+        if isinstance(self.type, Answer):
+            return None if self.omit or self.is_nullable else self.type.example()
+        values = [] if isinstance(self.type, ListOf) else self.type.schema.get("enum", [])
+        return values[0] if len(values) == 1 else None
+
     def converter(self) -> Callable[[Any], Any] | None:
         if isinstance(self.type, ListOf):
             represent = self.type.item.represent
@@ -172,10 +181,14 @@ class Answer:
 
     def example(self, kind: str = "", /, *, without: Collection[str] = (), **changes: Any) -> dict[str, Any]:
         """Return the examples of the fields of a kind, except those that have none or are not wanted."""
+        examples = {
+            field.name: field.example_value() for field in self.fields_of(kind) if field.name not in without
+        }
+        wanted = examples | changes
         return {
-            field.name: changes.get(field.name, field.example)
+            field.name: wanted[field.name]
             for field in self.fields_of(kind)
-            if field.name in changes or (field.example is not None and field.name not in without)
+            if wanted.get(field.name) is not None or field.name in changes
         }
 
     def within(self) -> Iterator[Answer]:

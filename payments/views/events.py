@@ -17,9 +17,12 @@ from webhooks.models import Delivery, DeliveryQuerySet
 
 
 class EventsView(APIView):
-    """List events."""
-
     def get(self, request: Request) -> Response:
+        """List events.
+
+        Every event that you were subscribed to when it happened, with the state of its delivery, and your
+        test events. Get a single event to see its exact body and its attempts.
+        """
         found = filtered_events(_events(request).defer("body"), _business(request), request.query_params)
         pages = NewestMomentFirst()
         page: list[Delivery] = pages.paginate_queryset(found, request, self) or []
@@ -28,9 +31,8 @@ class EventsView(APIView):
 
 
 class EventView(APIView):
-    """Get one event with its body and its attempts."""
-
     def get(self, request: Request, event_id: UUID) -> Response:
+        """Get an event with its body and its attempts."""
         event: Delivery | None = _events(request).filter(pk=event_id).first()
         if event is None:
             raise NotFound

@@ -90,9 +90,18 @@ BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(B
 
 
 class PaymentsView(APIView):
-    """Start and list payments, payouts and card checks."""
-
     def post(self, request: Request) -> Response:
+        """Create a payment, a payout or a card check.
+
+        `request_type` (and, for payments, `payment_method`) determines which fields the request has.
+
+        A card payment that needs 3-D Secure is `pending` with a `redirect_link`: redirect the payer to it.
+        The payer returns to your `redirect_url` with `reference`, `id` and `status` in the query. The query
+        is no proof of payment, so look up the payment. A payment to a virtual account is `pending`, with the
+        account number for the payer's transfer in `virtual_account_details`. With `capture: false`, the
+        amount is only authorised, and the payment stays `pending` until you capture or void it, or 7 days
+        have passed.
+        """
         body = _body(request)
         intent = flows.choose(body).start(body, business=_business(request), now=clock.now())
         transaction = intent.resource
@@ -103,21 +112,27 @@ class PaymentsView(APIView):
         )
 
     def get(self, request: Request) -> Response:
+        """List payments, payouts and card checks.
+
+        Newest first, in pages that stay stable while transactions arrive.
+        """
         transactions = Transaction.objects.of(_business(request)).for_representation()
         return _page(self, filtered(transactions, request.query_params), represent)
 
 
 class PaymentView(APIView):
-    """Get a payment, payout or card check."""
-
     def get(self, request: Request, reference: str) -> Response:
+        """Look up a payment, a payout or a card check."""
         return Response(represent(_find(request, reference)))
 
 
 class CaptureView(APIView):
-    """Capture an authorised card payment, in whole or in part."""
-
     def post(self, request: Request, reference: str) -> Response:
+        """Capture an authorised card payment.
+
+        In whole or in part; the rest is released. A payment is captured once: repeating the same capture
+        returns 200 and the payment's current state, a capture of a different amount 409.
+        """
         wanted = read_request(CAPTURE, _body(request), currencies=_business(request).currencies)
         result = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
@@ -126,32 +141,45 @@ class CaptureView(APIView):
 
 
 class VoidView(APIView):
-    """Void an authorised card payment."""
-
     def post(self, request: Request, reference: str) -> Response:
+        """Release an authorised card payment.
+
+        The payment fails with 20090. Repeating the void returns 200 and the payment's current state.
+        """
         read_request(VOID, _body(request), currencies=_business(request).currencies)
         result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
         return done_or_replayed(result, represent(result.resource))
 
 
 class CancelView(APIView):
-    """Cancel a payment that awaits its payer."""
-
     def post(self, request: Request, reference: str) -> Response:
+        """Cancel a payment that is waiting for its payer.
+
+        A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the
+        cancellation returns 200 and the payment's current state.
+        """
         read_request(CANCEL, _body(request), currencies=_business(request).currencies)
         result = cancellations.cancel(transaction_id=_find(request, reference).pk)
         return done_or_replayed(result, represent(result.resource))
 
 
 class RefundsView(APIView):
-    """Refund a payment and list its refunds."""
-
     def post(self, request: Request, reference: str) -> Response:
+        """Refund a payment.
+
+        Refund a payment in whole or in parts, until nothing is left. A card payment is refunded to its card,
+        a transfer payment to its sender's account. If the bank didn't name that account, `destination` is
+        required; if it did, `destination` isn't allowed. The amount of a pending refund counts as refunded; a
+        failed refund releases it.
+
+        Refunds of card payments follow the first table, those of transfer payments the second.
+        """
         wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
         return created_or_replayed(result, represent_refund(result.resource))
 
     def get(self, request: Request, reference: str) -> Response:
+        """List a payment's refunds."""
         made = CardOperation.objects.filter(
             transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
         ).select_related("transaction")
@@ -159,9 +187,8 @@ class RefundsView(APIView):
 
 
 class RefundView(APIView):
-    """Get a refund by its own reference."""
-
     def get(self, request: Request, reference: str) -> Response:
+        """Look up a refund."""
         found = refunds.find_of(_business(request), reference)
         if found is None:
             raise NotFound
@@ -169,9 +196,11 @@ class RefundView(APIView):
 
 
 class DeactivateView(APIView):
-    """Deactivate a virtual account."""
-
     def post(self, request: Request, reference: str) -> Response:
+        """Deactivate a virtual account.
+
+        The account no longer accepts money; an open payment on it fails. Repeating the call changes nothing.
+        """
         read_request(DEACTIVATE, _body(request), currencies=_business(request).currencies)
         account = _find_account(request, reference)
         return Response(represent_account(account_deactivation.deactivate(account.pk, now=clock.now())))
@@ -181,6 +210,12 @@ class SimulateView(APIView):
     """Simulate a bank transfer in the sandbox. Errors have `success: false` (`config.problems`)."""
 
     def post(self, request: Request) -> Response:
+        """Simulate a bank transfer (sandbox).
+
+        Simulates a bank transfer to one of your account numbers. You receive the outcome by webhook, as for a
+        real transfer. Money that matches no payment (the payment has ended, the account is inactive) arrives
+        too: `message` says that it was booked as unapplied.
+        """
         if not settings.SANDBOX:
             raise SandboxOnly
         business = _business(request)
@@ -194,9 +229,11 @@ class SimulateView(APIView):
 
 
 class BanksView(APIView):
-    """List the banks that payouts can reach."""
-
     def get(self, request: Request) -> Response:
+        """List the banks that payouts can reach.
+
+        Changes rarely: cache it, and send its `ETag` in `If-None-Match`.
+        """
         rows, etag = _bank_list()
         headers = {"ETag": etag, "Cache-Control": "private, max-age=3600"}
         if matches(etag, request.headers.get("If-None-Match", "")):
@@ -205,9 +242,12 @@ class BanksView(APIView):
 
 
 class ResolveBeneficiaryView(APIView):
-    """Ask a bank for the name of an account's holder."""
-
     def post(self, request: Request) -> Response:
+        """Look up the name of an account.
+
+        Queries the bank for the name of the account's holder. Nothing is stored. In the sandbox account
+        `0000000000` is unknown.
+        """
         wanted = read_request(RESOLVE, _body(request), currencies=_business(request).currencies)
         name = name_enquiries.account_name(business=_business(request), **wanted)
         return Response(BENEFICIARY.represent({"account_name": name, **wanted}))

@@ -27,9 +27,21 @@ ADVANCED_PAYMENT = PAYMENT.extended(
 
 
 class AdvanceView(APIView):
-    """Trigger the event that a sandbox payment waits for."""
-
     def post(self, request: Request) -> Response:
+        """Advance a payment (sandbox).
+
+        Makes the next event that the payment is waiting for happen now, with all its usual effects.
+        `advanced` is the event:
+
+        - `challenge`: the 3-D Secure page expired (20151)
+        - `authorisation`: the authorisation expired (20068)
+        - `session`: the session of the virtual account expired (20068)
+        - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
+        - `return`: the bank returned a successful payout to account `0000000096`
+
+        Of simultaneous calls, one advances the payment. If nothing can be advanced, the response is 409
+        `invalid_state`.
+        """
         if not settings.SANDBOX:
             raise SandboxOnly
         business = cast("Business", request.user)

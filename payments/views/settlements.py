@@ -21,17 +21,18 @@ _NO_FILTERS = RequestSerializer()
 
 
 class SettlementsView(APIView):
-    """List settlement batches."""
-
     def get(self, request: Request) -> Response:
+        """List settlement batches."""
         batches = filtered_settlements(_settlements(request), request.query_params)
         return Response(page_of(self, batches, represent_settlement))
 
 
 class SettlementView(APIView):
-    """Get one settlement batch with a page of its items."""
-
     def get(self, request: Request, id: UUID) -> Response:
+        """Get a settlement batch with its items.
+
+        `limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.
+        """
         batch = narrowed(
             _settlements(request).filter(pk=id), request.query_params, serializer=_NO_FILTERS, lookups={}
         ).first()

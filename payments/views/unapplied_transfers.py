@@ -26,9 +26,11 @@ CREDIT, RETURN = CreditUnappliedSerializer(), ReturnUnappliedSerializer()
 
 
 class UnappliedTransfersView(APIView):
-    """List unapplied transfers."""
-
     def get(self, request: Request) -> Response:
+        """List unapplied transfers.
+
+        Money that arrived and matches no payment, with or without a decision.
+        """
         owned = unapplied_queries.of(_business(request)).with_payment_reference()
         return Response(
             page_of(self, filtered_unapplied(owned, request.query_params), represent_unapplied_transfer)
@@ -36,17 +38,19 @@ class UnappliedTransfersView(APIView):
 
 
 class CreditUnappliedView(APIView):
-    """Credit an unapplied transfer to the wallet."""
-
     def post(self, request: Request, id: UUID) -> Response:
+        """Credit an unapplied transfer to your wallet."""
         wanted = _read(request, CREDIT)
         return _decided(api_decisions.credit, request, unapplied_id=id, reason=wanted["reason"])
 
 
 class ReturnUnappliedView(APIView):
-    """Return an unapplied transfer to its sender."""
-
     def post(self, request: Request, id: UUID) -> Response:
+        """Return an unapplied transfer to its sender.
+
+        The return is a payout without a fee: look it up by `return_reference`. If the bank refuses that
+        payout, the money is in your wallet.
+        """
         wanted = _read(request, RETURN)
         return _decided(
             api_decisions.return_to_sender,

@@ -57,9 +57,14 @@ MOVEMENTS_PAGE = page_of(
 
 
 class MovementsView(APIView):
-    """List the movements of the wallet, newest first."""
-
     def get(self, request: Request) -> Response:
+        """List the movements of your wallet.
+
+        The statement of your wallet: each credit and debit, with the balance after it. With `currency`, the
+        response also has the `opening_balance` and `closing_balance` of the period from `created_from` to
+        `created_to`, on every page: `opening_balance` plus all amounts of the period is `closing_balance`,
+        and `opening_balance` equals the `closing_balance` of the previous period.
+        """
         wanted = read_query(request.query_params, serializer=_FILTERS)
         until = wanted.get("created_to")
         statements = wallet_statements(
