@@ -25,7 +25,7 @@ def purge() -> None:
     """Purge data that is past its retention period."""
     now = timezone.now()
     for kept in EVERYTHING:
-        for _ in kept.forget(now):
+        for _ in kept.purge(now=now):
             pass  # iterating purges each batch
 
 

@@ -5,9 +5,10 @@ Transactions, the ledger, settlement and the audit trail are kept. Only hashes o
 number are erased.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -22,6 +23,14 @@ from webhooks import purge as deliveries
 PIECE = 1_000  # rows
 
 
+class OldRows(Protocol):
+    def __call__(self, *, now: datetime) -> QuerySet: ...
+
+
+class Purge(Protocol):
+    def __call__(self, *, now: datetime) -> Iterator[int]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A kind of rows with a retention period."""
@@ -29,98 +38,59 @@ class Kept:
     name: str  # in JSON
     one: str  # what a row is called
     many: str
-    old: Callable[[datetime], QuerySet]  # rows past their retention period
-    forget: Callable[[datetime], Iterator[int]]  # purges them; yields the number of each batch
+    old: OldRows  # rows past their retention period
+    purge: Purge  # purges them; yields the number of each batch
 
 
-def _sessions(now: datetime) -> QuerySet[Session]:
+def _sessions(*, now: datetime) -> QuerySet[Session]:
     return Session.objects.filter(expire_date__lt=now)
 
 
-def _places_signed_in(_now: datetime) -> QuerySet[UserSession]:
+def _places_signed_in(*, now: datetime) -> QuerySet[UserSession]:  # noqa: ARG001
     """Return entries of the list of sessions whose session has ended."""
     alive = Session.objects.filter(session_key=OuterRef("session_key"))
     found: QuerySet[UserSession] = UserSession.objects.filter(~Exists(alive))
     return found
 
 
-def _invitations(now: datetime) -> QuerySet[Invitation]:
+def _invitations(*, now: datetime) -> QuerySet[Invitation]:
     before = now - timedelta(days=settings.INVITATION_RETENTION)
     return Invitation.objects.filter(Q(ended_at__lt=before) | Q(expires_at__lt=before))
 
 
-def _limit_slots(now: datetime) -> QuerySet[LimitSlot]:
+def _limit_slots(*, now: datetime) -> QuerySet[LimitSlot]:
     return LimitSlot.objects.filter(expires_at__lt=now)
 
 
-def _by_keys(old: Callable[[datetime], QuerySet]) -> Callable[[datetime], Iterator[int]]:
+def _by_keys(old: OldRows) -> Purge:
     """Return a function that purges rows in batches, for tables with few old rows at once."""
 
-    def forget(now: datetime) -> Iterator[int]:
-        while keys := list(old(now).order_by("pk").values_list("pk", flat=True)[:PIECE]):
-            deleted, _ = old(now).filter(pk__in=keys).delete()
+    def purge(*, now: datetime) -> Iterator[int]:
+        while keys := list(old(now=now).order_by("pk").values_list("pk", flat=True)[:PIECE]):
+            deleted, _ = old(now=now).filter(pk__in=keys).delete()
             yield deleted
 
-    return forget
+    return purge
 
 
+# fmt: off
 EVERYTHING = (
-    Kept(
-        "card_number_hashes",
-        "hash of a card number",
-        "hashes of card numbers",
-        lambda now: idempotency.old_card_number_hashes(now=now),
-        lambda now: idempotency.erase_card_number_hashes(now=now),
-    ),
-    Kept(
-        "nonces",
-        "nonce",
-        "nonces",
-        lambda now: authentication.old_nonces(now=now),
-        lambda now: authentication.purge_nonces(now=now),
-    ),
-    Kept(
-        "requests",
-        "logged request",
-        "logged requests",
-        lambda now: request_log.old_requests(now=now),
-        lambda now: request_log.purge_requests(now=now),
-    ),
-    Kept(
-        "failed_calls",
-        "count of failed calls",
-        "counts of failed calls",
-        lambda now: request_log.old_counts(now=now),
-        _by_keys(lambda now: request_log.old_counts(now=now)),
-    ),
-    Kept(
-        "payloads",
-        "body of a finished delivery",
-        "bodies of finished deliveries",
-        lambda now: deliveries.old_payloads(now=now),
-        lambda now: deliveries.purge_payloads(now=now),
-    ),
-    Kept(
-        "attempts",
-        "attempt at a delivery",
-        "attempts at deliveries",
-        lambda now: deliveries.old_attempts(now=now),
-        lambda now: deliveries.purge_attempts(now=now),
-    ),
+    Kept("card_number_hashes", "hash of a card number", "hashes of card numbers",
+         idempotency.old_card_number_hashes, idempotency.erase_card_number_hashes),
+    Kept("nonces", "nonce", "nonces", authentication.old_nonces, authentication.purge_nonces),
+    Kept("requests", "logged request", "logged requests",
+         request_log.old_requests, request_log.purge_requests),
+    Kept("failed_calls", "count of failed calls", "counts of failed calls",
+         request_log.old_counts, _by_keys(request_log.old_counts)),
+    Kept("payloads", "body of a finished delivery", "bodies of finished deliveries",
+         deliveries.old_payloads, deliveries.purge_payloads),
+    Kept("attempts", "attempt at a delivery", "attempts at deliveries",
+         deliveries.old_attempts, deliveries.purge_attempts),
     Kept("sessions", "expired session", "expired sessions", _sessions, _by_keys(_sessions)),
-    Kept(
-        "signed_in",
-        "entry of an ended session",
-        "entries of ended sessions",
-        _places_signed_in,
-        _by_keys(_places_signed_in),
-    ),
-    Kept(
-        "limit_slots",
-        "expired slot of a limit",
-        "expired slots of limits",
-        _limit_slots,
-        _by_keys(_limit_slots),
-    ),
+    Kept("signed_in", "entry of an ended session", "entries of ended sessions",
+         _places_signed_in, _by_keys(_places_signed_in)),
+    Kept("limit_slots", "expired slot of a limit", "expired slots of limits",
+         _limit_slots, _by_keys(_limit_slots)),
     Kept("invitations", "old invitation", "old invitations", _invitations, _by_keys(_invitations)),
 )
+# fmt: on

@@ -30,10 +30,10 @@ class Command(DocumentCommand):
         self.show({"dry_run": dry_run} | gone, as_json=json)
 
     def _old(self, kept: Kept, now: datetime) -> int:
-        return int(kept.old(now).count())
+        return int(kept.old(now=now).count())
 
     def _forget(self, kept: Kept, now: datetime) -> int:
-        pieces = kept.forget(now)
+        pieces = kept.purge(now=now)
         return sum(show_progress(pieces, total=None, stream=self.stderr, size=int, what=kept.many))
 
     def lines(self, document: Document) -> Iterable[str]:
