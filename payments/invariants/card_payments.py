@@ -1,7 +1,7 @@
 """Invariants between card payments, their refunds and the ledger."""
 
 from ledger.invariants import Invariant
-from payments.invariants.entry_sql import moved
+from payments.invariants.entry_sql import moved, without_cause
 
 _CAPTURED = "payment.request_type = 'payment' AND payment.method = 'card' AND payment.status = 'success'"
 
@@ -29,12 +29,7 @@ INVARIANTS = (
     Invariant(
         name="card_entries_have_payments",
         rule="An entry of a card payment belongs to a successful one.",
-        sql=f"""
-            SELECT 'entry ' || entry.id
-            FROM ledger_entry entry LEFT JOIN payments_transaction payment
-                ON payment.id = entry.cause AND {_CAPTURED}
-            WHERE entry.kind = 'card' AND payment.id IS NULL
-        """,
+        sql=without_cause("card", table="payments_transaction", alias="payment", condition=_CAPTURED),
     ),
     Invariant(
         name="refunds_are_booked",

@@ -1,4 +1,4 @@
-"""SQL of the amounts that ledger entries posted to an account, for invariants to join with."""
+"""SQL about ledger entries that several invariants use."""
 
 # One row for each posting to an account by an entry of one kind, with the entry's cause.
 _MOVED = """
@@ -10,5 +10,18 @@ _MOVED = """
 """
 
 
+# The entries of one kind whose cause isn't a row with the condition.
+_WITHOUT_CAUSE = """
+    SELECT 'entry ' || entry.id
+    FROM ledger_entry entry LEFT JOIN {table} {alias}
+        ON {alias}.id = entry.cause AND {condition}
+    WHERE entry.kind = '{kind}' AND {alias}.id IS NULL
+"""
+
+
 def moved(kind: str, account: str) -> str:
     return _MOVED.format(kind=kind, account=account)
+
+
+def without_cause(kind: str, *, table: str, alias: str, condition: str) -> str:
+    return _WITHOUT_CAUSE.format(kind=kind, table=table, alias=alias, condition=condition)

@@ -1,7 +1,7 @@
 """Invariants between payouts, their returns and the ledger."""
 
 from ledger.invariants import Invariant
-from payments.invariants.entry_sql import moved
+from payments.invariants.entry_sql import moved, without_cause
 
 INVARIANTS = (
     Invariant(
@@ -56,12 +56,12 @@ INVARIANTS = (
     Invariant(
         name="payout_debits_have_payouts",
         rule="A debit of a wallet for a payout belongs to a payout.",
-        sql="""
-            SELECT 'entry ' || entry.id
-            FROM ledger_entry entry LEFT JOIN payments_transaction payment
-                ON payment.id = entry.cause AND payment.request_type = 'payout'
-            WHERE entry.kind = 'payout_accepted' AND payment.id IS NULL
-        """,
+        sql=without_cause(
+            "payout_accepted",
+            table="payments_transaction",
+            alias="payment",
+            condition="payment.request_type = 'payout'",
+        ),
     ),
     Invariant(
         name="money_in_flight_matches_pending_payouts",

@@ -1,7 +1,7 @@
 """Invariants between settlement batches, payments and the ledger."""
 
 from ledger.invariants import Invariant
-from payments.invariants.entry_sql import moved
+from payments.invariants.entry_sql import moved, without_cause
 
 INVARIANTS = (
     Invariant(
@@ -83,12 +83,12 @@ INVARIANTS = (
     Invariant(
         name="release_entries_have_batches",
         rule="An entry of a release belongs to a released batch.",
-        sql="""
-            SELECT 'entry ' || entry.id
-            FROM ledger_entry entry LEFT JOIN payments_settlementbatch batch
-                ON batch.id = entry.cause AND batch.state = 'released'
-            WHERE entry.kind = 'settlement_released' AND batch.id IS NULL
-        """,
+        sql=without_cause(
+            "settlement_released",
+            table="payments_settlementbatch",
+            alias="batch",
+            condition="batch.state = 'released'",
+        ),
     ),
     Invariant(
         name="debts_are_brought_forward_once",
