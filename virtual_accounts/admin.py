@@ -9,16 +9,14 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from kit.banks import ACCOUNT_NUMBER
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.base import CurrencyFilter, FilledFilter
 from merchants.request_actors import person_acting
 from virtual_accounts.models import (
     AccountNumber,
@@ -66,21 +64,13 @@ class SessionAdmin(ReadOnlyAdmin):
     search_help_text = "Account number, or id of the session, its account or its payment."
 
 
-class UnansweredFilter(admin.SimpleListFilter):
+class UnansweredFilter(FilledFilter):
     """Filter by whether the account provider has responded."""
 
     title = "answer"
     parameter_name = "answer"
-
-    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [("none", "no response yet"), ("given", "answered")]
-
-    def queryset(
-        self,
-        request: HttpRequest,
-        queryset: QuerySet[ProviderMessage],
-    ) -> QuerySet[ProviderMessage]:
-        return queryset.filter(answered_at__isnull=self.value() == "none") if self.value() else queryset
+    column = "answered_at"
+    empty, filled = ("none", "no response yet"), ("given", "answered")
 
 
 @admin.register(ProviderMessage)
@@ -115,23 +105,13 @@ class TransferAdmin(ReadOnlyAdmin):
     search_help_text = "Whole bank reference, account number, or id of the transfer or its account."
 
 
-class ResolvedFilter(admin.SimpleListFilter):
+class ResolvedFilter(FilledFilter):
     """Filter transfers by whether they are resolved."""
 
     title = "state"
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [("open", "open"), ("resolved", "resolved")]
-
-    def queryset(
-        self,
-        request: HttpRequest,
-        queryset: QuerySet[UnclaimedTransfer],
-    ) -> QuerySet[UnclaimedTransfer]:
-        if self.value() is None:
-            return queryset
-        return queryset.filter(resolved_at__isnull=self.value() == "open")
+    column = "resolved_at"
+    empty, filled = ("open", "open"), ("resolved", "resolved")
 
 
 class ResolutionForm(forms.Form):
@@ -152,9 +132,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
     search_help_text = "Id, whole bank reference, or account number."
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(require_POST(self.resolve))
-        name = "virtual_accounts_unclaimedtransfer_resolve"
-        return [path("<uuid:transfer_id>/resolve/", view, name=name), *super().get_urls()]
+        return [*self.action_urls("transfer_id", {"resolve": self.resolve}), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, UnclaimedTransfer) and row.is_open and request.user.has_perm(MAY_RESOLVE):

@@ -11,8 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
-from django.views.decorators.http import require_POST
+from django.urls import URLPattern
 
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
@@ -96,14 +95,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
         return found.defer("body") if match and str(match.url_name).endswith("_changelist") else found
 
     def get_urls(self) -> list[URLPattern]:
-        return [
-            path(
-                "<uuid:delivery_id>/replay/",
-                self.admin_site.admin_view(require_POST(self.replay)),
-                name="webhooks_delivery_replay",
-            ),
-            *super().get_urls(),
-        ]
+        return [*self.action_urls("delivery_id", {"replay": self.replay}), *super().get_urls()]
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(MAY_REPLAY)

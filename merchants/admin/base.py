@@ -3,7 +3,7 @@
 Nothing is deleted, no list counts or sorts a whole table, and query strings can use only the filters of the list.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -16,8 +16,10 @@ from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
 from django.core.paginator import Paginator
 from django.db.models import JSONField, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.views.decorators.http import require_POST
 
 from kit.bounded_json import BoundedJSONField
 from kit.masking import mask_card_numbers
@@ -55,6 +57,22 @@ class CurrencyFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(currency=self.value()) if self.value() else queryset
+
+
+class FilledFilter(admin.SimpleListFilter):
+    """Filter by whether a column has a value."""
+
+    column: ClassVar[str]
+    empty: ClassVar[tuple[str, str]]  # the choice of rows without a value, and its label
+    filled: ClassVar[tuple[str, str]]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [self.empty, self.filled]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.value():
+            return queryset
+        return queryset.filter(**{f"{self.column}__isnull": self.value() == self.empty[0]})
 
 
 class NewestFirst(ChangeList):
@@ -115,6 +133,20 @@ class StaffAdmin(admin.ModelAdmin):
     ) -> HttpResponse:
         context |= self.page_context(request, kwargs.get("obj"))
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def action_urls(
+        self, argument: str, actions: Mapping[str, Callable[..., HttpResponse]]
+    ) -> list[URLPattern]:
+        """Return the URLs of actions on a row, which are sent with POST. Views get the row's ID as `argument`."""
+        model = f"{self.opts.app_label}_{self.opts.model_name}"
+        return [
+            path(
+                f"<uuid:{argument}>/{name}/",
+                self.admin_site.admin_view(require_POST(view)),
+                name=f"{model}_{name}",
+            )
+            for name, view in actions.items()
+        ]
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Refuse filters with U+0000, which PostgreSQL doesn't accept. Searches for it find nothing.

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
-from django.views.decorators.http import require_POST
 
 from kit.db import clock
 from merchants import csv_exports
@@ -64,11 +63,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         return [
-            path(
-                "<uuid:batch_id>/decide/",
-                self.admin_site.admin_view(require_POST(self.decide)),
-                name="payments_settlementbatch_decide",
-            ),
+            *self.action_urls("batch_id", {"decide": self.decide}),
             path(
                 "<uuid:batch_id>/statement.csv",
                 self.admin_site.admin_view(self.statement),

@@ -11,9 +11,8 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html
-from django.views.decorators.http import require_POST
 
 from kit.api.errors import Problem
 from kit.db import clock
@@ -104,14 +103,8 @@ class ProposalAdmin(ReadOnlyAdmin):
         return ", ".join(named) or "—"
 
     def get_urls(self) -> list[URLPattern]:
-        return [
-            path(
-                f"<uuid:proposal_id>/{what}/",
-                self.admin_site.admin_view(require_POST(view)),
-                name=f"payments_proposal_{what}",
-            )
-            for what, view in (("confirm", self.confirm), ("decline", self.decline))
-        ] + super().get_urls()
+        actions = {"confirm": self.confirm, "decline": self.decline}
+        return [*self.action_urls("proposal_id", actions), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, Proposal) and _may_decide(request, row) and _is_open(row):

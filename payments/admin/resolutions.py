@@ -10,9 +10,8 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.timesince import timesince
-from django.views.decorators.http import require_POST
 
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
@@ -73,9 +72,7 @@ class ResolvableAdmin(ReadOnlyAdmin):
         return timesince(subject.created_at, clock.now(), depth=1)
 
     def get_urls(self) -> list[URLPattern]:
-        name = f"{self.opts.app_label}_{self.opts.model_name}_resolve"
-        view = self.admin_site.admin_view(require_POST(self.resolve))
-        return [path("<uuid:subject_id>/resolve/", view, name=name), *super().get_urls()]
+        return [*self.action_urls("subject_id", {"resolve": self.resolve}), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if row is not None and _is_unknown(row) and request.user.has_perm(MAY_RESOLVE):

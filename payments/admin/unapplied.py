@@ -8,8 +8,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
-from django.views.decorators.http import require_POST
+from django.urls import URLPattern
 
 from kit.banks import ACCOUNT_NUMBER
 from kit.form_fields import AccountNumberField, BankField
@@ -63,14 +62,8 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
         return money.transfer.sender_name
 
     def get_urls(self) -> list[URLPattern]:
-        return [
-            path(
-                f"<uuid:money_id>/{what}/",
-                self.admin_site.admin_view(require_POST(view)),
-                name=f"virtual_accounts_unappliedmoney_{what}",
-            )
-            for what, view in (("credit", self.credit), ("return", self.return_money))
-        ] + super().get_urls()
+        actions = {"credit": self.credit, "return": self.return_money}
+        return [*self.action_urls("money_id", actions), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, UnappliedMoney) and row.is_open and request.user.has_perm(MAY_DECIDE):
