@@ -16,7 +16,7 @@ BALANCE_OF_CURRENCY = Answer(
     CURRENCY_FIELD,
     Field("available", BALANCE, "Your wallet.", 250_000),
     Field("pending", BALANCE, "Earned, and not released yet.", 49_250),
-)
+)  # fmt: skip
 BALANCES = Answer("BalanceList", "Every currency.", Field("data", ListOf(BALANCE_OF_CURRENCY), ""))
 
 

@@ -49,27 +49,13 @@ EVENT_SUBJECT = Answer(
     "What an event is about.",
     Field("type", one_of(["transaction", "refund", "transfer", "settlement"]), "What it is."),
     Field("id", UUID, "Its identifier.", "01980a5e-7b00-7c00-8000-000000000001"),
-    Field(
-        "reference",
-        TEXT,
-        "Your reference of the payment, payout or refund; else null.",
-        "order-1042",
-        is_nullable=True,
-    ),
-    Field(
-        "request_type",
-        one_of(Transaction.RequestType.values),
-        "Of a transaction; else null.",
-        "payment",
-        is_nullable=True,
-    ),
-)
+    Field("reference", TEXT, "Your reference of the payment, payout or refund; else null.", "order-1042", is_nullable=True),
+    Field("request_type", one_of(Transaction.RequestType.values), "Of a transaction; else null.", "payment", is_nullable=True),
+)  # fmt: skip
 EVENT = Answer(
     "Event",
     "An event and the state of its delivery.",
-    Field(
-        "event_id", UUID, "Our identifier of the event.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "event.pk"
-    ),
+    Field("event_id", UUID, "Our identifier of the event.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "event.pk"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda shown: event_name(shown.event.event)),
     Field(
         "state",
@@ -79,14 +65,7 @@ EVENT = Answer(
         value=lambda shown: EVENT_STATES[shown.event.state],
     ),
     Field("created_at", MOMENT, "When it happened.", "2026-01-31T08:00:00.000Z", "event.created_at"),
-    Field(
-        "delivered_at",
-        MOMENT,
-        "When your server answered with 2xx.",
-        "2026-01-31T08:00:00.250Z",
-        "event.delivered_at",
-        is_nullable=True,
-    ),
+    Field("delivered_at", MOMENT, "When your server answered with 2xx.", "2026-01-31T08:00:00.250Z", "event.delivered_at", is_nullable=True),
     Field(
         "next_attempt_at",
         MOMENT,
@@ -95,21 +74,10 @@ EVENT = Answer(
         _next_attempt_at,
         is_nullable=True,
     ),
-    Field(
-        "attempts_made",
-        COUNT,
-        "Automatic and manual ones.",
-        1,
-        lambda shown: shown.event.attempts_made + shown.event.manual_attempts,
-    ),
+    Field("attempts_made", COUNT, "Automatic and manual ones.", 1, lambda shown: shown.event.attempts_made + shown.event.manual_attempts),
     Field("is_test", FLAG, "A test event of the dashboard.", False, "event.is_test"),
-    Field(
-        "subject",
-        EVENT_SUBJECT,
-        "The object that the event is about; null for a test event.",
-        is_nullable=True,
-    ),
-)
+    Field("subject", EVENT_SUBJECT, "The object that the event is about; null for a test event.", is_nullable=True),
+)  # fmt: skip
 EVENTS_PAGE = page_of(EVENT, "A page of events, newest first.")
 EVENT_ATTEMPT = Answer(
     "EventAttempt",
@@ -118,14 +86,7 @@ EVENT_ATTEMPT = Answer(
     Field("is_manual", FLAG, "A resend or a test.", False),
     Field("started_at", MOMENT, "When it started.", "2026-01-31T08:00:00.000Z"),
     Field("status", WHOLE_NUMBER, "The HTTP status of your answer; null without one.", 204, is_nullable=True),
-    Field(
-        "error",
-        TEXT,
-        "The class of the failure; null after a success.",
-        "timeout",
-        lambda attempt: attempt.error or None,
-        is_nullable=True,
-    ),
+    Field("error", TEXT, "The class of the failure; null after a success.", "timeout", lambda attempt: attempt.error or None, is_nullable=True),
     Field(
         "explanation",
         TEXT,
@@ -141,7 +102,7 @@ EVENT_ATTEMPT = Answer(
         38.5,
         lambda attempt: round(attempt.total_ms, 1),
     ),
-)
+)  # fmt: skip
 EVENT_IN_DETAIL = EVENT.extended(
     "EventInDetail",
     "An event with its body and its attempts.",
@@ -154,7 +115,7 @@ EVENT_IN_DETAIL = EVENT.extended(
         is_nullable=True,
     ),
     Field("attempts", ListOf(EVENT_ATTEMPT), "The stored attempts, oldest first."),
-)
+)  # fmt: skip
 
 
 def represent_event(event: Delivery, subject: Subject | None) -> dict[str, Any]:

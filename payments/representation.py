@@ -122,7 +122,7 @@ CARD_SHOWN = Answer(
     Field("card_last4", text("^[0-9]{4}$"), "Last four digits.", "4081"),
     Field("expiry_month", text("^[0-9]{2}$"), "Two digits.", "12", "card_expiry_month"),
     Field("expiry_year", text("^[0-9]{4}$"), "Four digits.", "2035", "card_expiry_year"),
-)
+)  # fmt: skip
 CUSTOMER = Answer(
     "Customer",
     "Payer or beneficiary.",
@@ -130,37 +130,17 @@ CUSTOMER = Answer(
     Field("account_number", ACCOUNT_NUMBER, "Payouts.", "0123456789", kinds=(PAYOUT,)),
     Field("bank_code", TEXT, "Payouts: the bank's `code`.", "058", kinds=(PAYOUT,)),
     Field("bank_name", TEXT, "Payouts.", "Guaranty Trust Bank", _bank_name, kinds=(PAYOUT,)),
-    Field(
-        "merchant_reference",
-        TEXT,
-        "Your reference of the customer.",
-        "customer-7",
-        "customer_reference",
-        EMPTY,
-        (*PAYMENTS, PAYOUT),
-    ),
+    Field("merchant_reference", TEXT, "Your reference of the customer.", "customer-7", "customer_reference", EMPTY, (*PAYMENTS, PAYOUT)),
     kind_of=kind_of,
-)
+)  # fmt: skip
 REVERSAL = Answer(
     "Reversal",
     "The part of a successful payout that the bank has returned. It was credited to your wallet; the fee "
     "isn't returned.",
     Field("amount", MINOR_UNITS, "Sum of all returns, minor units.", 50_000, "amount_returned"),
-    Field(
-        "at",
-        MOMENT,
-        "When the last return was booked.",
-        "2026-01-31T09:00:00.000Z",
-        lambda payout: _last_return(payout).at,
-    ),
-    Field(
-        "reason",
-        TEXT,
-        "The bank's reason for the last return.",
-        "Account closed",
-        lambda payout: _last_return(payout).reason or RETURNED_BY_BANK,
-    ),
-)
+    Field("at", MOMENT, "When the last return was booked.", "2026-01-31T09:00:00.000Z", lambda payout: _last_return(payout).at),
+    Field("reason", TEXT, "The bank's reason for the last return.", "Account closed", lambda payout: _last_return(payout).reason or RETURNED_BY_BANK),
+)  # fmt: skip
 PAYMENT = Answer(
     "Payment",
     "A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet, "
@@ -172,40 +152,11 @@ PAYMENT = Answer(
     Field("response_code", RESPONSE_CODE, f"Outcome code: {outcomes.response_code_list()}.", "10000"),
     Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),
     Field("gateway_code", TEXT, "The acquirer's or bank's own response code.", "00", _gateway_code, EMPTY),
-    Field(
-        "gateway_recommendation",
-        one_of(["retry", "do_not_retry"]),
-        "After a decline: is a second try of use?",
-        omit=EMPTY,
-    ),
+    Field("gateway_recommendation", one_of(["retry", "do_not_retry"]), "After a decline: is a second try of use?", omit=EMPTY),
     Field("acquirer_transaction_id", TEXT, "The acquirer's identifier.", "102828035606231591055", omit=EMPTY),
-    Field(
-        "authorization_code",
-        TEXT,
-        "The issuer's authorisation code. Cards.",
-        "591055",
-        _authorization_code,
-        EMPTY,
-        CARDS,
-    ),
-    Field(
-        "retrieval_reference_number",
-        text("^[0-9]{12}$"),
-        "RRN. Cards.",
-        "632421000001",
-        _retrieval_reference_number,
-        EMPTY,
-        CARDS,
-    ),
-    Field(
-        "system_trace_audit_number",
-        text("^[0-9]{6}$"),
-        "STAN. Cards.",
-        "000001",
-        _system_trace_audit_number,
-        EMPTY,
-        CARDS,
-    ),
+    Field("authorization_code", TEXT, "The issuer's authorisation code. Cards.", "591055", _authorization_code, EMPTY, CARDS),
+    Field("retrieval_reference_number", text("^[0-9]{12}$"), "RRN. Cards.", "632421000001", _retrieval_reference_number, EMPTY, CARDS),
+    Field("system_trace_audit_number", text("^[0-9]{6}$"), "STAN. Cards.", "000001", _system_trace_audit_number, EMPTY, CARDS),
     Field("amount", MINOR_UNITS, "Minor units; 0 for a card check.", 50_000),
     Field(
         "amount_authorized",
@@ -218,16 +169,8 @@ PAYMENT = Answer(
     ),
     CURRENCY_FIELD,
     Field("payment_timestamp", MOMENT, "When it was created.", "2026-01-31T08:00:00.000Z", "created_at"),
-    Field(
-        "payment_method", one_of(PAYMENTS), "How the payer pays. Payments.", value="method", kinds=PAYMENTS
-    ),
-    Field(
-        "fee",
-        MINOR_UNITS,
-        "Processing fee, minor units. Payments and payouts.",
-        750,
-        kinds=(*PAYMENTS, PAYOUT),
-    ),
+    Field("payment_method", one_of(PAYMENTS), "How the payer pays. Payments.", value="method", kinds=PAYMENTS),
+    Field("fee", MINOR_UNITS, "Processing fee, minor units. Payments and payouts.", 750, kinds=(*PAYMENTS, PAYOUT)),
     Field("refund_status", one_of(Transaction.RefundStatus.values), "Payments.", kinds=PAYMENTS),
     Field(
         "settle_status",
@@ -236,52 +179,12 @@ PAYMENT = Answer(
         omit=EMPTY,
         kinds=PAYMENTS,
     ),
-    Field(
-        "merchant_descriptor",
-        TEXT,
-        "What the cardholder's statement shows. Cards.",
-        "Ada Books",
-        omit=EMPTY,
-        kinds=(CARD,),
-    ),
-    Field(
-        "source",
-        CARD_SHOWN,
-        "The card. Card payments and card checks.",
-        value=_itself,
-        kinds=CARDS,
-    ),
-    Field(
-        "virtual_account_details",
-        TRANSFER_DETAILS,
-        "Where the payer transfers to. Virtual accounts.",
-        value="session",
-        kinds=(TRANSFER,),
-    ),
-    Field(
-        "total_amount_captured",
-        MINOR_UNITS,
-        "Captured so far. Card payments.",
-        50_000,
-        "amount_captured",
-        kinds=(CARD,),
-    ),
-    Field(
-        "total_amount_available_to_refund",
-        MINOR_UNITS,
-        "What can still be refunded. Payments.",
-        50_000,
-        "amount_refundable",
-        kinds=PAYMENTS,
-    ),
-    Field(
-        "total_amount_refunded",
-        MINOR_UNITS,
-        "Refunded so far. Payments.",
-        0,
-        "amount_refunded",
-        kinds=PAYMENTS,
-    ),
+    Field("merchant_descriptor", TEXT, "What the cardholder's statement shows. Cards.", "Ada Books", omit=EMPTY, kinds=(CARD,)),
+    Field("source", CARD_SHOWN, "The card. Card payments and card checks.", value=_itself, kinds=CARDS),
+    Field("virtual_account_details", TRANSFER_DETAILS, "Where the payer transfers to. Virtual accounts.", value="session", kinds=(TRANSFER,)),
+    Field("total_amount_captured", MINOR_UNITS, "Captured so far. Card payments.", 50_000, "amount_captured", kinds=(CARD,)),
+    Field("total_amount_available_to_refund", MINOR_UNITS, "What can still be refunded. Payments.", 50_000, "amount_refundable", kinds=PAYMENTS),
+    Field("total_amount_refunded", MINOR_UNITS, "Refunded so far. Payments.", 0, "amount_refunded", kinds=PAYMENTS),
     Field(
         "redirect_link",
         URL,
@@ -291,9 +194,7 @@ PAYMENT = Answer(
         NONE,
         (CARD,),
     ),
-    Field(
-        "customer", CUSTOMER, "Payer or beneficiary.", value=_customer, omit=NONE, kinds=(*PAYMENTS, PAYOUT)
-    ),
+    Field("customer", CUSTOMER, "Payer or beneficiary.", value=_customer, omit=NONE, kinds=(*PAYMENTS, PAYOUT)),
     Field(
         "reversal",
         REVERSAL,
@@ -304,16 +205,9 @@ PAYMENT = Answer(
     ),
     Field("narration", TEXT, "Your free text. Present if you sent any.", "Two books", omit=EMPTY),
     METADATA_FIELD,
-    Field(
-        "completed_at",
-        MOMENT,
-        "When `status` became `success` or `failed`. Once it is final.",
-        "2026-01-31T08:00:01.250Z",
-        "finished_at",
-        NONE,
-    ),
+    Field("completed_at", MOMENT, "When `status` became `success` or `failed`. Once it is final.", "2026-01-31T08:00:01.250Z", "finished_at", NONE),
     kind_of=kind_of,
-)
+)  # fmt: skip
 PAYMENTS_PAGE = page_of(PAYMENT, "A page of transactions, newest first.")
 
 REFUND_DESTINATION = Answer(
@@ -322,7 +216,7 @@ REFUND_DESTINATION = Answer(
     Field("name", TEXT, "Name of the account's holder.", "Bisi Ade", "destination_name"),
     Field("account_number", ACCOUNT_NUMBER, "10 digits.", "0123456789", "destination_account_number"),
     Field("bank_code", TEXT, "The bank's `code`.", "058", "destination_bank_code"),
-)
+)  # fmt: skip
 REFUND = Answer(
     "Refund",
     "A refund.",
@@ -344,7 +238,7 @@ REFUND = Answer(
         value=lambda refund: refund if refund.is_transfer_refund else None,
         omit=NONE,
     ),
-)
+)  # fmt: skip
 REFUNDS_PAGE = page_of(REFUND, "A page of refunds, newest first.")
 
 # Amounts are minor units.
@@ -356,36 +250,17 @@ SETTLEMENT = Answer(
     Field("number", POSITION, "Counts the batches of one day and currency, from 1.", 1),
     CURRENCY_FIELD,
     Field("day", DATE, "The business day, Africa/Lagos.", "2026-01-31"),
-    Field(
-        "status",
-        one_of(Transaction.SettleStatus.values),
-        "`released` and `rejected` are final.",
-        value="state",
-    ),
+    Field("status", one_of(Transaction.SettleStatus.values), "`released` and `rejected` are final.", value="state"),
     Field("gross", BALANCE, "Captured or received, minor units.", 50_000),
     Field("fees", BALANCE, "Fees of its payments.", 750),
     Field("refunds", BALANCE, "Refunds that are netted in it.", 10_000),
     Field("net", BALANCE, "What goes to your wallet.", 39_250),
     Field("count", COUNT, "Payments in it.", 1, "payments_count"),
     Field("created_at", MOMENT, "When it was created.", "2026-02-01T00:10:00.000Z"),
-    Field(
-        "brought_forward",
-        MINOR_UNITS,
-        "Not covered by earlier batches. Present if above zero.",
-        5_000,
-        omit=EMPTY,
-    ),
-    Field(
-        "carried_forward", MINOR_UNITS, "Not covered by this batch. Present if above zero.", 5_000, omit=EMPTY
-    ),
-    Field(
-        "released_at",
-        MOMENT,
-        "When its net was credited to your wallet.",
-        "2026-02-02T09:00:00.000Z",
-        omit=NONE,
-    ),
-)
+    Field("brought_forward", MINOR_UNITS, "Not covered by earlier batches. Present if above zero.", 5_000, omit=EMPTY),
+    Field("carried_forward", MINOR_UNITS, "Not covered by this batch. Present if above zero.", 5_000, omit=EMPTY),
+    Field("released_at", MOMENT, "When its net was credited to your wallet.", "2026-02-02T09:00:00.000Z", omit=NONE),
+)  # fmt: skip
 SETTLEMENTS_PAGE = page_of(SETTLEMENT, "A page of settlement batches, newest first.")
 
 # A line of a batch's statement (`payments.services.settlement.batch_statements`).
@@ -398,39 +273,21 @@ SETTLEMENT_ITEM = Answer(
         "A payment, a refund, or an amount carried from one batch to another.",
     ),
     Field("reference", TEXT, "Your reference of the payment or refund; else empty.", "order-1042"),
-    Field(
-        "amount",
-        BALANCE,
-        "Below zero for refunds and amounts brought forward.",
-        50_000,
-        lambda line: line.net + line.fee,
-    ),
+    Field("amount", BALANCE, "Below zero for refunds and amounts brought forward.", 50_000, lambda line: line.net + line.fee),
     Field("fee", BALANCE, "Fee of the payment; 0 for every other kind.", 750),
     Field("net", BALANCE, "What the line adds to the batch's net.", 49_250),
-)
+)  # fmt: skip
 SETTLEMENT_WITH_ITEMS = SETTLEMENT.extended(
     "SettlementWithItems",
     "A settlement batch with a page of its items.",
-    Field(
-        "items",
-        page_of(SETTLEMENT_ITEM, "A page of items, in the order of the statement.", next_is="later"),
-        "Its items, oldest first.",
-    ),
-)
+    Field("items", page_of(SETTLEMENT_ITEM, "A page of items, in the order of the statement.", next_is="later"), "Its items, oldest first."),
+)  # fmt: skip
 
 UNAPPLIED_TRANSFER = Answer(
     "UnappliedTransfer",
     "A transfer that matches no payment. It stays open until it is credited to your wallet or returned.",
-    Field(
-        "id", UUID, "Our identifier of the unapplied transfer.", "01980a5e-9c10-7000-8000-000000000005", "pk"
-    ),
-    Field(
-        "account_number",
-        ACCOUNT_NUMBER,
-        "The account number that received it.",
-        "1000000014",
-        "transfer.number_id",
-    ),
+    Field("id", UUID, "Our identifier of the unapplied transfer.", "01980a5e-9c10-7000-8000-000000000005", "pk"),
+    Field("account_number", ACCOUNT_NUMBER, "The account number that received it.", "1000000014", "transfer.number_id"),
     Field("amount", MINOR_UNITS, "Minor units.", 40_000),
     CURRENCY_FIELD,
     Field("received_at", MOMENT, "When it arrived.", "2026-01-31T08:10:00.000Z", "transfer.received_at"),
@@ -443,31 +300,11 @@ UNAPPLIED_TRANSFER = Answer(
         value="transfer.reason",
     ),
     Field("state", one_of(UnappliedMoney.State.values), "`credited` and `returned` are final."),
-    Field(
-        "payment_reference",
-        TEXT,
-        "Your reference of the payment that it was meant for, if there is one.",
-        "order-1047",
-        omit=EMPTY,
-    ),
-    Field(
-        "reason",
-        TEXT,
-        "Why it was credited or returned.",
-        "Paid twice",
-        lambda money: None if money.decided_at is None else money.reason,
-        NONE,
-    ),
+    Field("payment_reference", TEXT, "Your reference of the payment that it was meant for, if there is one.", "order-1047", omit=EMPTY),
+    Field("reason", TEXT, "Why it was credited or returned.", "Paid twice", lambda money: None if money.decided_at is None else money.reason, NONE),
     Field("decided_at", MOMENT, "When it was credited or returned.", "2026-01-31T09:00:00.000Z", omit=NONE),
-    Field(
-        "return_reference",
-        TEXT,
-        "The reference of the payout that returns it.",
-        "return_01980a5e9c1070008000000000000005",
-        "reference",
-        EMPTY,
-    ),
-)
+    Field("return_reference", TEXT, "The reference of the payout that returns it.", "return_01980a5e9c1070008000000000000005", "reference", EMPTY),
+)  # fmt: skip
 UNAPPLIED_TRANSFERS_PAGE = page_of(UNAPPLIED_TRANSFER, "A page of unapplied transfers, newest first.")
 
 represent = PAYMENT.represent

@@ -35,36 +35,24 @@ ACCOUNT_HOLDER = Answer(
     Field("bank_code", TEXT, "The bank that hosts it.", "035"),
     Field("email", TEXT, "E-mail address.", "ada@shop.example"),
     Field("reference", TEXT, "Your reference.", "customer-7"),
-)
+)  # fmt: skip
 VIRTUAL_ACCOUNT = Answer(
     "VirtualAccount",
     "An account that receives money.",
-    Field(
-        "id",
-        UUID,
-        "Our identifier: the `payment_method_id` of payments.",
-        "01980a5e-7b00-7c00-8000-000000000003",
-        "pk",
-    ),
+    Field("id", UUID, "Our identifier: the `payment_method_id` of payments.", "01980a5e-7b00-7c00-8000-000000000003", "pk"),
     CURRENCY_FIELD,
     Field("status", one_of(VirtualAccount.Status.values), "An inactive account accepts nothing."),
     Field("reference", TEXT, "Your reference.", "customer-7"),
     Field("customer", ACCOUNT_HOLDER, "Its holder.", value=lambda account: account),
     METADATA_FIELD,
-)
+)  # fmt: skip
 VIRTUAL_ACCOUNTS_PAGE = page_of(VIRTUAL_ACCOUNT, "A page of virtual accounts, newest first.")
 
 # Amounts are text here.
 TRANSFER_DETAILS = Answer(
     "TransferDetails",
     "Where a payment is transferred to, and what arrived.",
-    Field(
-        "account_number",
-        ACCOUNT_NUMBER,
-        "The account number for the payer's transfer.",
-        "1000000014",
-        "number_id",
-    ),
+    Field("account_number", ACCOUNT_NUMBER, "The account number for the payer's transfer.", "1000000014", "number_id"),
     Field("bank", TEXT, "The bank that hosts it.", "Wema Bank", "bank_name"),
     Field("account_name", TEXT, "Name on the account.", "Ada Obi"),
     Field("expected_amount", DIGITS, "Minor units, as text.", "50000"),
@@ -77,29 +65,15 @@ TRANSFER_DETAILS = Answer(
     ),
     Field("expires_at", MOMENT, "When the session expires.", "2026-01-31T08:15:00.000Z"),
     Field("status", one_of(Session.Status.values), "All but `pending` are final."),
-)
+)  # fmt: skip
 # The sender of `Transfer.sender`, which leaves out what the bank did not send.
 SENDER = Answer(
     "Sender",
     "The sender of a transfer. Fields that the bank did not send are left out.",
     Field("name", TEXT, "Name.", "Bisi Ojo", methodcaller("get", "name"), EMPTY),
-    Field(
-        "account_number",
-        TEXT,
-        "Account number, as the bank sent it.",
-        "0123456789",
-        methodcaller("get", "account_number"),
-        EMPTY,
-    ),
-    Field(
-        "bank_code",
-        TEXT,
-        "Bank code: `code` if GET /api/banks lists the bank.",
-        "058",
-        methodcaller("get", "bank_code"),
-        EMPTY,
-    ),
-)
+    Field("account_number", TEXT, "Account number, as the bank sent it.", "0123456789", methodcaller("get", "account_number"), EMPTY),
+    Field("bank_code", TEXT, "Bank code: `code` if GET /api/banks lists the bank.", "058", methodcaller("get", "bank_code"), EMPTY),
+)  # fmt: skip
 
 represent = VIRTUAL_ACCOUNT.represent
 represent_session = TRANSFER_DETAILS.represent

@@ -22,21 +22,9 @@ WEBHOOK_EVENT = Answer(
     "WebhookEvent",
     "The request that your endpoint receives. Verify its signature before anything else.",
     Field("id", UUID, "The same as `event_id`.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
-    Field(
-        "event_id",
-        UUID,
-        "Our identifier of the event; the same in every attempt.",
-        "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11",
-        "id",
-    ),
+    Field("event_id", UUID, "Our identifier of the event; the same in every attempt.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "id"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda envelope: event_name(envelope.event)),
-    Field(
-        "test",
-        constant(True),
-        "Test events only.",
-        value=lambda envelope: envelope.is_test or None,
-        omit=NONE,
-    ),
+    Field("test", constant(True), "Test events only.", value=lambda envelope: envelope.is_test or None, omit=NONE),
     Field("created_at", MOMENT, "When it happened.", "2026-01-31T08:00:00.000Z"),
     Field("data", OBJECT, "The object that the event is about, at the time of the event."),
-)
+)  # fmt: skip

@@ -37,24 +37,14 @@ FIELD_ERROR = Answer(
     Field("field", TEXT, "Dotted path.", "source.pan"),
     Field("code", TEXT, "Error code of the field.", "invalid_card_number"),
     Field("message", TEXT, "Description of the error.", "This field must be a card number."),
-    Field(
-        "suggestion",
-        TEXT,
-        "`unknown_field`: the field of this object whose name is closest, if one is close.",
-        "amount",
-        omit=EMPTY,
-    ),
-)
+    Field("suggestion", TEXT, "`unknown_field`: the field of this object whose name is closest, if one is close.", "amount", omit=EMPTY),
+)  # fmt: skip
 EXISTING = Answer(
     "Existing",
     "`duplicate_reference`: the resource of the first request with this reference.",
     Field("id", UUID, "Its identifier.", PAYMENT["id"].example),
-    Field(
-        "status",
-        one_of([*Transaction.Status.values, *VirtualAccount.Status.values]),
-        "Its current status.",
-    ),
-)
+    Field("status", one_of([*Transaction.Status.values, *VirtualAccount.Status.values]), "Its current status."),
+)  # fmt: skip
 # `config.problems` builds it.
 PROBLEM = Answer(
     "Problem",
@@ -64,37 +54,14 @@ PROBLEM = Answer(
     Field("status", WHOLE_NUMBER, "The HTTP status.", 404),
     Field("detail", TEXT, "What to do about it. Never repeats a value that was sent.", _NOT_FOUND.help),
     Field("code", one_of(ERROR_CODES), "Decide by this."),
-    Field(
-        "request_id",
-        TEXT,
-        "The response's `X-Request-Id`. Quote it to support.",
-        "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49",
-    ),
+    Field("request_id", TEXT, "The response's `X-Request-Id`. Quote it to support.", "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"),
     Field("errors", ListOf(FIELD_ERROR), "For invalid requests: every wrong field at once.", omit=EMPTY),
     Field("existing", Type(EXISTING.schema()), EXISTING.meaning, omit=EMPTY),
-    Field(
-        "server_time",
-        WHOLE_NUMBER,
-        "`timestamp_out_of_range`: our clock, in Unix seconds.",
-        SERVER_TIME,
-        omit=EMPTY,
-    ),
-    Field(
-        "string_to_sign",
-        TEXT,
-        "`invalid_signature`, in the sandbox: the text that the server built and signed.",
-        STRING_TO_SIGN,
-        omit=EMPTY,
-    ),
+    Field("server_time", WHOLE_NUMBER, "`timestamp_out_of_range`: our clock, in Unix seconds.", SERVER_TIME, omit=EMPTY),
+    Field("string_to_sign", TEXT, "`invalid_signature`, in the sandbox: the text that the server built and signed.", STRING_TO_SIGN, omit=EMPTY),
     Field("success", constant(False), "Errors of the simulation.", omit=EMPTY),
-    Field(
-        "message",
-        TEXT,
-        "Errors of the simulation: the same as `detail`.",
-        ERROR_CODES["unknown_account"].help,
-        omit=EMPTY,
-    ),
-)
+    Field("message", TEXT, "Errors of the simulation: the same as `detail`.", ERROR_CODES["unknown_account"].help, omit=EMPTY),
+)  # fmt: skip
 
 HEADERS: Schema = {
     "X-Request-Id": ("Names this exchange; yours is kept, if it is a sane one.", {"type": "string"}),

@@ -60,23 +60,15 @@ SIMULATED = Answer(
     "Simulated",
     "A simulated transfer arrived.",
     Field("success", constant(True), "", True, value=lambda _: True),
-    Field(
-        "message",
-        TEXT,
-        "What came of it.",
-        "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.",
-        simulation_message,
-    ),
-)
+    Field("message", TEXT, "What came of it.", "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.", simulation_message),
+)  # fmt: skip
 BENEFICIARY = Answer(
     "Beneficiary",
     "An account and the name of its holder.",
-    Field(
-        "account_name", TEXT, "The holder's name, as the bank has it.", "Bisi Ade", itemgetter("account_name")
-    ),
+    Field("account_name", TEXT, "The holder's name, as the bank has it.", "Bisi Ade", itemgetter("account_name")),
     Field("account_number", ACCOUNT_NUMBER, "Its number.", "0123456789", itemgetter("account_number")),
     Field("bank_code", TEXT, "The bank's `code`.", "058", itemgetter("bank_code")),
-)
+)  # fmt: skip
 BANK = Answer(
     "Bank",
     "A bank that payouts can reach.",
@@ -85,7 +77,7 @@ BANK = Answer(
     Field("nip_code", TEXT, "NIP code; requests may use either.", "000013"),
     Field("country", TEXT, "ISO 3166-1 alpha-3.", "NGA"),
     CURRENCY_FIELD,
-)
+)  # fmt: skip
 BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(BANK), ""))
 
 

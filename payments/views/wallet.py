@@ -22,13 +22,7 @@ MOVEMENT = Answer(
     "A movement of your wallet.",
     Field("id", text("^[A-Z]{3}-[1-9][0-9]*$"), "Currency and position in the statement.", "NGN-42"),
     Field("kind", one_of(MOVEMENT_KINDS), "What caused the movement.", value="posting.entry.kind"),
-    Field(
-        "amount",
-        BALANCE,
-        "Minor units: above zero into the wallet, below zero out of it.",
-        -151_000,
-        "posting.amount",
-    ),
+    Field("amount", BALANCE, "Minor units: above zero into the wallet, below zero out of it.", -151_000, "posting.amount"),
     Field("balance_after", BALANCE, "The wallet's balance afterwards.", 249_000, "posting.balance_after"),
     Field("currency", CURRENCY, "ISO 4217.", "NGN", "posting.account.currency"),
     Field(
@@ -39,21 +33,13 @@ MOVEMENT = Answer(
         "cause.reference",
     ),
     Field("created_at", MOMENT, "When it was booked.", "2026-01-31T08:00:00.000Z", "posting.entry.at"),
-)
+)  # fmt: skip
 MOVEMENTS_PAGE = page_of(
     MOVEMENT,
     "A page of movements, newest first.",
-    Field(
-        "opening_balance", BALANCE, "Before the filtered period, with `currency` only.", 400_000, omit=NONE
-    ),
-    Field(
-        "closing_balance",
-        BALANCE,
-        "At the end of the filtered period, with `currency` only.",
-        249_000,
-        omit=NONE,
-    ),
-)
+    Field("opening_balance", BALANCE, "Before the filtered period, with `currency` only.", 400_000, omit=NONE),
+    Field("closing_balance", BALANCE, "At the end of the filtered period, with `currency` only.", 249_000, omit=NONE),
+)  # fmt: skip
 
 
 class MovementsView(APIView):
