@@ -13,7 +13,7 @@ from django.db import connections
 from django.utils import timezone
 from psycopg import Connection
 
-from benchmarks.copies import others_of_a_transaction
+from benchmarks.copies import copy_of
 from benchmarks.figures import Figure
 from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
 from ledger.account_ids import account_ids
@@ -28,6 +28,7 @@ from tests.factories import BusinessFactory
 from tests.transactions import captured_payment
 
 CONNECTIONS = 8
+RRN = "lpad((row_number() OVER ())::text, 12, '0')"  # unlike those of the copied rows, which begin with the year
 
 
 def ledger(url: str, options: argparse.Namespace) -> Iterator[Figure]:
@@ -113,11 +114,18 @@ def fill(connection: Connection, transactions: int, *, businesses: int = 100) ->
     now = timezone.now()
     for business in BusinessFactory.create_batch(businesses):
         captured_payment(business=business, now=now)
-    others = others_of_a_transaction(connection)
     connection.execute(
-        f"INSERT INTO payments_transaction (id, reference, {others}) "
-        f"SELECT gen_random_uuid(), 'fill-' || gen_random_uuid(), {others} "
-        f"FROM payments_transaction, generate_series(1, {transactions // businesses - 1})"
+        copy_of(
+            connection,
+            "payments_transaction",
+            f"payments_transaction one, generate_series(1, {transactions // businesses - 1})",
+            {
+                "id": "gen_random_uuid()",
+                "reference": "'fill-' || gen_random_uuid()",
+                "retrieval_reference_number": RRN,
+                "system_trace_audit_number": f"right({RRN}, 6)",
+            },
+        )
     )
     connection.execute(
         "INSERT INTO payments_transition (transaction_id, attribute, before, after, cause, at) "
