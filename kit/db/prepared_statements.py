@@ -22,7 +22,8 @@ Converter = Callable[[Any], Any]
 def insert(row: models.Model) -> None:
     """Insert a row. A key that the database generates is not read back: `row.pk` stays None."""
     statement, attributes = _insert_statement(type(row))
-    _execute(statement, _values(row, attributes))
+    with connection.cursor() as cursor:
+        cursor.execute(statement, _values(row, attributes))
     _is_stored(row)
 
 
@@ -37,7 +38,7 @@ def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> 
     """
     _check_defaults(row, at_default)
     statement, attributes = _insert_statement(type(row), at_default)
-    inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
+    inserted = _returns_a_row(f"{statement} ON CONFLICT DO NOTHING RETURNING 1", _values(row, attributes))
     if inserted:
         _is_stored(row)
     return inserted
@@ -49,7 +50,7 @@ def update_if_unchanged(row: models.Model, fields: tuple[str, ...], *, still: tu
     First writer wins: a second writer waits for the first one's commit and then finds another value.
     """
     statement, attributes, key = _update_statement(type(row), fields, still[0])
-    return _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
+    return _returns_a_row(f"{statement} RETURNING 1", [*_values(row, attributes), key(row.pk), still[1]])
 
 
 def _check_defaults(row: models.Model, names: tuple[str, ...]) -> None:
@@ -63,10 +64,10 @@ def _defaults(model: type[models.Model], names: tuple[str, ...]) -> tuple[tuple[
     return tuple((name, _field(model, name).get_default()) for name in names)
 
 
-def _execute(statement: str, values: list[Any]) -> int:
+def _returns_a_row(statement: str, values: list[Any]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        return int(cursor.rowcount)
+        return cursor.fetchone() is not None  # in a pipeline, there is no row count
 
 
 class Lookup(Generic[M]):

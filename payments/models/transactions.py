@@ -16,6 +16,7 @@ from django.db.models.functions import Upper
 
 from kit import banks
 from kit.db.card_number_fields import FreeTextField
+from kit.db.pipeline import pipeline
 from kit.db.prepared_statements import insert, update_if_unchanged
 from merchants.models import Business
 from payments.models.state_errors import AlreadyTransitioned
@@ -481,7 +482,7 @@ class Transaction(models.Model):
     ) -> None:
         before, self.awaiting = self.awaiting, whom
         self.next_query_at, self.expires_at = next_query_at, expires_at
-        with database.atomic():
+        with pipeline(), database.atomic():
             self.save_transition(("awaiting", "next_query_at", "expires_at", *also), awaited=before)
             insert(self._transition("awaiting", before, whom, cause=cause, now=now))
 

@@ -12,6 +12,7 @@ from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
 from kit.db import clock
+from kit.db.pipeline import pipeline
 from kit.db.prepared_statements import insert
 from ledger import services as ledger
 from ledger.services import Booking
@@ -114,7 +115,7 @@ def finish(
     )
     entry = _ledger_entry(transaction, cause=cause, now=now)
     event = _event(transaction)
-    with database.atomic():
+    with pipeline(), database.atomic():
         transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
         insert(transition)
         if event is not None:

@@ -1,0 +1,24 @@
+"""Pipelines: several statements in one round trip to PostgreSQL."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+
+@contextmanager
+def pipeline() -> Iterator[None]:
+    """Send the statements of this block without waiting for each result. On SQLite, each statement runs at once.
+
+    A statement whose rows are fetched waits for its own result and all earlier ones; so does a COMMIT. The row count of
+    a statement is not known in the block. The error of a statement is raised by the next one that waits, or at the end.
+
+    Around a database transaction, the last statement and the COMMIT become one round trip. What the statement has
+    locked is then never held while this process waits for its turn to run.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    connection.ensure_connection()
+    with connection.wrap_database_errors, connection.connection.pipeline():
+        yield
