@@ -48,7 +48,7 @@ class RecentReauthentication:
             is_unknown = address is None and request.path.startswith(SIGNED_IN_PATHS)
             return redirect("sign-in") if is_unknown else None  # the view redirects to sign-in, or is public
         if not is_recent(request):
-            return require_reauthentication(request, action=address.act if address else "")
+            return require_reauthentication(request, action=address.action if address else "")
         if is_act:
             drop_kept_form(request)
         return None
@@ -58,4 +58,4 @@ class RecentReauthentication:
         if not isinstance(exception, ReauthenticationRequired) or not isinstance(request.user, User):
             return None
         address = declared(request)
-        return require_reauthentication(request, action=address.act if address else "")
+        return require_reauthentication(request, action=address.action if address else "")

@@ -73,84 +73,132 @@ NO_LIMIT: tuple[Limit, ...] = ()
 class Address:
     """The declaration of one address. There are no defaults, so that no rule is left out."""
 
-    look: str | None  # who may use GET; None: GET isn't allowed
-    by: str | None  # who may use other methods; None: they aren't allowed
-    act: str  # what other methods do, in words for users: "refund a payment"
+    readers: str | None  # who may use GET; None: GET isn't allowed
+    writers: str | None  # who may use other methods; None: they aren't allowed
+    action: str  # what other methods do, in words for users: "refund a payment"
     asks: Asks
-    because: str  # why the address never asks for reauthentication
+    reason: str  # why the address never asks for reauthentication
     needs_second_person: bool  # where FOUR_EYES is on
     limits: tuple[Limit, ...]
 
 
-def _page(look: str, limits: tuple[Limit, ...]) -> Address:
+def _page(readers: str, limits: tuple[Limit, ...]) -> Address:
     """Return a page that only shows something."""
     return Address(
-        look=look, by=None, act="", asks=Asks.TO_ACT, because="", needs_second_person=False, limits=limits
+        readers=readers,
+        writers=None,
+        action="",
+        asks=Asks.TO_ACT,
+        reason="",
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _nothing(act: str) -> Address:
+def _nothing(action: str) -> Address:
     """Return an address that refuses every request."""
     return Address(
-        look=None, by=None, act=act, asks=Asks.TO_ACT, because="", needs_second_person=False, limits=NO_LIMIT
+        readers=None,
+        writers=None,
+        action=action,
+        asks=Asks.TO_ACT,
+        reason="",
+        needs_second_person=False,
+        limits=NO_LIMIT,
     )
 
 
-def _form(who: str, act: str, limits: tuple[Limit, ...]) -> Address:
+def _form(who: str, action: str, limits: tuple[Limit, ...]) -> Address:
     """Return a page with a form that asks for recent reauthentication when it is submitted."""
-    return _form_shown_to(who, who, act, limits)
+    return _form_shown_to(who, who, action, limits)
 
 
-def _form_shown_to(look: str, by: str, act: str, limits: tuple[Limit, ...]) -> Address:
+def _form_shown_to(readers: str, writers: str, action: str, limits: tuple[Limit, ...]) -> Address:
     """Return a page with a form that more people see than may submit it."""
     return Address(
-        look=look, by=by, act=act, asks=Asks.TO_ACT, because="", needs_second_person=False, limits=limits
+        readers=readers,
+        writers=writers,
+        action=action,
+        asks=Asks.TO_ACT,
+        reason="",
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _button(who: str, act: str, limits: tuple[Limit, ...]) -> Address:
+def _button(who: str, action: str, limits: tuple[Limit, ...]) -> Address:
     """Return the target of a form on another page."""
     return Address(
-        look=None, by=who, act=act, asks=Asks.TO_ACT, because="", needs_second_person=False, limits=limits
+        readers=None,
+        writers=who,
+        action=action,
+        asks=Asks.TO_ACT,
+        reason="",
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _secret_page(look: str, limits: tuple[Limit, ...]) -> Address:
+def _secret_page(readers: str, limits: tuple[Limit, ...]) -> Address:
     """Return a page that shows a secret."""
     return Address(
-        look=look, by=None, act="", asks=Asks.ALWAYS, because="", needs_second_person=False, limits=limits
+        readers=readers,
+        writers=None,
+        action="",
+        asks=Asks.ALWAYS,
+        reason="",
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _secret_form(who: str, act: str, limits: tuple[Limit, ...]) -> Address:
+def _secret_form(who: str, action: str, limits: tuple[Limit, ...]) -> Address:
     """Return a page with a form that asks for recent reauthentication before it is shown."""
     return Address(
-        look=who, by=who, act=act, asks=Asks.ALWAYS, because="", needs_second_person=False, limits=limits
+        readers=who,
+        writers=who,
+        action=action,
+        asks=Asks.ALWAYS,
+        reason="",
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _unasked_form(look: str, by: str, act: str, because: str, limits: tuple[Limit, ...]) -> Address:
+def _unasked_form(readers: str, writers: str, action: str, reason: str, limits: tuple[Limit, ...]) -> Address:
     """Return a page with a form that never asks for reauthentication, with the reason."""
     return Address(
-        look=look, by=by, act=act, asks=Asks.NEVER, because=because, needs_second_person=False, limits=limits
+        readers=readers,
+        writers=writers,
+        action=action,
+        asks=Asks.NEVER,
+        reason=reason,
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _unasked_button(by: str, act: str, because: str, limits: tuple[Limit, ...]) -> Address:
+def _unasked_button(writers: str, action: str, reason: str, limits: tuple[Limit, ...]) -> Address:
     """Return the target of a form on another page that never asks for reauthentication, with the reason."""
     return Address(
-        look=None, by=by, act=act, asks=Asks.NEVER, because=because, needs_second_person=False, limits=limits
+        readers=None,
+        writers=writers,
+        action=action,
+        asks=Asks.NEVER,
+        reason=reason,
+        needs_second_person=False,
+        limits=limits,
     )
 
 
-def _staff_button(who: str, act: str, *, needs_second_person: bool, limits: tuple[Limit, ...]) -> Address:
+def _staff_button(who: str, action: str, *, needs_second_person: bool, limits: tuple[Limit, ...]) -> Address:
     """Return the target of a form in the administration."""
     return Address(
-        look=None,
-        by=who,
-        act=act,
+        readers=None,
+        writers=who,
+        action=action,
         asks=Asks.TO_ACT,
-        because="",
+        reason="",
         needs_second_person=needs_second_person,
         limits=limits,
     )
@@ -158,26 +206,26 @@ def _staff_button(who: str, act: str, *, needs_second_person: bool, limits: tupl
 
 def _read() -> Address:
     """Return an API endpoint for GET. All endpoints count the calls of their key."""
-    return _endpoint(look=Who.KEY, by=None, act="", limits=(Limit.KEY,))
+    return _endpoint(readers=Who.KEY, writers=None, action="", limits=(Limit.KEY,))
 
 
-def _write(act: str) -> Address:
+def _write(action: str) -> Address:
     """Return an API endpoint for POST."""
-    return _endpoint(look=None, by=Who.FULL_KEY, act=act, limits=(Limit.KEY,))
+    return _endpoint(readers=None, writers=Who.FULL_KEY, action=action, limits=(Limit.KEY,))
 
 
-def _read_and_write(act: str, *further: Limit) -> Address:
+def _read_and_write(action: str, *further: Limit) -> Address:
     """Return an API endpoint for GET and POST, with limits besides that of calls."""
-    return _endpoint(look=Who.KEY, by=Who.FULL_KEY, act=act, limits=(Limit.KEY, *further))
+    return _endpoint(readers=Who.KEY, writers=Who.FULL_KEY, action=action, limits=(Limit.KEY, *further))
 
 
-def _endpoint(*, look: str | None, by: str | None, act: str, limits: tuple[Limit, ...]) -> Address:
+def _endpoint(*, readers: str | None, writers: str | None, action: str, limits: tuple[Limit, ...]) -> Address:
     return Address(
-        look=look,
-        by=by,
-        act=act,
+        readers=readers,
+        writers=writers,
+        action=action,
         asks=Asks.NEVER,
-        because="each call is signed",
+        reason="each call is signed",
         needs_second_person=False,
         limits=limits,
     )
@@ -217,7 +265,7 @@ OF_KEYS = {
     "api/banks/resolve": _write("look up an account's name"),
     "api/sandbox/advance": _write("move deadlines in the sandbox"),
     "api/banks": _read(),
-    "^api/": _endpoint(look=None, by=None, act="", limits=(Limit.KEY,)),
+    "^api/": _endpoint(readers=None, writers=None, action="", limits=(Limit.KEY,)),
 }
 
 OF_BANK = {
@@ -536,24 +584,24 @@ def _of_model(label: str, rows: Rows) -> Iterator[tuple[str, Address]]:
     """Yield the administration's addresses of one model."""
     name = apps.get_model(label)._meta.verbose_name_plural
     base = f"admin/{label.replace('.', '/')}/"
-    look = _right(label.replace(".", ".view_"))
+    readers = _right(label.replace(".", ".view_"))
     row = f"{base}<path:object_id>/"
-    yield base, _of_rows(look, rows.from_list, f"run an action on {name}", rows.limits)
+    yield base, _of_rows(readers, rows.from_list, f"run an action on {name}", rows.limits)
     added = _of_rows(rows.add, rows.add, f"add {name}", rows.limits)
     yield f"{base}add/", replace(added, needs_second_person=rows.needs_second_person)
-    yield f"{row}change/", _of_rows(look, rows.change, f"change {name}", rows.limits)
+    yield f"{row}change/", _of_rows(readers, rows.change, f"change {name}", rows.limits)
     yield f"{row}delete/", _nothing(f"delete {name}")
-    yield f"{row}history/", _page(look, NO_LIMIT)
+    yield f"{row}history/", _page(readers, NO_LIMIT)
     yield row, _page(Who.STAFF, NO_LIMIT)  # redirects
 
 
-def _of_rows(look: str, by: str, act: str, limits: tuple[Limit, ...]) -> Address:
+def _of_rows(readers: str, writers: str, action: str, limits: tuple[Limit, ...]) -> Address:
     return Address(
-        look=look or None,
-        by=by or None,
-        act=act,
+        readers=readers or None,
+        writers=writers or None,
+        action=action,
         asks=Asks.TO_ACT,
-        because="",
+        reason="",
         needs_second_person=False,
         limits=limits,
     )

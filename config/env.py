@@ -32,7 +32,7 @@ def refuse(message: str) -> None:
         _wrong.append(message)
 
 
-def stop_if_wrong(name: str = "") -> None:
+def stop_if_invalid(name: str = "") -> None:
     """End the process with status 2 if any setting is wrong, with one line on standard error for each.
 
     With a name, only if that setting is wrong.

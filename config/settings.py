@@ -21,7 +21,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 ENVIRONMENT = env.choice("ENVIRONMENT", ("sandbox", "production"), default="sandbox")
 SANDBOX = ENVIRONMENT == "sandbox"
-env.stop_if_wrong("ENVIRONMENT")  # most defaults follow from it
+env.stop_if_invalid("ENVIRONMENT")  # most defaults follow from it
 DEBUG = env.flag("DEBUG", default=False)
 
 SANDBOX_FOLDER = SandboxFolder(
@@ -448,4 +448,4 @@ if not SANDBOX:
     if any("sandbox" in connector for connector in (CARD_ACQUIRER, PAYOUT_BANK, ACCOUNT_PROVIDER)):
         env.refuse("CARD_ACQUIRER, PAYOUT_BANK and ACCOUNT_PROVIDER may not be the sandbox's in production.")
 
-env.stop_if_wrong()
+env.stop_if_invalid()

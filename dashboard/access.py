@@ -45,9 +45,9 @@ class Membership:
         return {each.value: roles.may(self.member.role, each) for each in Permission}
 
     @property
-    def why_not(self) -> dict[str, str]:
-        """Return the explanation of each missing permission. In a template: `membership.why_not.refund`."""
-        return {each.value: roles.why_not(each) for each in Permission}
+    def denial_reason(self) -> dict[str, str]:
+        """Return the explanation of each missing permission. In a template: `membership.denial_reason.refund`."""
+        return {each.value: roles.denial_reason(each) for each in Permission}
 
 
 class NotInThisRole(PermissionDenied):
@@ -90,7 +90,7 @@ def for_members(
                 return redirect("mfa_activate_totp")
             needed = may if to_change is None or request.method in SAFE_METHODS else to_change
             if not (roles.may(membership.member.role, may) and roles.may(membership.member.role, needed)):
-                raise NotInThisRole(roles.why_not(needed))
+                raise NotInThisRole(roles.denial_reason(needed))
             request.membership = membership
             return view(request, membership, *args, **kwargs)
 

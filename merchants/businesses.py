@@ -14,7 +14,7 @@ from merchants.audit import Actor
 from merchants.models import ApiKey, Business, Member, User
 
 
-class NoSuchBusiness(Exception):
+class UnknownBusiness(Exception):
     """No business, or more than one, has the id or name. The message says what to do."""
 
 
@@ -71,7 +71,7 @@ def open_business(*, name: str, email: str, actor: Actor, now: datetime) -> Open
 def find_business(id_or_name: str) -> Business:
     """Return the business with an id, or the only one with a name.
 
-    :raises NoSuchBusiness: there is none, or more than one
+    :raises UnknownBusiness: there is none, or more than one
     """
     try:
         return Business.objects.get(pk=uuid.UUID(id_or_name))
@@ -79,9 +79,9 @@ def find_business(id_or_name: str) -> Business:
         pass
     named = list(Business.objects.filter(name=id_or_name)[:2])
     if not named:
-        raise NoSuchBusiness(f"No business has the id or name {id_or_name!r}.")
+        raise UnknownBusiness(f"No business has the id or name {id_or_name!r}.")
     if len(named) > 1:
-        raise NoSuchBusiness(f"Several businesses are named {id_or_name!r}; give the id instead.")
+        raise UnknownBusiness(f"Several businesses are named {id_or_name!r}; give the id instead.")
     return named[0]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from merchants.businesses import NoSuchBusiness, find_business
+from merchants.businesses import UnknownBusiness, find_business
 from merchants.models import Business
 
 Document = dict[str, Any]
@@ -57,5 +57,5 @@ def chosen_business(id_or_name: str) -> Business:
     """
     try:
         return find_business(id_or_name)
-    except NoSuchBusiness as problem:
+    except UnknownBusiness as problem:
         raise CommandError(str(problem)) from None

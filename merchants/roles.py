@@ -2,7 +2,7 @@
 
 >>> may(Role.FINANCE, Permission.REFUND), may(Role.VIEWER, Permission.REFUND)
 (True, False)
->>> why_not(Permission.REFUND)
+>>> denial_reason(Permission.REFUND)
 'Only owners and finance may refund a payment.'
 """
 
@@ -75,7 +75,7 @@ def may_invite(inviter: str, *, to: str) -> bool:
     return may(inviter, Permission.MANAGE_TEAM) and to in set(Role)
 
 
-def why_not(permission: Permission) -> str:
+def denial_reason(permission: Permission) -> str:
     """Return the message for members without a permission."""
     return f"Only {names_of(GRANTS[permission])} may {_ACTIONS[permission]}."
 

@@ -33,7 +33,7 @@ def challenged_payment(*, business: Business, now: datetime, **changes: Any) -> 
 def expire_now(transaction_id: UUID, *, now: datetime) -> None:
     """End a transaction's waiting time at this moment, if it still waits."""
     with database.atomic():
-        moved = expiry.move_deadline(transaction_id, clock=lambda: now)
+        moved = expiry.set_deadline(transaction_id, clock=lambda: now)
         if moved is not None and moved[0] is expiry.Deadline.SESSION:
             expiry.end_session_of(transaction_id, now=now)
     if moved is not None and moved[0] is not expiry.Deadline.SESSION:

@@ -120,26 +120,26 @@ def _line(cells: Sequence[str]) -> str:
 def _rows_of(route: str, address: Address) -> Iterator[tuple[str, ...]]:
     """Yield a row for viewing an address, unless its form says it all, and one for what it does."""
     path = f"`{path_shown(route)}`"
-    if address.look is None and address.by is None:
+    if address.readers is None and address.writers is None:
         yield path, "Nothing: answers 404", "No one", NONE, NONE, _limits_shown(address.limits)
-    if address.look is not None and address.look != address.by:
+    if address.readers is not None and address.readers != address.writers:
         limits = [each for each in address.limits if each in OF_VIEWS | {Limit.KEY}]
         yield (
             path,
             "View",
-            who_shown(address.look),
+            who_shown(address.readers),
             _asks_shown(address, is_act=False),
             "No",
             _limits_shown(limits),
         )
-    if address.by is not None:
+    if address.writers is not None:
         limits = [each for each in address.limits if each not in OF_VIEWS]
         second = "Yes" if address.needs_second_person else "No"
-        what = _sentence(address.act)
+        what = _sentence(address.action)
         yield (
             path,
             what,
-            who_shown(address.by),
+            who_shown(address.writers),
             _asks_shown(address, is_act=True),
             second,
             _limits_shown(limits),
@@ -179,7 +179,7 @@ def _asks_shown(address: Address, *, is_act: bool) -> str:
         return "Yes, to view it too" if is_act else "Yes"
     if address.asks == Asks.TO_ACT:
         return "Yes" if is_act else "No"
-    return f"No: {address.because}" if is_act else "No"
+    return f"No: {address.reason}" if is_act else "No"
 
 
 def _limits_shown(limits: Iterable[Limit]) -> str:

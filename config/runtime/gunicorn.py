@@ -22,7 +22,7 @@ workers = env.number("WEB_WORKERS", default=2, minimum=1)
 threads = env.number("WEB_THREADS", default=4, minimum=1)
 # Wrong settings stop the master here. In a worker, they would cause endless restarts.
 import_module("config.settings")
-env.stop_if_wrong()
+env.stop_if_invalid()
 worker_class = "config.runtime.web_worker.WebWorker"
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy's, so that the proxy closes first

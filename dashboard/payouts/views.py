@@ -27,7 +27,7 @@ from merchants.roles import Permission
 from payments import flows
 from payments.fees import Flow, fee
 from payments.models import Transaction
-from payments.services.fee_rules import rule_now
+from payments.services.fee_rules import current_rule
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -57,7 +57,7 @@ def new_payout_page(request: HttpRequest, membership: Membership) -> HttpRespons
 def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
     """Return the summary to review; None if the currency has no fee rule."""
     amount, currency = order["amount"], order["currency"]
-    rule = rule_now(business, Flow.PAYOUT, currency)
+    rule = current_rule(business, Flow.PAYOUT, currency)
     if rule is None:
         return None
     costs = fee(rule, amount)

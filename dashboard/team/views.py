@@ -60,7 +60,7 @@ def invite_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         except team.AlreadyMember:
             form.add_error("email", "This person is already a member of the business.")
         except team.MayNotInvite:
-            raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
+            raise NotInThisRole(roles.denial_reason(Permission.MANAGE_TEAM)) from None
         except LimitReached as limit:
             form.add_error(None, _limit_error(limit))
     context = {"membership": membership, "form": form, "roles": _roles()}
@@ -161,7 +161,7 @@ def _as_manager(request: HttpRequest, membership: Membership) -> Iterator[dict[s
     try:
         yield {"by": membership.member.user, "actor": person_acting(request), "now": timezone.now()}
     except team.MayNotManage:
-        raise NotInThisRole(roles.why_not(Permission.MANAGE_TEAM)) from None
+        raise NotInThisRole(roles.denial_reason(Permission.MANAGE_TEAM)) from None
     except Member.DoesNotExist:
         raise Http404 from None
 

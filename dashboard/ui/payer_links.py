@@ -12,7 +12,7 @@ from merchants import roles
 from merchants.roles import Permission
 
 PAYER_LINKS = frozenset({"redirect_link"})
-HIDDEN = f"Hidden. {roles.why_not(Permission.CAPTURE)}"
+HIDDEN = f"Hidden. {roles.denial_reason(Permission.CAPTURE)}"
 
 
 def shown_to(membership: Membership, document: Any) -> Any:

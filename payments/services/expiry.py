@@ -174,7 +174,7 @@ def release(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = data
 @database.atomic
 def _release_one(transaction_id: UUID, *, trace: dict[str, str], now: datetime) -> bool:
     transaction = lock(transaction_id)
-    if operations.standing(transaction) is not None:
+    if operations.effective_capture_or_void(transaction) is not None:
         return False
     operations.open_release(transaction, trace=trace, now=now)
     return True
@@ -188,7 +188,7 @@ class Deadline(Enum):
     SESSION = Transaction.Awaiting.TRANSFER
 
 
-def move_deadline(
+def set_deadline(
     transaction_id: UUID, *, clock: Callable[[], datetime] = database_now
 ) -> tuple[Deadline, datetime] | None:
     """Move the deadline of a sandbox transaction to now, and return its kind with the time. None if it has passed.

@@ -62,10 +62,10 @@ def _find(business: Business, flow: Flow, currency: str) -> Snapshot | None:
 @cached(TTLCache(maxsize=1, ttl=CACHED_FOR), lock=Lock())
 def cached_rules() -> tuple[Rules, dict[Key, Snapshot | None]]:
     """Return the rules in force and the snapshots that were made of them, as read within the last seconds."""
-    return rules_in_force(), {}
+    return current_rules(), {}
 
 
-def rules_in_force() -> Rules:
+def current_rules() -> Rules:
     """Return the latest rule of each business, flow and currency, unless it was withdrawn."""
     latest: dict[Key, Tariff] = {}
     for tariff in Tariff.objects.order_by("id"):
@@ -81,11 +81,11 @@ def rules_in_force() -> Rules:
 def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> None:
     """Apply a new tariff from now on. Existing transactions keep their rule."""
     flow, currency = Flow(tariff.flow), tariff.currency
-    before = rule_now(tariff.business, flow, currency)
+    before = current_rule(tariff.business, flow, currency)
     tariff.valid_from, tariff.agreed_by = now, actor.name
     tariff.full_clean(exclude=["id"])
     tariff.save(force_insert=True)
-    after = _shown(rule_now(tariff.business, flow, currency))
+    after = _shown(current_rule(tariff.business, flow, currency))
     audit.record(
         action="tariff.withdrawn" if tariff.is_withdrawn else "tariff.agreed",
         actor=actor,
@@ -99,9 +99,9 @@ def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> N
     database.on_commit(cached_rules.cache_clear)
 
 
-def rule_now(business: Business | None, flow: Flow, currency: str) -> FeeRule | None:
+def current_rule(business: Business | None, flow: Flow, currency: str) -> FeeRule | None:
     """Read the rule from the database, not from the cache; None if the flow isn't offered."""
-    return _rule(rules_in_force(), business, flow, currency)
+    return _rule(current_rules(), business, flow, currency)
 
 
 def _rule(rules: Rules, business: Business | None, flow: Flow, currency: str) -> FeeRule | None:

@@ -92,7 +92,7 @@ def require_capturable(transaction: Transaction, *, now: datetime) -> None:
         raise InvalidState("A capture or void of this payment is in progress.")
 
 
-def standing(transaction: Transaction) -> CardOperation | None:
+def effective_capture_or_void(transaction: Transaction) -> CardOperation | None:
     """Return the capture or void that has succeeded or is pending. There is at most one."""
     found: CardOperation | None = transaction.operations.filter(
         kind__in=[Kind.CAPTURE, Kind.VOID],

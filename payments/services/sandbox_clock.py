@@ -84,7 +84,7 @@ def _ask(
 
 def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime]) -> Advanced | None:
     with database.atomic():
-        moved = expiry.move_deadline(transaction.pk, clock=clock)
+        moved = expiry.set_deadline(transaction.pk, clock=clock)
         if moved is None:
             return None
         deadline, now = moved

@@ -10,7 +10,7 @@ from typing import Any
 
 from payments.rails.iso8583.messages import ECHO, SIGN_ON, Message, answer_to, network_request
 from payments.rails.iso8583.wire import LENGTH_BYTES, InvalidFrame, frame, unpack
-from payments.simulators.acquirer_books import AcquirerBooks, loses_answer
+from payments.simulators.acquirer_ledger import AcquirerLedger, loses_answer
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
 
 APPROVED, REFUSED = "00", "05"
@@ -21,7 +21,7 @@ class AcquirerSimulator:
     """Serves ISO 8583 on one port and accepts commands on another. Everything except the books runs on one event loop."""
 
     def __init__(self, *, port: int = 0, control_port: int = 0) -> None:
-        self.books = AcquirerBooks()
+        self.books = AcquirerLedger()
         self.plan: deque[Fault] = deque()  # faults of the next messages, one each
         self.refuses_sign_on = False
         self.is_deaf = False  # doesn't answer echoes
@@ -45,11 +45,11 @@ class AcquirerSimulator:
         finally:
             server.close()
             control.close()
-            self.hang_up()
+            self.disconnect()
             for task in self._tasks:
                 task.cancel()
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Close every connection."""
         for writer in list(self._writers):
             writer.close()
@@ -67,9 +67,9 @@ class AcquirerSimulator:
             elif name in {"refuses_sign_on", "is_deaf", "is_down", "jitter"}:
                 setattr(self, name, value)
                 if self.is_down:
-                    self.hang_up()
+                    self.disconnect()
             elif name == "hang_up":
-                self.hang_up()
+                self.disconnect()
             elif name == "send_echo":
                 self.send_echo()
             elif name not in {"books", "statement"}:

@@ -63,7 +63,7 @@ class NoSuchTransfer(ValueError):
     """The bank has not paid such a transfer."""
 
 
-class BankBooks:
+class BankLedger:
     """Transfers by the sender's reference. Each is executed once."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class BankBooks:
             found = self._transfers.get(reference)
             return found.paid if found else 0
 
-    def give_back(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
+    def return_payout(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
         """Return a transfer to its sender in full or in part. Returns the notification about it.
 
         :raises NoSuchTransfer: no transfer with this reference was paid, or its rest is smaller
@@ -170,7 +170,7 @@ class BankSimulator(ThreadingHTTPServer):
         notify_key: str = "",
     ) -> None:
         super().__init__(("127.0.0.1", port), _Exchange)
-        self.books = BankBooks()
+        self.books = BankLedger()
         self.plan: deque[Fault] = deque()  # faults of the next calls, one each
         self.client_id, self.key = client_id, key
         self.notify_url, self.notify_key = notify_url, notify_key  # of the service to notify
@@ -181,12 +181,12 @@ class BankSimulator(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def give_back(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
+    def return_payout(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
         """Return a transfer, and notify the service if its URL is configured.
 
         :raises NoSuchTransfer: there is nothing to return
         """
-        notification = self.books.give_back(reference, amount=amount, reason=reason)
+        notification = self.books.return_payout(reference, amount=amount, reason=reason)
         return self._notify("/bank/payout-returns", notification)
 
     def receive(self, **transfer: Any) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class _Exchange(BaseHTTPRequestHandler):
         try:
             order = json.loads(body or b"{}")
             self.server.plan.extend(Fault.read(word) for word in order.get("plan", []))
-            notification = self.server.give_back(**order["return"]) if "return" in order else {}
+            notification = self.server.return_payout(**order["return"]) if "return" in order else {}
             if "receive" in order:
                 notification = self.server.receive(**order["receive"])
             if order.get("statement"):

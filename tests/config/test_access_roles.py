@@ -73,7 +73,7 @@ def stored():
 
 
 class TestApi:
-    SIGNED = [route for route, each in OF_KEYS.items() if each.look or each.by]
+    SIGNED = [route for route, each in OF_KEYS.items() if each.readers or each.writers]
 
     @pytest.mark.parametrize("who", [STRANGER, *Member.Role.values, *STAFF])
     def test_rejects_requests_without_a_key(self, use, who):
@@ -90,7 +90,7 @@ class TestApi:
 
         for route in self.SIGNED:
             is_open = client.get(path_of(route)).status_code not in REFUSED
-            assert is_open == (OF_KEYS[route].look == Who.KEY), route
+            assert is_open == (OF_KEYS[route].readers == Who.KEY), route
 
     @pytest.mark.parametrize(("who", "writes"), [(KEY, True), (READ_ONLY_KEY, False)])
     def test_allows_full_keys_to_write_as_declared(self, use, ada, who, writes):
@@ -99,7 +99,7 @@ class TestApi:
 
         for route in self.SIGNED:
             is_open = client.post(path_of(route), {}).status_code not in REFUSED
-            assert is_open == (writes and OF_KEYS[route].by == Who.FULL_KEY), route
+            assert is_open == (writes and OF_KEYS[route].writers == Who.FULL_KEY), route
 
 
 class TestBank:
@@ -135,7 +135,7 @@ class TestDashboard:
         client, before = use(who), stored()
 
         for route, address in OF_MEMBERS.items():
-            if {address.look, address.by} & {Who.PUBLIC, Who.INVITED}:
+            if {address.readers, address.writers} & {Who.PUBLIC, Who.INVITED}:
                 continue
             assert client.get(path_of(route)).status_code in {403, 405}, route
             assert client.post(path_of(route)).status_code in {403, 405}, route
@@ -175,7 +175,7 @@ class TestAdministration:
             if route.endswith(("/history/", "autocomplete/", "password_change/done/")):
                 continue  # these answer as if there was no row, or no query
             status = client.get(path_of(route)).status_code
-            assert (status not in REFUSED) == may(who, address.look), (route, status)
+            assert (status not in REFUSED) == may(who, address.readers), (route, status)
 
     @pytest.mark.parametrize("who", STAFF)
     def test_can_be_changed_as_declared(self, use, who):
@@ -188,8 +188,10 @@ class TestAdministration:
                 before = stored()
             elif "/proposal/<uuid:" in route:  # the permission is that of a row
                 assert status == 404, route
-            elif address.by and route not in LISTS:  # those who may view a list get it, without an action
-                assert (status not in REFUSED) == may(who, address.by), (route, status)
+            elif (
+                address.writers and route not in LISTS
+            ):  # those who may view a list get it, without an action
+                assert (status not in REFUSED) == may(who, address.writers), (route, status)
         assert who == SUPERUSER or stored() == before
 
     @pytest.mark.parametrize("who", [NO_RIGHTS, VIEWS])
@@ -218,7 +220,9 @@ class TestStaleSession:
         before = stored()
 
         with freeze_time(at):
-            acts = {route: each for route, each in of_people().items() if each.by and each.asks != Asks.NEVER}
+            acts = {
+                route: each for route, each in of_people().items() if each.writers and each.asks != Asks.NEVER
+            }
             asked = [route for route in acts if is_asked(client.post(path_of(route), {"reason": "x"}))]
 
         assert asked == ([] if is_recent else list(acts))

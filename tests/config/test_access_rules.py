@@ -104,14 +104,14 @@ class TestDeclarations:
         "route", [route for route, each in addresses().items() if each.asks == Asks.NEVER]
     )
     def test_give_a_reason_for_never_asking(self, route):
-        assert addresses()[route].because
+        assert addresses()[route].reason
 
-    @pytest.mark.parametrize("route", [route for route, each in addresses().items() if each.by])
+    @pytest.mark.parametrize("route", [route for route, each in addresses().items() if each.writers])
     def test_describe_the_action(self, route):
-        assert re.match("[a-z]", addresses()[route].act)
+        assert re.match("[a-z]", addresses()[route].action)
 
     def test_give_no_reason_if_an_address_asks(self):
-        assert not [route for route, each in addresses().items() if each.because and each.asks != Asks.NEVER]
+        assert not [route for route, each in addresses().items() if each.reason and each.asks != Asks.NEVER]
 
 
 @pytest.mark.django_db
@@ -166,7 +166,7 @@ class TestAsking:
         ],
     )
     def test_precedes_every_use_of_a_permission_over_money_keys_or_people(self, permission):
-        assert {each.asks for each in addresses().values() if each.by == permission} == {Asks.TO_ACT}
+        assert {each.asks for each in addresses().values() if each.writers == permission} == {Asks.TO_ACT}
 
 
 class TestGuide:
@@ -189,32 +189,32 @@ class TestWho:
         address = addresses()[route]
         opens_to = getattr(VIEWS[route].callback, "opens_to", None)
 
-        if {address.look, address.by} & {Who.PUBLIC, Who.INVITED}:
+        if {address.readers, address.writers} & {Who.PUBLIC, Who.INVITED}:
             assert opens_to is None
         else:
             looks, acts = opens_to
-            assert address.look in {looks, None}
-            assert address.by in {acts, None}
+            assert address.readers in {looks, None}
+            assert address.writers in {acts, None}
 
     @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.route)
     def test_may_view_and_act_according_to_the_table_of_roles(self, row):
         address = addresses()[row.route]
 
-        assert (address.look is None) == (row.get == NOT_ALLOWED)
-        assert (address.by is None) == (row.post == NOT_ALLOWED)
+        assert (address.readers is None) == (row.get == NOT_ALLOWED)
+        assert (address.writers is None) == (row.post == NOT_ALLOWED)
 
     @pytest.mark.parametrize("route", OF_KEYS)
     def test_is_an_api_key_for_the_api(self, route):
         view, address = VIEWS[route].callback.cls, addresses()[route]
 
         assert list(view.authentication_classes) == [SignedRequest]
-        assert KeyAllowsMethod in view.permission_classes or not (address.look or address.by)
-        assert (address.look == Who.KEY) == hasattr(view, "get")
-        assert (address.by == Who.FULL_KEY) == any(hasattr(view, method) for method in UNSAFE)
+        assert KeyAllowsMethod in view.permission_classes or not (address.readers or address.writers)
+        assert (address.readers == Who.KEY) == hasattr(view, "get")
+        assert (address.writers == Who.FULL_KEY) == any(hasattr(view, method) for method in UNSAFE)
 
     @pytest.mark.parametrize("route", OF_BANK)
     def test_is_the_bank_for_notifications(self, route):
-        assert addresses()[route].by == Who.BANK
+        assert addresses()[route].writers == Who.BANK
         assert list(VIEWS[route].callback.cls.authentication_classes) == [SignedByBank]
 
 
@@ -267,17 +267,17 @@ class TestStaff:
         [
             route
             for route, each in addresses().items()
-            if route.startswith("admin/") and "<uuid:" in route and (each.by or each.look)
+            if route.startswith("admin/") and "<uuid:" in route and (each.writers or each.readers)
         ],
     )
     def test_are_rejected_without_the_declared_right(self, route):
-        right = (addresses()[route].by or addresses()[route].look).rpartition(".")[2]
+        right = (addresses()[route].writers or addresses()[route].readers).rpartition(".")[2]
         enough = {right, right.replace("view_", "change_")}  # the right to change rows includes viewing them
         everything_else = Right.objects.exclude(codename__in=enough)
         person = UserFactory(is_staff=True)
         if "proposal" not in route:  # those want the permission of what is proposed
             person.user_permissions.set(everything_else)
-        method = "post" if addresses()[route].by else "get"
+        method = "post" if addresses()[route].writers else "get"
 
         answer = getattr(signed_in(person), method)(path_of(route))
 
@@ -304,7 +304,9 @@ class TestSecondPerson:
 
     @pytest.mark.parametrize("action", Action)
     def test_needs_the_same_permission_as_the_first_one(self, action):
-        assert {addresses()[route].by for route in self.WHERE[action]} == {f"staff: {PERMISSIONS[action]}"}
+        assert {addresses()[route].writers for route in self.WHERE[action]} == {
+            f"staff: {PERMISSIONS[action]}"
+        }
 
 
 ADA, WRONG = "ada@example.com", "not hers"

@@ -22,7 +22,7 @@ from kit.time_ordered_ids import new_id
 from merchants import team
 from merchants.audit import Actor
 from merchants.models import LimitSlot, Member
-from merchants.roles import GRANTS, Permission, Role, may, why_not
+from merchants.roles import GRANTS, Permission, Role, denial_reason, may
 from payments.models import SettlementBatch
 from tests import orders
 from tests.dashboard.conftest import PASSWORD
@@ -420,7 +420,7 @@ class TestRoles:
 
     @pytest.mark.parametrize("permission", Permission)
     def test_explain_a_missing_permission(self, permission):
-        sentence = why_not(permission)
+        sentence = denial_reason(permission)
 
         assert sentence.startswith("Only owners")
         assert sentence.endswith(".")

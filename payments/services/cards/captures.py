@@ -71,7 +71,7 @@ def _open(
 ) -> tuple[CardAcquirer, CardOperation] | Transaction:
     """Create the operation and return it with its acquirer. For a repeated request, return the payment."""
     transaction = lock(transaction_id)
-    earlier = operations.standing(transaction)
+    earlier = operations.effective_capture_or_void(transaction)
     if earlier is not None and _is_same(earlier, kind, amount=amount):
         return transaction
     operations.require_capturable(transaction, now=now)

@@ -57,11 +57,11 @@ def test_payout_is_returned_in_parts(api, notifying):
     reference = payout["id"].replace("-", "")
 
     for amount in (100_000, 150_000):
-        notifying.give_back(reference, amount=amount)
+        notifying.return_payout(reference, amount=amount)
 
     assert api.get(f"/api/payments/{payout['reference']}").json()["reversal"]["amount"] == 250_000
     with pytest.raises(NoSuchTransfer):
-        notifying.give_back(reference)
+        notifying.return_payout(reference)
 
 
 def test_bank_returns_only_paid_payouts(api, bank):
@@ -69,4 +69,4 @@ def test_bank_returns_only_paid_payouts(api, bank):
 
     for reference in (failed["id"].replace("-", ""), "0" * 32):
         with pytest.raises(NoSuchTransfer):
-            bank.give_back(reference)
+            bank.return_payout(reference)

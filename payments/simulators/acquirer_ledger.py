@@ -64,7 +64,7 @@ class Entry:
         return self.amount if is_open and self.code == APPROVED else 0
 
 
-class AcquirerBooks:
+class AcquirerLedger:
     """Answers messages, one at a time. Thread-safe."""
 
     def __init__(self) -> None:
