@@ -3,6 +3,7 @@
 Fields that don't apply to the flow or have no value yet are omitted.
 """
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -31,7 +32,7 @@ from kit.api.answers import (
     text,
 )
 from payments import outcomes
-from payments.models import CardOperation, PayoutReturn, Transaction
+from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.representation import ACCOUNT_NUMBER, SENDER, TRANSFER_DETAILS
 
@@ -307,10 +308,11 @@ UNAPPLIED_TRANSFER = Answer(
 )  # fmt: skip
 UNAPPLIED_TRANSFERS_PAGE = page_of(UNAPPLIED_TRANSFER, "A page of unapplied transfers, newest first.")
 
-represent = PAYMENT.represent
-represent_refund = REFUND.represent
-represent_settlement = SETTLEMENT.represent
-represent_unapplied_transfer = UNAPPLIED_TRANSFER.represent
+represent: Callable[[Transaction], dict[str, Any]] = PAYMENT.represent
+represent_refund: Callable[[CardOperation], dict[str, Any]] = REFUND.represent
+represent_settlement: Callable[[SettlementBatch], dict[str, Any]] = SETTLEMENT.represent
+# Of money loaded by `virtual_accounts.services.unapplied_queries.find`.
+represent_unapplied_transfer: Callable[[UnappliedMoney], dict[str, Any]] = UNAPPLIED_TRANSFER.represent
 
 
 def challenge_address(token: str) -> str:

@@ -1,6 +1,8 @@
 """Virtual accounts and their transfers in API responses and webhooks, declared field by field."""
 
+from collections.abc import Callable
 from operator import methodcaller
+from typing import Any
 
 from kit.api.answers import (
     CURRENCY_FIELD,
@@ -75,5 +77,4 @@ SENDER = Answer(
     Field("bank_code", TEXT, "Bank code: `code` if GET /api/banks lists the bank.", "058", methodcaller("get", "bank_code"), EMPTY),
 )  # fmt: skip
 
-represent = VIRTUAL_ACCOUNT.represent
-represent_session = TRANSFER_DETAILS.represent
+represent: Callable[[VirtualAccount], dict[str, Any]] = VIRTUAL_ACCOUNT.represent

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from config.docs_site import field_tables
@@ -16,8 +18,14 @@ def test_guides_have_the_tables_as_declared(file):
     assert written(file, text) == text
 
 
-def test_new_field_appears_in_the_table_of_a_guide(monkeypatch):
+def test_new_field_appears_in_answer_schema_and_guide(monkeypatch):
+    """It is declared once."""
     wider = BOX.extended("Box", "A box.", Field("colour", TEXT, "Its colour.", "red", omit=NONE))
+    assert wider.represent(SimpleNamespace(name="books", colour="blue")) == {
+        "name": "books",
+        "colour": "blue",
+    }
+    assert wider.schema()["properties"]["colour"]["description"] == "Its colour."
     monkeypatch.setattr(field_tables, "TABLES", (FieldTable("boxes.md", "Field of a box", wider),))
 
     guide = written("boxes.md", "# Boxes\n\n| Field of a box |\n|---|\n| `name` |\n\nThe end.\n")
