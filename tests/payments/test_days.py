@@ -9,9 +9,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, rule
 
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
@@ -23,6 +22,7 @@ from tests import orders
 from tests.factories import BusinessFactory
 from tests.payments.test_state_machine import AMOUNTS, WAYS, Payments
 from tests.racing import racers
+from tests.state_machines import run_machine
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -98,16 +98,7 @@ class TestAnyHistory:
     )
     def test_sums_to_what_its_payments_do(self, size):
         examples, steps = size
-        run_state_machine_as_test(
-            CountedPayments,
-            settings=settings(
-                max_examples=examples,
-                stateful_step_count=steps,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        run_machine(CountedPayments, examples=examples, steps=steps)
 
 
 @pytest.mark.django_db

@@ -13,7 +13,6 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import override_settings
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -21,7 +20,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from rest_framework.exceptions import ValidationError
 
@@ -45,6 +43,7 @@ from tests import orders
 from tests.factories import BusinessFactory, UserFactory
 from tests.payments.expected_balances import ExpectedBalances
 from tests.settling import STAFF, settle
+from tests.state_machines import run_machine
 from tests.transactions import start
 from tests.undoing import begin_undone, undo
 from tests.wallets import fill_wallet
@@ -418,13 +417,4 @@ def everything() -> list[object]:
 @pytest.mark.django_db
 class TestMoney:
     def test_adds_up_after_any_sequence(self):
-        run_state_machine_as_test(
-            Money,
-            settings=settings(
-                max_examples=EXAMPLES,
-                stateful_step_count=25,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        run_machine(Money, examples=EXAMPLES)

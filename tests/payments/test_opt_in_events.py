@@ -17,6 +17,7 @@ from payments.services.settlement import batch_decisions
 from payments.services.transitions import Cause
 from tests import orders
 from tests.racing import racers
+from tests.refunds import pay
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_endpoint
@@ -41,12 +42,6 @@ def events():
 
 
 FIVE = {"payment.success", "payment.failed", "payment.mismatch", "payout.success", "payout.failed"}
-
-
-def pay(api, **changes):
-    order = orders.card_payment(**changes)
-    assert api.post("/api/payments", order).json()["status"] == "success"
-    return order["reference"]
 
 
 def refund(api, payment, **order):

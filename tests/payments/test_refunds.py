@@ -3,25 +3,13 @@ from django.core.management import call_command
 
 from payments.models import CardOperation
 from tests import orders
+from tests.refunds import ask_for_refund, assert_refunded, refunded_amounts
 
 
 def paid(api, amount=50_000, **changes):
     answer = api.post("/api/payments", orders.card_payment(amount=amount, **changes))
     assert answer.json()["status"] == "success"
     return f"/api/payments/{answer.json()['reference']}"
-
-
-def give_back(api, address, **request):
-    return api.post(f"{address}/refunds", {"reference": orders.new_reference("rf")} | request)
-
-
-def amounts(api, address):
-    payment = api.get(address).json()
-    return (
-        payment["refund_status"],
-        payment["total_amount_refunded"],
-        payment["total_amount_available_to_refund"],
-    )
 
 
 @pytest.mark.django_db
@@ -32,27 +20,15 @@ class TestRefund:
 
         answer = api.post(f"{address}/refunds", wanted)
 
-        refund = answer.json()
-        assert answer.status_code == 201
-        created_at, identifier = refund.pop("created_at"), refund.pop("id")
-        assert created_at.endswith("Z")
-        assert len(identifier) == 36
-        assert refund == wanted | {
-            "payment_reference": address.rpartition("/")[2],
-            "status": "success",
-            "response_code": "10000",
-            "response_summary": "Payment completed",
-            "gateway_code": "00",
-            "currency": "NGN",
-        }
+        assert_refunded(answer, wanted | {"payment_reference": address.rpartition("/")[2]})
 
     def test_updates_the_payment_step_by_step(self, api):
         address = paid(api)
 
-        seen = [amounts(api, address)]
+        seen = [refunded_amounts(api, address)]
         for amount in (20_000, 25_000, 5_000):
-            give_back(api, address, amount=amount)
-            seen.append(amounts(api, address))
+            ask_for_refund(api, address, amount=amount)
+            seen.append(refunded_amounts(api, address))
 
         assert seen == [
             ("none", 0, 50_000),
@@ -64,12 +40,12 @@ class TestRefund:
 
     def test_without_an_amount_refunds_the_rest(self, api):
         address = paid(api)
-        give_back(api, address, amount=20_000)
+        ask_for_refund(api, address, amount=20_000)
 
-        refund = give_back(api, address).json()
+        refund = ask_for_refund(api, address).json()
 
         assert refund["amount"] == 30_000
-        assert amounts(api, address) == ("refunded", 50_000, 0)
+        assert refunded_amounts(api, address) == ("refunded", 50_000, 0)
 
     def test_of_a_partial_capture_is_limited_to_the_captured_amount(self, api):
         order = orders.card_payment(capture=False, amount=50_000)
@@ -77,36 +53,36 @@ class TestRefund:
         address = f"/api/payments/{order['reference']}"
         api.post(f"{address}/capture", {"amount": 20_000})
 
-        too_much = give_back(api, address, amount=20_001)
-        give_back(api, address, amount=20_000)
+        too_much = ask_for_refund(api, address, amount=20_001)
+        ask_for_refund(api, address, amount=20_000)
 
         assert (too_much.status_code, too_much.json()["code"]) == (400, "amount_too_large")
-        assert amounts(api, address) == ("refunded", 20_000, 0)
+        assert refunded_amounts(api, address) == ("refunded", 20_000, 0)
 
     @pytest.mark.parametrize("amount", [50_001, 10**12])
     def test_never_exceeds_the_rest(self, api, amount):
         address = paid(api)
 
-        answer = give_back(api, address, amount=amount)
+        answer = ask_for_refund(api, address, amount=amount)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "amount_too_large")
-        assert amounts(api, address) == ("none", 0, 50_000)
+        assert refunded_amounts(api, address) == ("none", 0, 50_000)
         assert not CardOperation.objects.exists()
 
     @pytest.mark.parametrize("amount", [0, -5, 0.5, "5", False, None])
     def test_rejects_an_invalid_amount(self, api, amount):
         address = paid(api)
 
-        answer = give_back(api, address, amount=amount)
+        answer = ask_for_refund(api, address, amount=amount)
 
         assert answer.status_code == 400
         assert [error["field"] for error in answer.json()["errors"]] == ["amount"]
 
     def test_of_a_fully_refunded_payment_is_rejected(self, api):
         address = paid(api)
-        give_back(api, address)
+        ask_for_refund(api, address)
 
-        rest, part = give_back(api, address), give_back(api, address, amount=1)
+        rest, part = ask_for_refund(api, address), ask_for_refund(api, address, amount=1)
 
         assert (rest.status_code, rest.json()["code"]) == (409, "invalid_state")
         assert (part.status_code, part.json()["code"]) == (400, "amount_too_large")
@@ -123,7 +99,7 @@ class TestRefund:
     def test_requires_a_successful_payment(self, api, order):
         api.post("/api/payments", order)
 
-        answer = give_back(api, f"/api/payments/{order['reference']}", amount=100)
+        answer = ask_for_refund(api, f"/api/payments/{order['reference']}", amount=100)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
 
@@ -139,22 +115,22 @@ class TestFailedRefund:
     def test_keeps_the_amounts_and_allows_a_later_success(self, api):
         address = paid(api)
 
-        failed = give_back(api, address, amount=20_005)
-        after_failure = amounts(api, address)
-        give_back(api, address, amount=20_000)
+        failed = ask_for_refund(api, address, amount=20_005)
+        after_failure = refunded_amounts(api, address)
+        ask_for_refund(api, address, amount=20_000)
 
         assert (failed.status_code, failed.json()["status"]) == (201, "failed")
         assert (failed.json()["response_code"], failed.json()["gateway_code"]) == ("20005", "05")
         assert after_failure == ("refund_failed", 0, 50_000)
-        assert amounts(api, address) == ("partially_refunded", 20_000, 30_000)
+        assert refunded_amounts(api, address) == ("partially_refunded", 20_000, 30_000)
 
     def test_after_a_success_keeps_the_refunded_amount(self, api):
         address = paid(api)
-        give_back(api, address, amount=10_000)
+        ask_for_refund(api, address, amount=10_000)
 
-        give_back(api, address, amount=10_005)
+        ask_for_refund(api, address, amount=10_005)
 
-        assert amounts(api, address) == ("refund_failed", 10_000, 40_000)
+        assert refunded_amounts(api, address) == ("refund_failed", 10_000, 40_000)
 
 
 @pytest.mark.django_db
@@ -162,16 +138,16 @@ class TestLostRefund:
     def test_reserves_its_amount_until_the_acquirer_answers(self, api):
         address = paid(api)
 
-        lost = give_back(api, address, amount=20_098)
-        meanwhile = amounts(api, address)
-        too_much = give_back(api, address, amount=29_903)
+        lost = ask_for_refund(api, address, amount=20_098)
+        meanwhile = refunded_amounts(api, address)
+        too_much = ask_for_refund(api, address, amount=29_903)
         call_command("requery_pending")
 
         assert (lost.status_code, lost.json()["status"]) == (201, "pending")
         assert (lost.json()["response_code"], lost.json()["response_summary"]) == ("10001", "Processing")
         assert meanwhile == ("none", 0, 29_902)
         assert too_much.json()["code"] == "amount_too_large"
-        assert amounts(api, address) == ("partially_refunded", 20_098, 29_902)
+        assert refunded_amounts(api, address) == ("partially_refunded", 20_098, 29_902)
         [found] = api.get(f"{address}/refunds").json()["data"]
         assert (found["id"], found["status"]) == (lost.json()["id"], "success")
 
@@ -197,7 +173,7 @@ class TestRefundReference:
         assert (first.status_code, again.status_code) == (201, 200)
         assert again["Idempotent-Replayed"] == "true"
         assert again.json() == first.json()
-        assert amounts(api, address) == ("partially_refunded", 20_000, 30_000)
+        assert refunded_amounts(api, address) == ("partially_refunded", 20_000, 30_000)
 
     def test_replays_even_if_nothing_is_left(self, api):
         address = paid(api)
@@ -231,27 +207,27 @@ class TestRefundReference:
         address = paid(api)
         reference = address.rpartition("/")[2]
 
-        assert give_back(api, address, reference=reference, amount=5).status_code == 201
+        assert ask_for_refund(api, address, reference=reference, amount=5).status_code == 201
 
 
 @pytest.mark.django_db
 class TestLookUp:
     def test_returns_the_same_as_the_refund_request(self, api):
-        refund = give_back(api, paid(api), reference="rf-1", amount=20_000).json()
+        refund = ask_for_refund(api, paid(api), reference="rf-1", amount=20_000).json()
 
         answer = api.get("/api/refunds/rf-1")
 
         assert (answer.status_code, answer.json()) == (200, refund)
 
     def test_returns_the_current_refund(self, api):
-        give_back(api, paid(api), reference="rf-1", amount=20_098)
+        ask_for_refund(api, paid(api), reference="rf-1", amount=20_098)
         call_command("requery_pending")
 
         assert api.get("/api/refunds/rf-1").json()["status"] == "success"
 
     def test_finds_no_payments_or_refunds_of_other_businesses(self, api, other_api):
         address = paid(api)
-        give_back(api, address, reference="rf-1", amount=20_000)
+        ask_for_refund(api, address, reference="rf-1", amount=20_000)
 
         answers = [
             other_api.get("/api/refunds/rf-1"),
@@ -266,7 +242,7 @@ class TestLookUp:
 class TestRefundsOfAPayment:
     def test_are_listed_newest_first(self, api):
         address = paid(api)
-        made = [give_back(api, address, amount=amount).json() for amount in (1, 2, 20_005)]
+        made = [ask_for_refund(api, address, amount=amount).json() for amount in (1, 2, 20_005)]
 
         listed = api.get(f"{address}/refunds").json()
 

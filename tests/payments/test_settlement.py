@@ -23,18 +23,12 @@ from payments.models import (
 from payments.services.settlement import batches
 from payments.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 from tests import orders
+from tests.refunds import pay, refund
 from tests.settling import decide, settle, today
 
 pytestmark = pytest.mark.django_db
 
 LAGOS_MIDNIGHT = datetime(2026, 3, 1, 23, 0, tzinfo=UTC)
-
-
-def pay(api, **changes):
-    """Make a card payment and return its reference."""
-    answer = api.post("/api/payments", orders.card_payment(**changes))
-    assert answer.json()["status"] == "success"
-    return answer.json()["reference"]
 
 
 def pay_by_transfer(api, amount=50_000):
@@ -44,11 +38,6 @@ def pay_by_transfer(api, amount=50_000):
     number = payment["virtual_account_details"]["account_number"]
     api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": amount})
     return payment["reference"]
-
-
-def refund(api, reference, amount=None):
-    order = {"reference": orders.new_reference("rf")} | ({"amount": amount} if amount else {})
-    assert api.post(f"/api/payments/{reference}/refunds", order).json()["status"] == "success"
 
 
 def shown(api, reference):
@@ -233,7 +222,7 @@ class TestSettle:
 class TestRefund:
     def test_before_settlement_is_netted_in_the_same_batch(self, api):
         reference = pay(api, amount=50_000)
-        refund(api, reference, 10_000)
+        refund(api, reference, amount=10_000)
 
         (batch,) = settle()
 
@@ -242,7 +231,7 @@ class TestRefund:
     def test_after_settlement_is_netted_from_the_next_batch(self, api):
         reference = pay(api, amount=50_000)
         (first,) = settle()
-        refund(api, reference, 10_000)
+        refund(api, reference, amount=10_000)
         assert settle() == []  # a refund alone creates no batch
         pay(api, amount=50_000)
 
@@ -275,7 +264,7 @@ class TestRefund:
         reference = pay(api)
         (first,) = settle()
         decide(first, "reject")
-        refund(api, reference, 10_000)
+        refund(api, reference, amount=10_000)
 
         (second,) = settle()
 
@@ -410,7 +399,7 @@ class TestRelease:
     def test_nets_a_refund_after_settlement_with_the_next_one(self, api):
         reference = pay(api, amount=50_000)
         decide(*settle(), "approve", "release")
-        refund(api, reference, 10_000)
+        refund(api, reference, amount=10_000)
         after_refund = self.money(api)
         pay(api, amount=50_000)
         decide(*settle(), "approve", "release")

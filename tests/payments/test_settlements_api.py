@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 
 from payments.models import SettlementBatch
 from payments.representation import represent_settlement
-from tests import orders
+from tests.refunds import pay, refund
 from tests.settling import decide, settle
 
 pytestmark = pytest.mark.django_db
@@ -15,16 +15,6 @@ pytestmark = pytest.mark.django_db
 FIELDS = {
     "id", "number", "currency", "day", "status", "gross", "fees", "refunds", "net", "count", "created_at",
 }  # fmt: skip
-
-
-def pay(api, **changes):
-    order = orders.card_payment(**changes)
-    assert api.post("/api/payments", order).json()["status"] == "success"
-    return order["reference"]
-
-
-def refund(api, payment, **order):
-    assert api.post(f"/api/payments/{payment}/refunds", order).json()["status"] == "success"
 
 
 class TestRepresentation:

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from payments import fees
 from payments.models import CardOperation, InvalidState, Transaction
@@ -16,6 +15,7 @@ from payments.services.cards import captures, challenges
 from payments.services.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory
+from tests.state_machines import run_machine
 from tests.transactions import start
 from tests.undoing import begin_undone, undo
 
@@ -231,13 +231,4 @@ class Payments(RuleBasedStateMachine):
 @pytest.mark.django_db
 class TestPayments:
     def test_keep_the_invariants_after_any_sequence(self):
-        run_state_machine_as_test(
-            Payments,
-            settings=settings(
-                max_examples=40,
-                stateful_step_count=25,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        run_machine(Payments, examples=40)

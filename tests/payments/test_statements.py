@@ -6,19 +6,10 @@ import pytest
 from kit import csv_cells
 from payments.services.settlement.batch_statements import COLUMNS, csv_lines, statement
 from tests import orders
+from tests.refunds import pay, refund
 from tests.settling import decide, settle
 
 pytestmark = pytest.mark.django_db
-
-
-def pay(api, **changes):
-    order = orders.card_payment(**changes)
-    assert api.post("/api/payments", order).json()["status"] == "success"
-    return order["reference"]
-
-
-def refund(api, payment, **order):
-    assert api.post(f"/api/payments/{payment}/refunds", order).json()["status"] == "success"
 
 
 class TestStatement:

@@ -20,6 +20,7 @@ from payments.services.reconciliation import ledger_lines
 from payments.services.transfers import incoming
 from tests import orders
 from tests.racing import racers
+from tests.refunds import ask_for_refund, assert_refunded, refunded_amounts
 from tests.settling import decide, settle
 from virtual_accounts.services.transfer_matching import Notice
 
@@ -45,19 +46,6 @@ def paid(api):
     return paid_by_transfer(api, **SENDER)
 
 
-def refund(api, address, **request):
-    return api.post(f"{address}/refunds", {"reference": orders.new_reference("rf")} | request)
-
-
-def amounts(api, address):
-    payment = api.get(address).json()
-    return (
-        payment["refund_status"],
-        payment["total_amount_refunded"],
-        payment["total_amount_available_to_refund"],
-    )
-
-
 def errors(answer):
     return {each["field"]: each["code"] for each in answer.json()["errors"]}
 
@@ -76,26 +64,14 @@ class TestRefund:
 
         answer = api.post(f"{paid}/refunds", wanted)
 
-        shown = answer.json()
-        assert answer.status_code == 201
-        created_at, identifier = shown.pop("created_at"), shown.pop("id")
-        assert created_at.endswith("Z")
-        assert len(identifier) == 36
-        assert shown == wanted | {
-            "payment_reference": paid.rpartition("/")[2],
-            "status": "success",
-            "response_code": "10000",
-            "response_summary": "Payment completed",
-            "gateway_code": "00",
-            "currency": "NGN",
-            "destination": DESTINATION,
-        }
+        expected = wanted | {"payment_reference": paid.rpartition("/")[2], "destination": DESTINATION}
+        assert_refunded(answer, expected)
 
     def test_updates_the_payment_like_a_card_refund(self, api, paid):
-        seen = [amounts(api, paid)]
+        seen = [refunded_amounts(api, paid)]
         for amount in (20_000, 25_000, 5_000):
-            refund(api, paid, amount=amount)
-            seen.append(amounts(api, paid))
+            ask_for_refund(api, paid, amount=amount)
+            seen.append(refunded_amounts(api, paid))
 
         assert seen == [
             ("none", 0, 50_000),
@@ -106,35 +82,35 @@ class TestRefund:
         assert api.get(paid).json()["status"] == "success"
 
     def test_without_an_amount_refunds_the_rest(self, api, paid):
-        refund(api, paid, amount=20_000)
+        ask_for_refund(api, paid, amount=20_000)
 
-        assert refund(api, paid).json()["amount"] == 30_000
-        assert amounts(api, paid) == ("refunded", 50_000, 0)
+        assert ask_for_refund(api, paid).json()["amount"] == 30_000
+        assert refunded_amounts(api, paid) == ("refunded", 50_000, 0)
 
     @pytest.mark.parametrize("amount", [50_001, 10**12])
     def test_never_exceeds_the_received_amount(self, api, paid, amount):
-        answer = refund(api, paid, amount=amount)
+        answer = ask_for_refund(api, paid, amount=amount)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "amount_too_large")
         assert not CardOperation.objects.exists()
 
     def test_of_a_fully_refunded_payment_is_rejected(self, api, paid):
-        refund(api, paid)
+        ask_for_refund(api, paid)
 
-        rest, part = refund(api, paid), refund(api, paid, amount=1)
+        rest, part = ask_for_refund(api, paid), ask_for_refund(api, paid, amount=1)
 
         assert (rest.status_code, rest.json()["code"]) == (409, "invalid_state")
         assert (part.status_code, part.json()["code"]) == (400, "amount_too_large")
 
     def test_is_listed_and_found_like_any_refund(self, api, paid):
-        made = refund(api, paid, reference="rf-1").json()
+        made = ask_for_refund(api, paid, reference="rf-1").json()
 
         assert api.get(f"{paid}/refunds").json()["data"] == [made]
         assert api.get("/api/refunds/rf-1").json() == made
 
     def test_has_no_payout_fee_and_keeps_the_payments_fee(self, api, paid):
         fee = api.get(paid).json()["fee"]
-        refund(api, paid)
+        ask_for_refund(api, paid)
 
         assert api.get(paid).json()["fee"] == fee == balance("fees")
 
@@ -144,17 +120,17 @@ class TestRefund:
         api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 30_000} | SENDER)
         reference = Transaction.objects.get().reference
 
-        answer = refund(api, f"/api/payments/{reference}")
+        answer = ask_for_refund(api, f"/api/payments/{reference}")
 
         assert (answer.status_code, answer.json()["amount"]) == (201, 30_000)
 
     def test_of_another_business_is_404(self, other_api, paid):
-        assert refund(other_api, paid).status_code == 404
+        assert ask_for_refund(other_api, paid).status_code == 404
 
 
 class TestDestination:
     def test_is_required_if_the_sender_is_unknown(self, api):
-        answer = refund(api, paid_by_transfer(api))
+        answer = ask_for_refund(api, paid_by_transfer(api))
 
         assert (answer.status_code, answer.json()["code"]) == (400, "destination_required")
         assert errors(answer) == {"destination": "destination_required"}
@@ -163,13 +139,13 @@ class TestDestination:
     def test_of_the_request_is_used(self, api):
         destination = DESTINATION | {"bank_code": "000013"}  # the NIP code; responses contain the code
 
-        answer = refund(api, paid_by_transfer(api), destination=destination)
+        answer = ask_for_refund(api, paid_by_transfer(api), destination=destination)
 
         assert (answer.status_code, answer.json()["status"]) == (201, "success")
         assert answer.json()["destination"] == DESTINATION
 
     def test_is_not_allowed_if_the_sender_is_known(self, api, paid):
-        answer = refund(api, paid, destination=DESTINATION)
+        answer = ask_for_refund(api, paid, destination=DESTINATION)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
         assert errors(answer) == {"destination": "not_allowed_here"}
@@ -178,7 +154,7 @@ class TestDestination:
         order = orders.card_payment()
         api.post("/api/payments", order)
 
-        answer = refund(api, f"/api/payments/{order['reference']}", destination=DESTINATION)
+        answer = ask_for_refund(api, f"/api/payments/{order['reference']}", destination=DESTINATION)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "not_allowed_here")
 
@@ -199,7 +175,10 @@ class TestDestination:
         receive(number, **sender)
         address = f"/api/payments/{order['reference']}"
 
-        without, with_one = refund(api, address), refund(api, address, destination=DESTINATION)
+        without, with_one = (
+            ask_for_refund(api, address),
+            ask_for_refund(api, address, destination=DESTINATION),
+        )
 
         assert (without.status_code, without.json()["code"]) == (400, "destination_required")
         assert with_one.status_code == 201
@@ -216,7 +195,7 @@ class TestDestination:
         ],
     )
     def test_is_validated_strictly(self, api, changes, wrong):
-        answer = refund(api, paid_by_transfer(api), destination=DESTINATION | changes)
+        answer = ask_for_refund(api, paid_by_transfer(api), destination=DESTINATION | changes)
 
         assert answer.status_code == 400
         assert set(errors(answer)) == wrong
@@ -235,7 +214,7 @@ class TestDestination:
     def test_in_another_currency_than_the_banks_is_rejected(self, api, paid):
         Transaction.objects.update(currency="USD")
 
-        answer = refund(api, paid)
+        answer = ask_for_refund(api, paid)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_currency")
         assert "takes payouts in NGN only" in answer.json()["detail"]
@@ -272,12 +251,12 @@ class TestSimulatedSender:
     def test_of_an_unlisted_bank_is_unknown(self, api):
         address = paid_by_transfer(api, **SENDER | {"sender_bank_code": "999"})
 
-        assert refund(api, address).json()["code"] == "destination_required"
+        assert ask_for_refund(api, address).json()["code"] == "destination_required"
 
     def test_by_nip_code_is_known(self, api):
         address = paid_by_transfer(api, **SENDER | {"sender_bank_code": "000013"})
 
-        assert refund(api, address).json()["destination"] == DESTINATION
+        assert ask_for_refund(api, address).json()["destination"] == DESTINATION
 
 
 class TestWhatCannotBeRefunded:
@@ -289,7 +268,7 @@ class TestWhatCannotBeRefunded:
     def test_is_rejected_with_the_reason(self, api, order, word):
         api.post("/api/payments", order)
 
-        answer = refund(api, f"/api/payments/{order['reference']}")
+        answer = ask_for_refund(api, f"/api/payments/{order['reference']}")
 
         assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
         assert word in answer.json()["detail"]
@@ -298,7 +277,7 @@ class TestWhatCannotBeRefunded:
         order = orders.payout()
         api.post("/api/payments", order)
 
-        answer = refund(api, f"/api/payments/{order['reference']}", destination=DESTINATION)
+        answer = ask_for_refund(api, f"/api/payments/{order['reference']}", destination=DESTINATION)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "not_refundable")
 
@@ -311,34 +290,34 @@ class TestWhatCannotBeRefunded:
             request = {"account_number": number, "amount": arrives}
             api.post("/api/virtual-accounts/simulate", request | SENDER)
 
-        answer = refund(api, f"/api/payments/{order['reference']}", amount=100)
+        answer = ask_for_refund(api, f"/api/payments/{order['reference']}", amount=100)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
-        assert amounts(api, f"/api/payments/{order['reference']}") == ("none", 0, 0)
+        assert refunded_amounts(api, f"/api/payments/{order['reference']}") == ("none", 0, 0)
 
 
 class TestFailedRefund:
     @pytest.mark.parametrize("ending", [5, 7, 51, 61, 91])
     def test_is_decided_by_the_payout_table_and_releases_its_amount(self, api, paid, ending):
-        answer = refund(api, paid, amount=20_000 + ending)
+        answer = ask_for_refund(api, paid, amount=20_000 + ending)
 
         shown = answer.json()
         assert (answer.status_code, shown["status"]) == (201, "failed")
         assert (shown["response_code"], shown["response_summary"]) == ("20030", "Payment failed")
         assert shown["gateway_code"] == f"{ending:02}"
-        assert amounts(api, paid) == ("refund_failed", 0, 50_000)
+        assert refunded_amounts(api, paid) == ("refund_failed", 0, 50_000)
         assert not Entry.objects.filter(kind="refund").exists()
 
     def test_is_followed_by_a_later_success(self, api, paid):
-        refund(api, paid, amount=20_005)
-        refund(api, paid, amount=20_000)
+        ask_for_refund(api, paid, amount=20_005)
+        ask_for_refund(api, paid, amount=20_000)
 
-        assert amounts(api, paid) == ("partially_refunded", 20_000, 30_000)
+        assert refunded_amounts(api, paid) == ("partially_refunded", 20_000, 30_000)
 
     def test_does_not_follow_the_card_table(self, api):
         address = paid_by_transfer(api, amount=50_098, **SENDER)
 
-        assert refund(api, address).json()["status"] == "success"
+        assert ask_for_refund(api, address).json()["status"] == "success"
 
 
 @pytest.fixture
@@ -349,29 +328,29 @@ def lost(api):
 
 class TestLostRefund:
     def test_reserves_its_amount_until_the_bank_answers(self, api, lost):
-        answer = refund(api, lost, amount=20_000)
-        meanwhile = amounts(api, lost)
-        too_much = refund(api, lost, amount=30_001)
+        answer = ask_for_refund(api, lost, amount=20_000)
+        meanwhile = refunded_amounts(api, lost)
+        too_much = ask_for_refund(api, lost, amount=30_001)
         call_command("requery_pending")
 
         assert (answer.status_code, answer.json()["status"]) == (201, "pending")
         assert answer.json()["response_code"] == "10001"
         assert meanwhile == ("none", 0, 30_000)
         assert too_much.json()["code"] == "amount_too_large"
-        assert amounts(api, lost) == ("partially_refunded", 20_000, 30_000)
+        assert refunded_amounts(api, lost) == ("partially_refunded", 20_000, 30_000)
         assert api.get(f"{lost}/refunds").json()["data"][0]["status"] == "success"
 
     def test_is_queried_at_the_bank_it_was_sent_to(self, api, lost, settings):
-        refund(api, lost)
+        ask_for_refund(api, lost)
         settings.PAYOUT_BANK = "tests.rails.BankOfAnotherName"
 
         call_command("requery_pending")
 
-        assert amounts(api, lost)[0] == "refunded"
+        assert refunded_amounts(api, lost)[0] == "refunded"
 
     def test_stays_pending_while_the_bank_does_not_answer(self, api, lost, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
-        refund(api, lost, reference="rf-1")
+        ask_for_refund(api, lost, reference="rf-1")
 
         asked = list(requery.requery_due(clock=lambda: timezone.now() + timedelta(minutes=1)))
 
@@ -380,10 +359,10 @@ class TestLostRefund:
         assert CardOperation.objects.get().queries_made == 1
 
     def test_is_replayed_while_no_bank_is_available(self, api, lost, settings):
-        first = refund(api, lost, reference="rf-1", amount=100)
+        first = ask_for_refund(api, lost, reference="rf-1", amount=100)
         settings.PAYOUT_BANK = ""
 
-        again = refund(api, lost, reference="rf-1", amount=100)
+        again = ask_for_refund(api, lost, reference="rf-1", amount=100)
 
         assert (again.status_code, again.json()) == (200, first.json())
 
@@ -392,20 +371,20 @@ class TestWithoutABank:
     def test_stores_nothing(self, api, paid, settings):
         settings.PAYOUT_BANK = ""
 
-        answer = refund(api, paid)
+        answer = ask_for_refund(api, paid)
 
         assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
         assert not CardOperation.objects.exists()
-        assert amounts(api, paid) == ("none", 0, 50_000)
+        assert refunded_amounts(api, paid) == ("none", 0, 50_000)
 
     def test_reports_other_errors_first(self, api, paid, settings):
         unknown_sender = paid_by_transfer(api)
         settings.PAYOUT_BANK = ""
 
         answers = [
-            refund(api, paid, amount=50_001),
-            refund(api, paid, destination=DESTINATION),
-            refund(api, unknown_sender),
+            ask_for_refund(api, paid, amount=50_001),
+            ask_for_refund(api, paid, destination=DESTINATION),
+            ask_for_refund(api, unknown_sender),
         ]
 
         assert [each.json()["code"] for each in answers] == [
@@ -418,7 +397,7 @@ class TestWithoutABank:
 class TestLedger:
     def test_debits_pending_settlement_when_the_bank_has_sent_a_refund(self, api, lost):
         before = balance("pending_settlement"), balance("bank_clearing")
-        refund(api, lost, amount=20_000)
+        ask_for_refund(api, lost, amount=20_000)
         meanwhile = balance("pending_settlement"), balance("bank_clearing")
         call_command("requery_pending")
 
@@ -431,7 +410,7 @@ class TestLedger:
     def test_may_become_negative_and_then_covers_no_payout(self, api, paid, settings):
         settings.PAYOUT_REQUIRES_BALANCE = True
         decide(*settle(), "approve", "release")
-        refund(api, paid)
+        ask_for_refund(api, paid)
 
         payout = api.post("/api/payments", orders.payout(amount=10_000)).json()
 
@@ -440,7 +419,7 @@ class TestLedger:
         assert broken_invariants() == {}
 
     def test_settlement_nets_it(self, api, paid):
-        refund(api, paid, amount=20_000)
+        ask_for_refund(api, paid, amount=20_000)
         (batch,) = settle()
 
         assert (batch.gross, batch.fees, batch.refunds) == (50_000, 500, 20_000)
@@ -450,8 +429,8 @@ class TestLedger:
         assert broken_invariants() == {}
 
     def test_logs_each_change_of_the_refund_status(self, api, paid):
-        refund(api, paid, amount=20_005)
-        refund(api, paid)
+        ask_for_refund(api, paid, amount=20_005)
+        ask_for_refund(api, paid)
 
         moves = Transition.objects.filter(attribute="refund_status").order_by("pk")
         assert [(each.before, each.after, each.cause) for each in moves] == [
@@ -462,7 +441,7 @@ class TestLedger:
 
 class TestReconciliation:
     def test_is_on_the_banks_statement_only(self, api, paid):
-        made = refund(api, paid, reference="rf-1", amount=20_000).json()
+        made = ask_for_refund(api, paid, reference="rf-1", amount=20_000).json()
         start, end = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
 
         of_bank = list(ledger_lines.between(start, end, source="bank"))
@@ -487,7 +466,7 @@ class TestDatabase:
         [{"destination_account_number": ""}, {"destination_name": ""}, {"connector": ""}],
     )
     def test_rejects_an_incomplete_destination(self, api, paid, change):
-        refund(api, paid)
+        ask_for_refund(api, paid)
         copy = CardOperation.objects.get()
         copy.pk, copy.reference = new_id(timezone.now()), "copy"
         for name, value in change.items():
@@ -507,26 +486,26 @@ class TestRaces:
     def test_50_concurrent_refunds_never_exceed_the_received_amount(self, api, paid):
         """Tests the lock on the payment in `refunds._open`."""
         with racers(50) as threads:
-            answers = threads.race(*[partial(refund, api, paid, amount=3_000)] * 50)
+            answers = threads.race(*[partial(ask_for_refund, api, paid, amount=3_000)] * 50)
 
         assert sorted(answer.status_code for answer in answers) == [201] * 16 + [400] * 34
-        assert amounts(api, paid) == ("partially_refunded", 48_000, 2_000)
+        assert refunded_amounts(api, paid) == ("partially_refunded", 48_000, 2_000)
         assert balance("bank_clearing") == -2_000
         assert broken_invariants() == {}
 
     def test_equal_refunds_are_created_once(self, api, paid):
         """Tests the second read of the reference in `refunds._open`."""
         with racers(20) as threads:
-            answers = threads.race(*[partial(refund, api, paid, reference="rf-1", amount=3_000)] * 20)
+            answers = threads.race(*[partial(ask_for_refund, api, paid, reference="rf-1", amount=3_000)] * 20)
 
         assert {answer.status_code for answer in answers} == {200, 201}
         assert len({answer.json()["id"] for answer in answers}) == 1
-        assert amounts(api, paid) == ("partially_refunded", 3_000, 47_000)
+        assert refunded_amounts(api, paid) == ("partially_refunded", 3_000, 47_000)
 
     def test_refunds_with_a_concurrent_settlement_are_all_netted(self, api, paid):
         """Tests the order of the ledger accounts, and that a batch nets each refund once."""
         with racers(10) as threads:
-            threads.race(settle, *[partial(refund, api, paid, amount=1_000)] * 9)
+            threads.race(settle, *[partial(ask_for_refund, api, paid, amount=1_000)] * 9)
         settle()
         for batch in SettlementBatch.objects.filter(state="pending"):
             decide(batch, "approve", "release")
@@ -539,12 +518,12 @@ class TestRaces:
         settings.PAYOUT_BANK = "tests.rails.SlowBank"
         with racers(3) as threads:
             for _ in range(10):
-                refund(api, paid, amount=1_000)
+                ask_for_refund(api, paid, amount=1_000)
                 pending = CardOperation.objects.select_related("transaction__business").get(status="pending")
                 ask = partial(answer, pending)
                 threads.race(ask, ask, ask)
 
-        assert amounts(api, paid) == ("partially_refunded", 10_000, 40_000)
+        assert refunded_amounts(api, paid) == ("partially_refunded", 10_000, 40_000)
         assert Entry.objects.filter(kind="refund").count() == 10
         assert broken_invariants() == {}
 

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db.models import Sum
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from rest_framework.exceptions import ValidationError
 
 from ledger.invariants import check
@@ -20,6 +19,7 @@ from payments.services.transfers.incoming import Notice
 from payments.services.transfers.virtual_account_payments import SessionOpen
 from tests import orders
 from tests.factories import BusinessFactory
+from tests.state_machines import run_machine
 from tests.transactions import start
 from tests.undoing import begin_undone, undo
 from tests.webhooks.rows import make_endpoint
@@ -169,13 +169,4 @@ class Transfers(RuleBasedStateMachine):
 @pytest.mark.django_db
 class TestTransfers:
     def test_are_never_lost_in_any_order_of_events(self):
-        run_state_machine_as_test(
-            Transfers,
-            settings=settings(
-                max_examples=25,
-                stateful_step_count=25,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        run_machine(Transfers, examples=25)

@@ -3,6 +3,7 @@ import hmac
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -72,6 +73,19 @@ def in_background(work):
     thread = threading.Thread(target=run)
     thread.start()
     return thread
+
+
+@contextmanager
+def silent_to_one_request():
+    """Open an endpoint that has been silent to one first attempt for long; let the dispatcher finish at the end."""
+    with servers.opened(servers.silent) as listener:
+        endpoint = make_endpoint(url=listener.url)
+        make_delivery(endpoint, at=now())
+        running = in_background(Dispatcher().run)
+        wait_until(lambda: listener.requests)
+        wait_until_silent()
+        yield listener, endpoint
+        running.join()
 
 
 @pytest.fixture
@@ -283,14 +297,8 @@ class TestDispatcher:
     ):
         settings.WEBHOOK_TIMEOUT = 2
         monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
-        with servers.opened(servers.silent) as listener:
-            endpoint = make_endpoint(url=listener.url)
-            make_delivery(endpoint, at=now())
-            running = in_background(Dispatcher().run)
-            wait_until(lambda: listener.requests)
-            wait_until_silent()
+        with silent_to_one_request() as (listener, endpoint):
             later = make_deliveries(endpoint, 2, at=now())
-            running.join()
 
         first, second, third = listener.requests
         assert second.at - first.at < settings.WEBHOOK_TIMEOUT * 0.9
@@ -303,14 +311,8 @@ class TestDispatcher:
     ):
         settings.WEBHOOK_TIMEOUT = 2
         monkeypatch.setattr(concurrency, "SLOW_AFTER", 0.1)
-        with servers.opened(servers.silent) as listener:
-            endpoint = make_endpoint(url=listener.url)
-            make_delivery(endpoint, at=now())
-            running = in_background(Dispatcher().run)
-            wait_until(lambda: listener.requests)
-            wait_until_silent()
+        with silent_to_one_request() as (listener, endpoint):
             make_deliveries(endpoint, 3, at=now() - timedelta(minutes=1), attempts_made=1)
-            running.join()
 
         first, *retries = listener.requests
         assert [request.header("X-Service-Attempt") for request in retries] == ["2", "2", "2"]
