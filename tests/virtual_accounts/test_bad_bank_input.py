@@ -10,7 +10,7 @@ import pytest
 from merchants.models import Nonce
 from payments.models import Transaction
 from tests.bank_signing import KEY, signed_headers
-from tests.payments.test_bad_input import (
+from tests.payments.views.test_bad_input import (
     MALFORMED,
     NOT_AMOUNTS,
     NOT_STRINGS,

@@ -9,7 +9,7 @@ from django.utils import timezone
 from ledger.models import Entry
 from payments.models import Transaction
 from tests import orders
-from tests.payments.test_bad_input import (
+from tests.payments.views.test_bad_input import (
     MALFORMED,
     NOT_AMOUNTS,
     NOT_OBJECTS,

@@ -27,7 +27,7 @@ from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import Device, passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
-from tests.payments.test_four_eyes import TOP_UP, top_up
+from tests.payments.services.staff.test_four_eyes import TOP_UP, top_up
 from tests.transactions import authorised_payment, captured_payment, challenged_payment
 from tests.webhooks.rows import make_delivery, make_endpoint
 

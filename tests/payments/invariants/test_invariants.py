@@ -33,7 +33,7 @@ from webhooks import services as webhooks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "invariants.md"
+DOC = Path(__file__).resolve().parents[3] / "docs" / "invariants.md"
 STAFF = Actor(name="staff@example.com")
 SENDER = {"sender_account_number": "0123456780", "sender_bank_code": "000013"}
 

@@ -17,7 +17,7 @@ from payments.services.staff import four_eyes, staff_actions
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
-from tests.payments.test_settlements_api import pay
+from tests.payments.views.test_settlements import pay
 from tests.racing import racers
 from tests.settling import decide, settle
 from tests.unapplied import mismatched_money

@@ -17,7 +17,7 @@ from payments.services.payouts import payout_returns
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS
 from payments.services.transfers import unapplied_decisions
 from tests import orders
-from tests.payments.test_settlements_api import address, pay
+from tests.payments.views.test_settlements import address, pay
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.wallets import fill_wallet
