@@ -53,7 +53,7 @@ COUNTED[Limit.CODE] = COUNTED[Limit.SIGN_IN]
 # Limits that apply where a page is viewed. The others apply to what is submitted; that of keys to both.
 OF_VIEWS = {Limit.EXPORT, Limit.READINESS}
 
-INTRODUCTION = f"""# Addresses and access rules
+INTRODUCTION = f"""# URLs and access rules
 
 Every URL that Sluice serves: who may use it, whether it requires recent reauthentication, whether a second person
 confirms it, and its limits. `make addresses` writes this page from `config/access_rules.py`; the tests fail for a URL

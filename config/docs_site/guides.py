@@ -53,7 +53,7 @@ GUIDES: dict[str, Guide] = {
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes.", "limits.md"),
         Guide("operations", "Operations", "Deploy, scale, back up, rotate keys, and respond to alerts.", "operations.md"),
         Guide("security", "Security", "Threat model, stored card data, PCI DSS scope, and how to report a vulnerability.", "security.md"),
-        Guide("addresses", "Addresses", "The access rules, reauthentication and limits of every URL.", "addresses.md"),
+        Guide("addresses", "URLs and access", "The access rules, reauthentication and limits of every URL.", "addresses.md"),
         Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
         Guide("bank-transfers", "Bank notifications", "Notifications from the bank that hosts virtual accounts.", "bank-transfers.md"),
         Guide("invariants", "Ledger invariants", "The rules that check_ledger checks.", "invariants.md"),
