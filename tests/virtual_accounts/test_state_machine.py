@@ -1,6 +1,7 @@
 """Every transfer is applied once or recorded as unapplied money, in any order of events."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db.models import Sum
@@ -16,6 +17,7 @@ from payments.models import Transaction
 from payments.services import expiry
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
+from payments.services.transfers.return_destinations import OtherCurrency
 from payments.services.transfers.virtual_account_payments import SessionOpen
 from tests import orders
 from tests.factories import BusinessFactory
@@ -141,7 +143,12 @@ class Transfers(RuleBasedStateMachine):
             money = waiting[which % len(waiting)]
             act = unapplied_decisions.return_to_sender if returns else unapplied_decisions.credit
             sender = {"account_number": "0123456789", "bank_code": "058"} if returns else {}
-            act(money.pk, reason="Late", actor=STAFF, now=self.tick(), **sender)
+            decide = partial(act, money.pk, reason="Late", actor=STAFF, now=self.tick(), **sender)
+            if returns and money.currency != "NGN":  # the bank of the account takes NGN only
+                with pytest.raises(OtherCurrency):
+                    decide()
+            else:
+                decide()
 
     @invariant()
     def every_transfer_is_applied_or_kept(self) -> None:
