@@ -8,7 +8,7 @@ from prometheus_client import Histogram
 
 RAIL_SECONDS = Histogram(
     "sluice_rail_duration_seconds",
-    "Calls to a connector, by what came of them: answered, or the name of the exception.",
+    "Calls to a connector, by result: answered, or the name of the exception.",
     ["connector", "call", "result"],
     buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )

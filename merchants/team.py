@@ -148,7 +148,7 @@ def find_invitation(token: str, *, now: datetime) -> Invitation:
 
 
 def proves_address(invitation: Invitation, token: str) -> bool:
-    """Return whether a link is the one that was only mailed to the invited address."""
+    """Return whether this is the link that was sent only to the invited address."""
     _, _, proof = token.partition(".")
     return constant_time_compare(proof, _proof(invitation))
 

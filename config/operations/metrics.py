@@ -100,7 +100,7 @@ def _transactions() -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "sluice_unanswered_transactions",
-        "Transactions whose rail has not said what came of them.",
+        "Transactions whose outcome at the rail is unknown.",
         value=unanswered[:COUNTED].count(),
     )
     yield GaugeMetricFamily(

@@ -13,8 +13,8 @@ def pipeline() -> Iterator[None]:
     A statement whose rows are fetched waits for its own result and all earlier ones; so does a COMMIT. The row count of
     a statement is not known in the block. The error of a statement is raised by the next one that waits, or at the end.
 
-    Around a database transaction, the last statement and the COMMIT become one round trip. What the statement has
-    locked is then never held while this process waits for its turn to run.
+    Around a database transaction, the last statement and the COMMIT are one round trip. Otherwise, the statement's locks
+    would be held while this thread waits for the interpreter's lock between the two.
     """
     if connection.vendor != "postgresql":
         yield

@@ -165,7 +165,7 @@ class Transaction(models.Model):
     challenge_preference = models.CharField(max_length=20, blank=True)  # empty: 3-D Secure is not wanted
     amount_captured = models.BigIntegerField(default=0)
     amount_refunded = models.BigIntegerField(default=0)
-    amount_being_refunded = models.BigIntegerField(default=0)  # asked for, not answered yet
+    amount_being_refunded = models.BigIntegerField(default=0)  # requested, no answer yet
     amount_returned = models.BigIntegerField(default=0, db_default=0)  # payouts: sum of its returns
 
     narration = FreeTextField(max_length=255, blank=True)
@@ -187,7 +187,7 @@ class Transaction(models.Model):
     card_expiry_month = models.CharField(max_length=2, blank=True)
     card_expiry_year = models.CharField(max_length=4, blank=True)
 
-    connector = models.CharField(max_length=20, blank=True)  # the name of the one that it was sent to
+    connector = models.CharField(max_length=20, blank=True)  # the connector that it was sent to
     # Ours, sent to the rail: with these an unanswered request is asked about again.
     system_trace_audit_number = models.CharField(max_length=6, blank=True)
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
@@ -301,7 +301,7 @@ class Transaction(models.Model):
                 condition=~Q(customer_email=""),
                 name="transactions_by_email",
             ),
-            # Support, who are told an account number and no business.
+            # For support, who know an account number but not the business.
             models.Index(
                 fields=["account_number"],
                 condition=~Q(account_number=""),

@@ -61,7 +61,7 @@ def _find(business: Business, flow: Flow, currency: str) -> Snapshot | None:
 
 @cached(TTLCache(maxsize=1, ttl=CACHED_FOR), lock=Lock())
 def cached_rules() -> tuple[Rules, dict[Key, Snapshot | None]]:
-    """Return the rules in force and the snapshots that were made of them, as read within the last seconds."""
+    """Return the rules in force and their snapshots, as read within the last seconds."""
     return current_rules(), {}
 
 

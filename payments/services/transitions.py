@@ -126,7 +126,7 @@ def finish(
                 data=lambda: represent(transaction),
                 now=now,
             )
-        if entry is not None:  # last, so that the ledger accounts are locked for a short time
+        if entry is not None:  # last, in one round trip with the COMMIT: the ledger accounts are hot
             ledger.book(entry)
     OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
 

@@ -60,7 +60,7 @@ SIMULATED = Answer(
     "Simulated",
     "A simulated transfer arrived.",
     Field("success", constant(True), "", True, value=lambda _: True),
-    Field("message", TEXT, "What came of it.", "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.", simulation_message),
+    Field("message", TEXT, "What happened to the transfer.", "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.", simulation_message),
 )  # fmt: skip
 BENEFICIARY = Answer(
     "Beneficiary",

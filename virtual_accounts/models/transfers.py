@@ -57,7 +57,7 @@ class Transfer(models.Model):
     applied = models.CharField(max_length=11, choices=Applied.choices)
     session = models.OneToOneField(
         Session, on_delete=models.PROTECT, null=True, related_name="transfer"
-    )  # the one that it ended
+    )  # the session that it ended
     reason = FreeTextField(max_length=14, choices=Reason.choices, blank=True)
 
     class Meta:

@@ -69,7 +69,7 @@ class Decision:
 def receive(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
 ) -> IdempotentResult[Transfer]:
-    """Record a transfer and apply it, in the caller's transaction. Its `session` is the one that it ended, if any.
+    """Record a transfer and apply it, in the caller's transaction. Its `session` is the session that it ended, if any.
 
     The clock is read after locking the account and the open session of the number, so that a transfer and an expiry
     are processed one after the other. With `owner`, only that business's numbers are found.

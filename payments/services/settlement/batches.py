@@ -127,7 +127,7 @@ def _lock_begun(business_id: UUID, currency: str) -> SettlementBatch | None:
 
 
 def _begin(business_id: UUID, currency: str, day: date, *, actor: str, now: datetime) -> SettlementBatch:
-    """Create a batch, or wait for the one that a concurrent run has created."""
+    """Create a batch, or wait for a concurrent run's."""
     while True:
         of_that_day = SettlementBatch.objects.filter(business=business_id, currency=currency, day=day)
         batch = SettlementBatch(
