@@ -1,4 +1,6 @@
-"""Notifications of the hosting bank, signed as docs/bank-transfers.md says and not with the service's code."""
+"""Signatures of the hosting bank's notifications, written from docs/bank-transfers.md and not from the
+service's code.
+"""
 
 import hashlib
 import hmac

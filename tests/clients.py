@@ -1,4 +1,4 @@
-"""Clients that sign as a merchant would, by the contract's text and not with the service's own code."""
+"""Signing clients, written from the specification and not from the service's own code."""
 
 import hashlib
 import hmac
@@ -40,7 +40,7 @@ def signed_headers(
 
 @dataclass
 class InProcessClient:
-    """Signed calls through Django's test client: fast, and inside the test's own database transaction."""
+    """Makes signed calls through Django's test client: fast, and in the test's own database transaction."""
 
     credentials: Credentials
     django: Client = field(default_factory=lambda: Client(raise_request_exception=False))
@@ -67,7 +67,7 @@ class InProcessClient:
 
 @dataclass
 class HttpClient:
-    """Signed calls over HTTP to a running service."""
+    """Makes signed calls over HTTP to a running service."""
 
     base_url: str
     credentials: Credentials

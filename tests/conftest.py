@@ -1,4 +1,4 @@
-"""Fixtures for all tests: two businesses that sign, a quiet cache, and a running service for journeys."""
+"""Fixtures for all tests: two businesses with API keys, an empty cache, and a running service for journeys."""
 
 import os
 from collections.abc import Iterator
@@ -27,18 +27,18 @@ from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
 
-# Slow on purpose everywhere else.
+# Password hashing is slow by design; tests don't need that.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-# Each client of a test has middleware of its own: it looks for a static file when it is asked for it, and not for all
-# of them at its beginning.
+# Each test client creates its own middleware. Look static files up on request, instead of scanning all of
+# them at each start.
 settings.WHITENOISE_AUTOREFRESH = True
 
 _database = settings.DATABASES["default"]["TEST"].get("NAME")
-if _database:  # SQLite makes the file, and not the folder of a fresh clone
+if _database:  # SQLite creates the file, but not its folder
     Path(_database).parent.mkdir(parents=True, exist_ok=True)
 
 if settings.REDIS_URL:
-    # Each test process empties a Redis database of its own; the service of the journeys has the named one.
+    # Each test process clears its own Redis database; the service of the journeys uses the configured one.
     _address, _, _number = settings.REDIS_URL.rpartition("/")
     _own = int(_number) + 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     settings.CACHES["default"]["LOCATION"] = f"{_address}/{_own}"
@@ -46,13 +46,13 @@ if settings.REDIS_URL:
 
 @pytest.fixture(autouse=True, scope="session")
 def _limits_are_declared() -> Iterator[None]:
-    """Fail every test in which an address answers 429 without declaring a limit."""
+    """Fail any test in which a URL returns 429 without a declared limit."""
     request = Client.request
 
     def checked(client: Client, **environment: Any) -> Any:
         answer = request(client, **environment)
         if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-            declared = addresses().get(answer.resolver_match.route)  # None: an address that a test adds
+            declared = addresses().get(answer.resolver_match.route)  # None: a URL that a test adds
             assert declared is None or declared.limits, "Declare the limit in config/access_rules.py."
         return answer
 
@@ -62,8 +62,10 @@ def _limits_are_declared() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_remembered() -> None:
-    """Clear the counted calls, cached prices and trace numbers of the test before: its reservation was rolled back."""
+def _clear_process_state() -> None:
+    """Clear counted calls, cached prices and reserved trace numbers: the previous test rolled its
+    reservation back.
+    """
     cache.clear()
     readiness.clear()
     cached_rules.cache_clear()
@@ -72,19 +74,21 @@ def _nothing_remembered() -> None:
 
 @pytest.fixture(autouse=True)
 def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the estimate of the database's time be this machine's time: tests move it, and count statements."""
+    """Estimate the database's time by this machine's clock, which tests can set without extra statements."""
     monkeypatch.setattr(clock.Estimate, "now", lambda _self: timezone.now())
 
 
 @pytest.fixture(autouse=True)
 def _patient_requery(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Collect every answer within the run, on however busy a machine: a late one is stored by another thread."""
+    """Wait for every answer within the run, even on a busy machine, because another thread stores late
+    ones.
+    """
     monkeypatch.setattr(requery, "RUN_TIME", 30.0)
 
 
 @pytest.fixture
 def limit_clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Stop the clock of the limits within fixed windows, until the test moves it: a window could end during a test."""
+    """Freeze the clock of the rate limits, because their fixed window could otherwise end during a test."""
     stopped = SimpleNamespace(now=1_800_000_000.0)
     monkeypatch.setattr(rate_limits, "time", SimpleNamespace(time=lambda: stopped.now))
     return stopped
@@ -92,13 +96,13 @@ def limit_clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 @pytest.fixture
 def ada(db: None) -> ApiKey:
-    """The key of the business that asks."""
+    """An API key of the business that makes the requests."""
     return ApiKeyFactory(business=BusinessFactory(name="Ada Books"))
 
 
 @pytest.fixture
 def bisi(db: None) -> ApiKey:
-    """The key of another business."""
+    """An API key of another business."""
     return ApiKeyFactory(business=BusinessFactory(name="Bisi Bikes"))
 
 
@@ -114,14 +118,16 @@ def other_api(bisi: ApiKey) -> InProcessClient:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The real service: `manage.py sandbox` on SQLite, or gunicorn on PostgreSQL where DATABASE_URL says so."""
+    """The real service: `manage.py sandbox` on SQLite, or gunicorn if DATABASE_URL is a PostgreSQL
+    database.
+    """
     folder: Path = tmp_path_factory.mktemp("service")
     with start_service(folder) as running:
         yield running
 
 
-# Emptying tables between transactional tests would run into the append-only triggers of SQLite; they are
-# put up again by the post_migrate signal that `flush` sends.
+# SQLite's append-only triggers would prevent the flush between transactional tests, so they are dropped
+# first. The post_migrate signal of `flush` recreates them.
 _sql_flush = DatabaseOperations.sql_flush
 
 
@@ -135,5 +141,5 @@ def _sql_flush_without_triggers(self: Any, *args: Any, **kwargs: Any) -> list[st
 DatabaseOperations.sql_flush = _sql_flush_without_triggers
 
 
-# Calls of in-process clients are written down by tests that ask for it, not by a thread in between.
+# The thread that stores the request log is off: tests that need stored calls flush them explicitly.
 RequestLog.start = lambda _self: None  # type: ignore[method-assign]

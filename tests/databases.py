@@ -6,7 +6,7 @@ from django.db import connection
 
 
 def database_url() -> str:
-    """Return the test database's address as DATABASE_URL takes it."""
+    """Return the URL of the test database, in the format of DATABASE_URL."""
     address = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{address['NAME']}"

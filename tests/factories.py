@@ -1,4 +1,4 @@
-"""Rows for tests: Ada's business asks, Bisi's must see nothing of it."""
+"""Model factories. By convention, Ada's business makes the requests, and Bisi's must not see its data."""
 
 import factory
 

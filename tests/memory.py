@@ -1,4 +1,4 @@
-"""Memory that a piece of code uses at its peak."""
+"""Peak memory use of a block of code."""
 
 import gc
 import tracemalloc
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def peak_below(most: int) -> Iterator[None]:
-    """Fail if the code allocates more than so many bytes above what was allocated before."""
+    """Fail if the block allocates more than this many bytes in addition to those allocated before."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Requests as merchants send them. Keyword arguments replace fields; `...` removes one."""
+"""Request bodies as merchants send them. Keyword arguments replace fields; `...` removes a field."""
 
 import secrets
 from typing import Any

@@ -1,4 +1,4 @@
-"""Calls that happen at the same moment, each in a thread and on a database connection of its own."""
+"""Concurrent calls, each in its own thread and with its own database connection."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from psycopg import sql
 
 
 class Racers:
-    """A few threads that start together, round after round."""
+    """Threads that start each round of calls at the same moment."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -21,7 +21,7 @@ class Racers:
         self._pool = ThreadPoolExecutor(max_workers=count)
 
     def race(self, *calls: Callable[[], Any]) -> list[Any]:
-        """Make the calls at once; return what each returned, or raised."""
+        """Make the calls concurrently. Return what each returned or raised."""
         assert len(calls) == self._count
         return [future.result() for future in [self._pool.submit(self._run, call) for call in calls]]
 
@@ -48,12 +48,12 @@ def racers(count: int) -> Iterator[Racers]:
 
 @contextmanager
 def kept_locked(row: Model) -> Iterator[None]:
-    """Keep a row locked, as an operator does who has forgotten to commit; we wait briefly (PostgreSQL)."""
+    """Hold a row lock in another session, with a short lock time-out in this one (PostgreSQL)."""
     named = ("dbname", "user", "password", "host", "port")
     where = {name: value for name, value in connection.get_connection_params().items() if name in named}
     with psycopg.connect(**where) as other, connection.cursor() as own:
-        look = sql.SQL("SELECT 1 FROM {} WHERE id = %s FOR UPDATE").format(sql.Identifier(row._meta.db_table))
-        other.execute(look, [row.pk])
+        lock = sql.SQL("SELECT 1 FROM {} WHERE id = %s FOR UPDATE").format(sql.Identifier(row._meta.db_table))
+        other.execute(lock, [row.pk])
         own.execute("SET lock_timeout = '100ms'")
         try:
             yield

@@ -1,4 +1,4 @@
-"""Connectors that misbehave, or tell what they were asked. Settings name them like any other."""
+"""Connectors that misbehave or record their calls. Settings name them like any other connector."""
 
 import os
 import threading
@@ -16,10 +16,10 @@ from payments.rails.sandbox import SandboxAcquirer, SandboxBank
 from virtual_accounts.providers.sandbox import SandboxProvider
 
 
-class TalkativeAcquirer:
-    """Falls over, and tells the card in its exception: what a careless connector would do."""
+class CardLeakingAcquirer:
+    """Raises an exception whose message contains the card, as a careless connector might."""
 
-    name = "talkative"
+    name = "card-leaking"
     has_three_d_secure = True
 
     def is_available(self) -> bool:
@@ -33,7 +33,7 @@ class TalkativeAcquirer:
 
 
 class AcquirerWithoutDatabase:
-    """Its database goes away while it is asked."""
+    """Fails with a database error during every call."""
 
     name = "without-database"
     has_three_d_secure = True
@@ -68,7 +68,7 @@ class RecordingAcquirer(SandboxAcquirer):
 
 
 class CrashingAcquirer(SandboxAcquirer):
-    """Decides, and then fails with an unexpected error."""
+    """Executes each order, and then fails with an unexpected error."""
 
     def authorise(self, order: CardOrder, **rest: Any) -> NoReturn:
         super().authorise(order, **rest)
@@ -79,8 +79,8 @@ class CrashingAcquirer(SandboxAcquirer):
         raise LookupError("the answer has a form that the connector does not know")
 
 
-class ConfusedAcquirer(SandboxAcquirer):
-    """Stumbles whenever it is asked again about an amount of 666, and answers for all others."""
+class FailingQueryAcquirer(SandboxAcquirer):
+    """Fails to query orders with an amount of 666, and answers all others."""
 
     def query(self, order: CardOrder) -> RailAnswer:
         if order.amount == 666:
@@ -89,7 +89,7 @@ class ConfusedAcquirer(SandboxAcquirer):
 
 
 class SlowAcquirer(SandboxAcquirer):
-    """Says "not yet" at first, and what came of it when it is asked again."""
+    """Answers "processing" at first, and returns the outcome when it is queried."""
 
     def authorise(self, order: CardOrder, **rest: Any) -> RailAnswer:
         return _not_yet(super().authorise(order, **rest))
@@ -99,7 +99,7 @@ class SlowAcquirer(SandboxAcquirer):
 
 
 class SilentAcquirer(SandboxAcquirer):
-    """Never knows anything yet."""
+    """Answers every query with "processing"."""
 
     def query(self, order: CardOrder) -> RailAnswer:
         return _not_yet(super().query(order))
@@ -115,11 +115,11 @@ class RefusingAcquirer(SandboxAcquirer):
         return replace(self.query_operation(order, operation), outcome=DO_NOT_HONOUR)
 
 
-class AcquirerThatMustNotBeAsked(SandboxAcquirer):
-    """Fails the test when it is asked to capture, void or refund."""
+class UncallableAcquirer(SandboxAcquirer):
+    """Fails the test if a capture, void or refund is sent."""
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> NoReturn:
-        raise AssertionError(f"The acquirer was asked for a {operation.kind} of {order.id}.")
+        raise AssertionError(f"Unexpected {operation.kind} of {order.id} at the acquirer.")
 
 
 class AcquirerWithoutThreeDSecure(SandboxAcquirer):
@@ -129,7 +129,7 @@ class AcquirerWithoutThreeDSecure(SandboxAcquirer):
 
 
 class SlowBank(SandboxBank):
-    """Takes a transfer in, and says later what came of it."""
+    """Accepts a transfer, and returns its outcome when it is queried."""
 
     def send(self, order: PayoutOrder) -> RailAnswer:
         return _not_yet(super().query(order))
@@ -139,17 +139,19 @@ def _not_yet(answer: RailAnswer) -> RailAnswer:
     return replace(answer, outcome=PROCESSING, authorization_code="", acquirer_transaction_id="")
 
 
-class BankThatMustNotBeAsked(SandboxBank):
-    """Nothing of what it is asked may ever reach a bank."""
+class UncallableBank(SandboxBank):
+    """Fails the test if a payout is sent or queried."""
 
     def send(self, order: PayoutOrder) -> NoReturn:
-        raise AssertionError(f"The bank was asked to send {order.amount}.")
+        raise AssertionError(f"Unexpected payout of {order.amount} at the bank.")
 
     query = send
 
 
 class HangingBank(SandboxBank):
-    """Answers no question until `may_answer` is set. Counts the questions, and how many it has at once."""
+    """Answers no query until `may_answer` is set. Records all queries and the highest number of
+    concurrent ones.
+    """
 
     may_answer = threading.Event()
     questions: ClassVar[list[UUID]] = []
@@ -193,16 +195,16 @@ class SilentBank(SandboxBank):
         raise AnswerLost
 
 
-class BankOfAnotherName(BankThatMustNotBeAsked):
-    """Another bank than the one that an earlier order was sent to."""
+class OtherBank(UncallableBank):
+    """A bank other than the one that an earlier order was sent to."""
 
     name = "another"
 
 
 class RecordingProvider(SandboxProvider):
-    """An account provider that records its calls. It fails or hangs when a test makes it."""
+    """An account provider that records its calls, and fails or hangs if a test requires it."""
 
-    PATIENCE = 20  # seconds that it hangs at most
+    PATIENCE = 20  # seconds: the longest that it hangs
     calls: ClassVar[list[tuple[str, str]]] = []
     fails = False
     may_answer = threading.Event()

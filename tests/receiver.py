@@ -1,4 +1,4 @@
-"""A merchant's receiver: a real HTTP server on a local port that keeps what it is sent."""
+"""A merchant's webhook receiver: a real HTTP server on a local port that stores what it receives."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """What arrived, and what is answered: a status, or what a function of the count so far says."""
+    """Received requests, and a function that returns the response status for the number received so far."""
 
     url: str = ""
     answers: Callable[[int], int] = lambda _: 200
@@ -45,7 +45,7 @@ def running_receiver(answers: Callable[[int], int] = lambda _: 200) -> Iterator[
             self.end_headers()
 
         def log_message(self, *arguments: object) -> None:
-            """Stay quiet."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

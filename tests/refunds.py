@@ -1,4 +1,4 @@
-"""Card payments and refunds that a merchant makes over the API, from tests."""
+"""Card payments and refunds over the API."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ def refund(api: Any, payment: str, **order: Any) -> None:
 
 
 def ask_for_refund(api: Any, address: str, **request: Any) -> Any:
-    """Ask for a refund of the payment at a URL and return the response."""
+    """Request a refund of the payment at a URL and return the response."""
     return api.post(f"{address}/refunds", {"reference": orders.new_reference("rf")} | request)
 
 
 def refunded_amounts(api: Any, address: str) -> tuple[str, int, int]:
-    """Return the refund status of the payment at a URL, the refunded amount and the refundable one."""
+    """Return the refund status, the refunded amount and the refundable amount of the payment at a URL."""
     payment = api.get(address).json()
     return (
         payment["refund_status"],

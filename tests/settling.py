@@ -1,4 +1,4 @@
-"""Settlement as our own people run it, from tests."""
+"""Run settlement and decide on batches as staff do."""
 
 from datetime import date
 
@@ -17,7 +17,7 @@ def today() -> date:
 
 
 def settle(until: date | None = None) -> list[SettlementBatch]:
-    """Settle everything up to and including a business day, today by default; return the batches made."""
+    """Settle everything up to and including a business day, today by default; return the batches created."""
     work = batches.due(until=until or today())
     steps = list(batches.settle(work, actor="settle", now=timezone.now()))
     return list({step.batch.pk: step.batch for step in steps}.values())

@@ -1,4 +1,4 @@
-"""The simulated acquirer and bank in threads of the test's process, and connectors that call them."""
+"""The acquirer and bank simulators in threads of the test process, and connectors to them."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ HTTP_BANK = "payments.rails.http_bank.HttpBank"
 
 
 class RunningAcquirer:
-    """An acquirer simulator, and the loop that it runs on."""
+    """An acquirer simulator and its event loop."""
 
     def __init__(self) -> None:
         self.simulator = AcquirerSimulator()
@@ -53,7 +53,7 @@ class RunningAcquirer:
         self.simulator.plan.extend(Fault.read(word) for word in words)
 
     def do(self, **order: object) -> None:
-        """Have an order carried out on the simulator's loop."""
+        """Run an order on the simulator's event loop."""
         done = threading.Event()
 
         def carry_out() -> None:
@@ -76,7 +76,7 @@ def acquirer_running() -> Iterator[RunningAcquirer]:
 
 @contextmanager
 def acquirer_connected(settings, acquirer: RunningAcquirer, *, timeout: float = 8) -> Iterator[None]:
-    """Have card payments go to a running simulator."""
+    """Route card payments to a running simulator."""
     settings.CARD_ACQUIRER = ISO8583
     settings.ACQUIRER_HOST, settings.ACQUIRER_PORT, settings.ACQUIRER_TLS = "127.0.0.1", acquirer.port, False
     settings.ACQUIRER_TIMEOUT, settings.ACQUIRER_ECHO_INTERVAL = timeout, 60
@@ -86,14 +86,16 @@ def acquirer_connected(settings, acquirer: RunningAcquirer, *, timeout: float = 
     try:
         yield
     finally:
-        with suppress(ImproperlyConfigured):  # a test has taken a setting away; then no link was opened
+        with suppress(ImproperlyConfigured):  # a test removed a setting, so no connection was opened
             connectors.make(ISO8583).link.close()
         connectors._made.cache_clear()
 
 
 @contextmanager
 def impatient(seconds: float = 0.3) -> Iterator[None]:
-    """Wait this long for the acquirer's answers, where none is to come; others get all the time they need."""
+    """Shorten the time-out for the acquirer's answers in a test that expects none. Other tests keep a
+    long one.
+    """
     link = connectors.make(ISO8583).link
     assert link.is_up(within=5)
     usual = link._settings
@@ -106,7 +108,7 @@ def impatient(seconds: float = 0.3) -> Iterator[None]:
 
 @contextmanager
 def bank_running(settings, *, timeout: float = 8) -> Iterator[BankSimulator]:
-    """Run a bank and have payouts go to it."""
+    """Run a bank and route payouts to it."""
     bank = BankSimulator(client_id="sluice", key="shared-key-of-a-test")
     serving = threading.Thread(target=bank.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     serving.start()
@@ -120,7 +122,7 @@ def bank_running(settings, *, timeout: float = 8) -> Iterator[BankSimulator]:
 
 @contextmanager
 def connected_bank(settings, bank, *, timeout: float = 8) -> Iterator[None]:
-    """Have payouts go to a running bank, be it a thread or a process."""
+    """Route payouts to a running bank, in a thread or a process."""
     settings.PAYOUT_BANK = HTTP_BANK
     settings.BANK_URL, settings.BANK_CLIENT_ID, settings.BANK_SECRET_KEY = bank.url, "sluice", bank.key
     settings.BANK_TIMEOUT = timeout
@@ -133,7 +135,7 @@ def connected_bank(settings, bank, *, timeout: float = 8) -> Iterator[None]:
 
 @contextmanager
 def impatient_bank(seconds: float = 0.3) -> Iterator[None]:
-    """Wait this long for the bank's answers, where none is to come."""
+    """Shorten the time-out for the bank's answers in a test that expects none."""
     caller = connectors.make(HTTP_BANK)._caller
     usual = caller._peer
     caller._peer = replace(usual, timeout=seconds)
@@ -144,5 +146,5 @@ def impatient_bank(seconds: float = 0.3) -> Iterator[None]:
 
 
 def plan(bank: BankSimulator, *words: str) -> None:
-    """Tell a bank what to do to its next calls."""
+    """Set the bank's faults for its next calls."""
     bank.plan.extend(Fault.read(word) for word in words)

@@ -1,4 +1,4 @@
-"""How state machines of hypothesis are run, from tests."""
+"""Run Hypothesis state machines."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test

@@ -1,4 +1,4 @@
-"""Transactions, started through the services as the views start them, at a moment that the test chooses."""
+"""Transactions created through the services, as the views do, at a time that the test chooses."""
 
 from datetime import datetime
 from typing import Any
@@ -31,7 +31,7 @@ def challenged_payment(*, business: Business, now: datetime, **changes: Any) -> 
 
 
 def expire_now(transaction_id: UUID, *, now: datetime) -> None:
-    """End a transaction's waiting time at this moment, if it still waits."""
+    """Expire a transaction now, if it is still waiting."""
     with database.atomic():
         moved = expiry.set_deadline(transaction_id, clock=lambda: now)
         if moved is not None and moved[0] is expiry.Deadline.SESSION:

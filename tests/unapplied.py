@@ -1,4 +1,4 @@
-"""Money that fits no payment, as the hosting bank tells of it."""
+"""Unapplied money, created by a notification of the hosting bank."""
 
 from datetime import datetime
 from typing import Any
@@ -14,13 +14,15 @@ from virtual_accounts.services import accounts, unapplied_queries
 
 
 def mismatched_money(
-    *, business: Business, now: datetime, amount: int = 40_000, **told: Any
+    *, business: Business, now: datetime, amount: int = 40_000, **changes: Any
 ) -> UnappliedMoney:
-    """Let money arrive that is another amount than the payment waits for; `told` is the bank's."""
+    """Receive a transfer of the wrong amount for an open payment. `changes` are fields of the
+    notification.
+    """
     wanted = read_account(orders.dynamic_account(), business=business)
     account = accounts.create(business=business, request=wanted, now=now).resource
     payment = start(orders.transfer_payment(str(account.pk)), business=business, now=now)
     payment.refresh_from_db()
-    notice = {"bank_reference": orders.new_reference("bank"), "sender_name": "Bisi Ojo"} | told
+    notice = {"bank_reference": orders.new_reference("bank"), "sender_name": "Bisi Ojo"} | changes
     incoming.receive(Notice(account_number=payment.session.number_id, amount=amount, **notice))
     return unapplied_queries.of(business).first()

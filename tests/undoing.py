@@ -7,11 +7,13 @@ from payments.trace_numbers import trace_numbers
 
 
 def begin_undone() -> Atomic:
-    """Begin a transaction that counts as the test's own, so that code which refuses to run inside one does run."""
+    """Begin a transaction that Django treats as a test's own, so that code that must not run in one can
+    run.
+    """
     undone = database.atomic()
     undone._from_testcase = True
     undone.__enter__()
-    trace_numbers.discard()  # the run before has rolled back its reservation
+    trace_numbers.discard()  # the previous run rolled its reservation back
     return undone
 
 

@@ -1,4 +1,4 @@
-"""Wallets with money in them, put there as our own people would."""
+"""Wallets with a balance, credited by a top-up as staff would make it."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""What a page weighs before compression: the document, and the styles and scripts that it names. Icons do not count."""
+"""Page weight before compression: the document with its stylesheets and scripts. Icons are not counted."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ ICON = re.compile(r'<svg [^>]*viewBox="0 0 (?:16 16|20 20|24 24)".*?</svg>', re.
 
 @dataclass(frozen=True)
 class Weight:
-    """In bytes."""
+    """Sizes in bytes."""
 
     document: int
     styles: int
@@ -19,12 +19,12 @@ class Weight:
 
     @property
     def page(self) -> int:
-        """Return all of it beyond htmx, which is loaded by pages that change by themselves only."""
+        """Return the total without htmx, which only pages that refresh automatically load."""
         return self.document + self.styles + self.scripts
 
 
 def weigh(document: str, read: Callable[[str], bytes]) -> Weight:
-    """Weigh a page; `read` returns what is at an address."""
+    """Return the weight of a page. `read` returns the content at a URL."""
     linked = _Linked(document)
     own = [address for address in linked.scripts if "htmx" not in address]
     return Weight(

@@ -1,6 +1,6 @@
-"""Run a module as a program with Django set up first: `python -m tests.with_django MODULE ARGUMENTS`.
+"""Set Django up and run a module as a program: `python -m tests.with_django MODULE ARGUMENTS`.
 
-Models can only be imported once Django is set up. A program that is started this way imports them at its top.
+Models can only be imported after Django's setup. Programs started this way can import them at the top.
 """
 
 import os

@@ -357,7 +357,7 @@ class TestSurprise:
             yield logs
 
     def test_is_500_without_details(self, api, settings):
-        settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
+        settings.CARD_ACQUIRER = "tests.rails.CardLeakingAcquirer"
 
         answer = api.post(PAYMENTS, orders.card_payment())
 
@@ -382,7 +382,7 @@ class TestSurprise:
         assert (line["error"], line["said"]) == ("IntegrityError", "")
 
     def test_leaves_a_payment_for_requery(self, api, settings):
-        settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
+        settings.CARD_ACQUIRER = "tests.rails.CardLeakingAcquirer"
 
         api.post(PAYMENTS, orders.card_payment())
 

@@ -160,7 +160,7 @@ class TestProduction:
     @pytest.mark.long
     def test_passes_the_deployment_checks(self):
         rails = dict.fromkeys(
-            ("CARD_ACQUIRER", "PAYOUT_BANK", "ACCOUNT_PROVIDER"), "tests.rails.TalkativeAcquirer"
+            ("CARD_ACQUIRER", "PAYOUT_BANK", "ACCOUNT_PROVIDER"), "tests.rails.CardLeakingAcquirer"
         )
 
         checked = start(

@@ -1,4 +1,4 @@
-"""After every journey the books of the service must be right."""
+"""After every journey, the service's ledger must be consistent."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _books_are_right_afterwards(request: pytest.FixtureRequest) -> Iterator[None]:
+def _ledger_is_consistent_afterwards(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "service" in request.fixturenames:
         checked = request.getfixturevalue("service").command("check_ledger")

@@ -1,4 +1,4 @@
-"""`settle`, killed at a named point: python -m tests.with_django tests.journeys.killed_settle POINT DAY"""
+"""Run `settle`, killed at a named point: python -m tests.with_django tests.journeys.killed_settle POINT DAY"""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def main(point: str, day: str) -> None:
 
 
 def killing(function: Callable[..., Any], *, calls: int) -> Callable[..., Any]:
-    """Return a function that does the same, and kills this process after so many calls."""
+    """Wrap a function so that this process is killed after the given number of calls."""
     done = 0
 
     @wraps(function)

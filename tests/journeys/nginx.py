@@ -1,4 +1,4 @@
-"""The proxy that operators are given, docs/operations/nginx.conf, as a process."""
+"""Run nginx with docs/operations/nginx.conf, the proxy configuration that we provide."""
 
 import os
 import shutil
@@ -20,8 +20,8 @@ needs_nginx: Any = pytest.mark.skipif(not NGINX and not os.environ.get("CI"), re
 
 
 @dataclass(frozen=True)
-class Front:
-    """Where the proxy answers, and the certificate by which it is known."""
+class Proxy:
+    """A running proxy: its ports and its certificate."""
 
     plain: int
     tls: int
@@ -33,11 +33,11 @@ class Front:
 
 
 @contextmanager
-def nginx(folder: Path, *, upstream: str) -> Iterator[Front]:
-    """Run nginx with our file, in which only ports and places are others."""
+def nginx(folder: Path, *, upstream: str) -> Iterator[Proxy]:
+    """Run nginx with our configuration; only ports and paths are replaced."""
     certificate, _ = local_production._certificate(folder)
-    front = Front(free_port(), free_port(), certificate)
-    (folder / "sluice.conf").write_text(_here(folder, front, upstream))
+    proxy = Proxy(free_port(), free_port(), certificate)
+    (folder / "sluice.conf").write_text(_configuration(folder, proxy, upstream))
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/pid; error_log {folder}/error.log; user {folder.owner()};\n"
         f"events {{}}\nhttp {{ include {folder}/sluice.conf; }}\n"
@@ -45,20 +45,20 @@ def nginx(folder: Path, *, upstream: str) -> Iterator[Front]:
     assert NGINX is not None, "nginx is not installed; on Debian: apt-get install nginx-light"
     process = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-e", folder / "error.log"])
     try:
-        wait_until_open(front.tls, process)
-        yield front
+        wait_until_open(proxy.tls, process)
+        yield proxy
     finally:
         process.terminate()
         process.wait(timeout=20)
 
 
-def _here(folder: Path, front: Front, upstream: str) -> str:
+def _configuration(folder: Path, proxy: Proxy, upstream: str) -> str:
     text = (PROJECT / "docs" / "operations" / "nginx.conf").read_text()
     for theirs, ours in (
         ("/etc/nginx/certificates/", f"{folder}/"),
         ("server web:8000;", f"server {upstream};"),
-        ("listen 80 ", f"listen 127.0.0.1:{front.plain} "),
-        ("listen 443 ", f"listen 127.0.0.1:{front.tls} "),
+        ("listen 80 ", f"listen 127.0.0.1:{proxy.plain} "),
+        ("listen 443 ", f"listen 127.0.0.1:{proxy.tls} "),
     ):
         assert theirs in text
         text = text.replace(theirs, ours)

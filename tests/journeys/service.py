@@ -1,4 +1,4 @@
-"""The service as its users meet it: real processes, real HTTP, a real database. Nothing is mocked."""
+"""The service with real processes, real HTTP and a real database. Nothing is mocked."""
 
 import json
 import os
@@ -24,12 +24,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Service:
-    """A running service and what a merchant's developer knows of it."""
+    """A running service, with the data and credentials that a merchant's developer has."""
 
     base_url: str
     credentials: Credentials
     business: str
-    email: str  # the owner's, and the password to sign in with
+    email: str  # the owner's, with the password to sign in
     password: str
     folder: Path
     environment: dict[str, str]
@@ -43,7 +43,7 @@ class Service:
         return (self.folder / "service.log").read_text()
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a manage.py command against the service's own database."""
+        """Run a manage.py command with the service's database."""
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=PROJECT,
@@ -64,18 +64,18 @@ class Service:
 
 @contextmanager
 def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
-    """Start the service in a folder of its own; on PostgreSQL where DATABASE_URL names one."""
+    """Start the service in its own folder, on PostgreSQL if DATABASE_URL names such a database."""
     port = free_port()
     environment = os.environ | {
         "SANDBOX_DATA": str(folder),
         "PUBLIC_URL": f"http://127.0.0.1:{port}",
-        # Journeys call as fast as they can; the limits have tests of their own.
+        # Journeys make calls as fast as possible; rate limits have their own tests.
         "RATE_LIMIT_WRITES": "1000000",
         "RATE_LIMIT_READS": "1000000",
         **extra_environment,
     }
     for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "FINGERPRINT_KEY"):
-        environment.pop(name, None)  # the folder's own
+        environment.pop(name, None)  # use those of this folder
     if environment.get("DATABASE_URL"):
         with postgresql_database(environment["DATABASE_URL"]) as url:
             environment["DATABASE_URL"] = url
@@ -127,7 +127,7 @@ def _process(command: list[str], folder: Path, port: int, environment: dict[str,
 
 @contextmanager
 def postgresql_database(url: str) -> Iterator[str]:
-    """Make a database for one service beside the one that DATABASE_URL names."""
+    """Create a database for one service on the server of DATABASE_URL."""
     name = f"sluice_journey_{secrets.token_hex(4)}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")

@@ -1,10 +1,11 @@
-"""Card numbers that exist nowhere else are sent to every door; afterwards no part of the service may hold them.
+"""Unique card numbers are sent to every entry point. Afterwards, no part of the service may contain them.
 
-Searched are all answers, the service's log, every file of its folder, mails, the support bundle with and without
-`--redact`, on PostgreSQL every text of every table and the server's own log; and of a Redis server of its own, the RDB
-file, written with messages in the queues and after a worker has taken them, and every command that it was ever sent.
-One number is a card's. Another one is typed into free text only. A reference may be any digits, so a third one in that
-place may be in the database and not in the log.
+The test searches all responses, the service's log, every file in its folder, mails, and the support bundle
+with and without `--redact`; on PostgreSQL, also the text of every table and the server's log; and of a
+separate Redis server, every received command and the RDB file, written while messages are queued and again
+after a worker has processed them. One number is used as a card. Another one is only entered into free text.
+References may consist of any digits, so a third number, sent as a reference, may be in the database but not
+in the log.
 """
 
 import json
@@ -47,7 +48,7 @@ def dots(number):
 
 
 class Canary:
-    """The numbers, the CVV, and every answer that was received meanwhile."""
+    """The numbers, the CVV, and every response received during the test."""
 
     def __init__(self, service):
         self.service = service
@@ -71,7 +72,7 @@ class Canary:
         return orders.card_payment(**{"source": self.source()} | changes)
 
     def attempts(self):
-        """Return the answers of a merchant's receiver, as the API's events show that there were some."""
+        """Return the events for which the API shows delivery attempts."""
         events = self.service.client.get("/api/events?limit=20").json()["data"]
         return [event for event in events if event["attempts_made"]]
 
@@ -84,7 +85,9 @@ class Canary:
         ]
 
     def hits(self, text):
-        """Return where the text has the card, or its CVV named or beside what is left of the card."""
+        """Return the matches of the card numbers, and of the CVV if it is labelled or next to the
+        last four digits.
+        """
         found = [spelling for spelling in self.spellings if spelling in text]
         named = re.compile(
             rf"""cvv["']?\s*[=:]\s*["']?{CVV}|{self.number[-4:]}\W{{1,8}}{CVV}|'{CVV}'|"{CVV}\""""
@@ -92,8 +95,8 @@ class Canary:
         return found + [match.group() for match in named.finditer(text)]
 
 
-def go_everywhere(canary):
-    """Take the card through every flow."""
+def run_every_card_flow(canary):
+    """Use the card in every flow."""
     first = canary.payment(narration=f"card {canary.typed} 12/35 {CVV}")
     assert canary.post(PAYMENTS, first).status_code == 201
     assert canary.post(PAYMENTS, first).status_code == 200
@@ -126,7 +129,7 @@ def pass_the_challenge(canary):
     assert canary.send("GET", f"{PAYMENTS}/{order['reference']}").json()["status"] == "success"
 
 
-def put_it_in_wrong_places(canary):
+def send_in_wrong_fields(canary):
     number = canary.number
     for wrong in (
         canary.payment(**{number: 1}),
@@ -177,8 +180,8 @@ def put_it_in_wrong_places(canary):
     assert unsigned.status_code == 401
 
 
-def type_it_into_commands(canary):
-    """Type the number where operators do, and call the webhook that a name with it goes into."""
+def enter_in_commands(canary):
+    """Enter the number as arguments of commands, and in the URL of a webhook."""
     service, number = canary.service, canary.typed
     email = f"{secrets.token_hex(6)}@example.com"
     created = service.command("create_business", "--name", f"Ada {blanks(number)}", "--email", email)
@@ -193,7 +196,7 @@ def type_it_into_commands(canary):
 
 
 class Browser:
-    """A person in front of the pages. Accepted forms and found pages are answers that may not show the number."""
+    """A browser session. Its pages and the responses to accepted forms must not contain the number."""
 
     def __init__(self, canary, email, password, home="/dashboard/"):
         self.canary, self.base, self.session = canary, canary.service.base_url, requests.Session()
@@ -216,13 +219,13 @@ class Browser:
             timeout=30,
         )
         assert answer.status_code == 200, answer.text
-        if is_accepted:  # a refused form is shown again with what its author typed
+        if is_accepted:  # a rejected form is shown again with the user's input
             self.canary.answers.append(answer.text)
             assert answer.history or not redirects, answer.text
         return answer
 
 
-def type_it_into_the_dashboard(canary):
+def enter_in_the_dashboard(canary):
     service, number = canary.service, canary.typed
     email = f"{secrets.token_hex(6)}@example.com"
     opened = service.command("create_business", "--name", f"Shop {dots(number)}", "--email", email, "--json")
@@ -259,7 +262,7 @@ def type_it_into_the_dashboard(canary):
     visitor.send("/dashboard/login/", {"email": email, "password": document["password"]})
 
 
-def type_it_into_the_administration(canary):
+def enter_in_the_administration(canary):
     service, number = canary.service, canary.typed
     password = secrets.token_hex(12)
     make = (
@@ -278,8 +281,8 @@ def type_it_into_the_administration(canary):
         assert staff.get(f"/admin/{page}/").status_code == 200
 
 
-def notify_it(canary):
-    """Send the notifications of a bank: of a transfer to an account, of one to an unknown account, and of a returned payout."""
+def send_bank_notifications(canary):
+    """Send a bank's notifications of a transfer, a transfer to an unknown account, and a returned payout."""
     number, service = canary.typed, canary.service
     account = service.client.post("/api/virtual-accounts", orders.static_account()).json()
     payout = service.client.post(PAYMENTS, orders.payout()).json()
@@ -303,16 +306,16 @@ def notify_it(canary):
         canary.answers.append(f"{answer.headers}\n{answer.text}")
 
 
-def listen_at(canary, url):
-    """Have webhooks sent to a receiver that repeats the number."""
+def configure_webhook(canary, url):
+    """Send webhooks to a receiver that repeats the number in its responses."""
     made = canary.service.command(
         "configure_webhook", "--business", canary.service.business, "--events", "payment,payout", "--url", url
     )
     assert made.returncode == 0, made.stderr
 
 
-def guess_it(canary):
-    """Reach the bound of guesses, which is logged and audited."""
+def exceed_the_guess_limit(canary):
+    """Reach the limit of guesses, which is logged and audited."""
     order = canary.payment()
     assert canary.post(PAYMENTS, order).status_code == 201
     for _ in range(5):
@@ -388,7 +391,7 @@ def assert_seen_nowhere(canary):
         assert canary.hits(text_of_postgresql_log()) == []
 
 
-def assert_no_message_has_it(canary, watched):
+def assert_messages_do_not_contain_it(canary, watched):
     """Search Redis and mails: with messages in the queues, while a worker takes them, and afterwards."""
     dumps = []
     with watched.celery("beat", "--schedule", str(watched.service.folder / "beat"), "--pidfile", ""):
@@ -409,7 +412,7 @@ def assert_no_message_has_it(canary, watched):
 
 
 def break_the_table(service):
-    """Let the database refuse every new transaction, telling the row."""
+    """Make the database reject every new transaction with an error that contains the row."""
     if service.environment.get("DATABASE_URL"):
         with psycopg.connect(service.environment["DATABASE_URL"], autocommit=True) as connection:
             connection.execute(
@@ -436,25 +439,25 @@ class TestCanary:
             canary = Canary(watched.service)
             answer = servers.status(400, body=f"no {canary.typed} and no {dots(canary.typed)}".encode())
             with servers.opened(servers.answering(answer)) as receiver:
-                listen_at(canary, receiver.url)
-                go_everywhere(canary)
-                put_it_in_wrong_places(canary)
-                type_it_into_commands(canary)
-                type_it_into_the_dashboard(canary)
-                type_it_into_the_administration(canary)
-                notify_it(canary)
-                guess_it(canary)
+                configure_webhook(canary, receiver.url)
+                run_every_card_flow(canary)
+                send_in_wrong_fields(canary)
+                enter_in_commands(canary)
+                enter_in_the_dashboard(canary)
+                enter_in_the_administration(canary)
+                send_bank_notifications(canary)
+                exceed_the_guess_limit(canary)
                 provoke_every_refusal(canary)
-                assert_no_message_has_it(canary, watched)
+                assert_messages_do_not_contain_it(canary, watched)
 
             assert len(canary.answers) > 60
-            assert canary.number[-4:] in "".join(canary.answers)  # it was there: this much may be shown
+            assert canary.number[-4:] in "".join(canary.answers)  # the last four digits may be shown
             assert_seen_nowhere(canary)
             checked = watched.service.command("check_ledger")
             assert checked.returncode == 0, checked.stdout
 
     def test_appears_nowhere_when_the_rail_and_then_the_database_fail(self, tmp_path):
-        with start_service(tmp_path, CARD_ACQUIRER="tests.rails.TalkativeAcquirer") as service:
+        with start_service(tmp_path, CARD_ACQUIRER="tests.rails.CardLeakingAcquirer") as service:
             canary = Canary(service)
             rail = canary.post(PAYMENTS, canary.payment())
             check = canary.post(PAYMENTS, orders.card_check(source=canary.source(type="CARD")))

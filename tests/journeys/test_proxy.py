@@ -1,4 +1,4 @@
-"""The proxy that operators are given, docs/operations/nginx.conf, in front of a running service."""
+"""The proxy configuration that we provide, docs/operations/nginx.conf, in front of a running service."""
 
 import json
 import re
@@ -18,26 +18,26 @@ from config.error_codes import ERROR_CODES
 from config.problems import BadRequest
 from tests import orders
 from tests.clients import signed_headers
-from tests.journeys.nginx import Front, needs_nginx, nginx
+from tests.journeys.nginx import Proxy, needs_nginx, nginx
 from tests.journeys.service import Service, start_service
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("proxy"), needs_nginx]
 
 
 @dataclass
-class World:
-    """Who calls a service through its proxy."""
+class ProxiedService:
+    """A service and its proxy, with a signing client."""
 
-    front: Front
+    proxy: Proxy
     service: Service
 
     def call(self, method, target, body=b"", **headers):
-        """Make a signed call; the target is sent as it is, where a library would tidy it up."""
+        """Make a signed call. The target is sent unchanged, because HTTP libraries would normalise it."""
         signed = signed_headers(self.service.credentials, method, target, body)
         if body:
             signed["Content-Type"] = "application/json"
-        context = ssl.create_default_context(cafile=self.front.certificate)
-        with closing(HTTPSConnection("127.0.0.1", self.front.tls, timeout=30, context=context)) as connection:
+        context = ssl.create_default_context(cafile=self.proxy.certificate)
+        with closing(HTTPSConnection("127.0.0.1", self.proxy.tls, timeout=30, context=context)) as connection:
             connection.request(method, target, body, signed | headers)
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
@@ -51,39 +51,39 @@ class Answer:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def proxied(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
     with (
         start_service(folder, PROXIES_IN_FRONT="1") as service,
-        nginx(tmp_path_factory.mktemp("nginx"), upstream=urlsplit(service.base_url).netloc) as front,
+        nginx(tmp_path_factory.mktemp("nginx"), upstream=urlsplit(service.base_url).netloc) as proxy,
     ):
-        yield World(front, service)
+        yield ProxiedService(proxy, service)
 
 
 class TestProxy:
-    def test_redirects_http_to_https(self, world):
+    def test_redirects_http_to_https(self, proxied):
         answer = requests.get(
-            f"http://127.0.0.1:{world.front.plain}/dashboard/?a=b", allow_redirects=False, timeout=10
+            f"http://127.0.0.1:{proxied.proxy.plain}/dashboard/?a=b", allow_redirects=False, timeout=10
         )
 
         assert answer.status_code == 308
         assert answer.headers["Location"] == "https://127.0.0.1/dashboard/?a=b"
 
-    def test_speaks_http_2(self, world):
-        context = ssl.create_default_context(cafile=world.front.certificate)
+    def test_speaks_http_2(self, proxied):
+        context = ssl.create_default_context(cafile=proxied.proxy.certificate)
         context.set_alpn_protocols(["h2"])
 
         with (
-            socket.create_connection(("127.0.0.1", world.front.tls)) as raw,
+            socket.create_connection(("127.0.0.1", proxied.proxy.tls)) as raw,
             context.wrap_socket(raw, server_hostname="localhost") as connection,
         ):
             assert connection.selected_alpn_protocol() == "h2"
 
-    def test_forwards_a_signed_payment(self, world):
+    def test_forwards_a_signed_payment(self, proxied):
         order = orders.card_payment()
 
-        created = world.call("POST", "/api/payments", json.dumps(order).encode())
-        found = world.call("GET", f"/api/payments/{order['reference']}")
+        created = proxied.call("POST", "/api/payments", json.dumps(order).encode())
+        found = proxied.call("GET", f"/api/payments/{order['reference']}")
 
         assert created.status == 201
         assert json.loads(found.body) == json.loads(created.body)
@@ -98,35 +98,35 @@ class TestProxy:
             "/api/payments/../payments/a-b",
         ],
     )
-    def test_forwards_the_target_as_signed(self, world, target):
-        assert world.call("GET", target).status in {400, 404}  # and not 401
+    def test_forwards_the_target_as_signed(self, proxied, target):
+        assert proxied.call("GET", target).status in {400, 404}  # and not 401
 
-    def test_keeps_the_port_in_urls(self, world):
+    def test_keeps_the_port_in_urls(self, proxied):
         for _ in range(2):
-            world.call("POST", "/api/payments", json.dumps(orders.card_payment()).encode())
+            proxied.call("POST", "/api/payments", json.dumps(orders.card_payment()).encode())
 
-        page = json.loads(world.call("GET", "/api/payments?limit=1").body)
+        page = json.loads(proxied.call("GET", "/api/payments?limit=1").body)
 
-        assert urlsplit(page["next"]).netloc == f"127.0.0.1:{world.front.tls}"
+        assert urlsplit(page["next"]).netloc == f"127.0.0.1:{proxied.proxy.tls}"
 
-    def test_forwards_oversized_bodies_to_the_service(self, world):
-        answer = world.call("POST", "/api/payments", b" " * 70_000)
+    def test_forwards_oversized_bodies_to_the_service(self, proxied):
+        answer = proxied.call("POST", "/api/payments", b" " * 70_000)
 
         assert answer.status == 413
         assert answer.headers["Content-Type"] == "application/problem+json"
 
-    def test_hides_metrics(self, world):
-        assert requests.get(f"{world.service.base_url}/metrics", timeout=10).status_code == 200
-        assert world.call("GET", "/metrics").status == 404
+    def test_hides_metrics(self, proxied):
+        assert requests.get(f"{proxied.service.base_url}/metrics", timeout=10).status_code == 200
+        assert proxied.call("GET", "/metrics").status == 404
 
-    def test_forwards_the_real_client_address_and_not_the_claimed_one(self, world):
-        world.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
+    def test_forwards_the_real_client_address_and_not_the_claimed_one(self, proxied):
+        proxied.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
 
-        assert wait_for_callers(world.service, "/api/payments/whose") == ["127.0.0.1"]
+        assert wait_for_callers(proxied.service, "/api/payments/whose") == ["127.0.0.1"]
 
 
 class TestRefusals:
-    """What nginx refuses before the service sees it."""
+    """Requests that nginx rejects before they reach the service."""
 
     REQUESTS = {
         "unreadable host": (b"GET /api/payments HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "invalid_request"),
@@ -166,48 +166,48 @@ class TestRefusals:
     }
 
     @pytest.mark.parametrize("kind", REQUESTS)
-    def test_are_problems_under_api_paths(self, world, kind):
+    def test_are_problems_under_api_paths(self, proxied, kind):
         request, status, code = self.REQUESTS[kind]
 
-        answer = raw(world.front, request)
+        answer = raw(proxied.proxy, request)
 
         assert answer.status == status
         assert_is_problem(answer, code)
 
     @pytest.mark.parametrize("kind", REQUESTS)
-    def test_are_pages_under_other_paths(self, world, kind):
+    def test_are_pages_under_other_paths(self, proxied, kind):
         request, status, _ = self.REQUESTS[kind]
         request = re.sub(rb"/(api/payments|bank/transfers)", b"/dashboard/login", request)
 
-        answer = raw(world.front, request)
+        answer = raw(proxied.proxy, request)
 
         assert answer.status == status
         assert answer.headers["Content-Type"] == "text/html"
         assert b"<h1>%d</h1>" % status in answer.body
 
-    def test_of_plain_http_is_a_problem_too(self, world):
-        with socket.create_connection(("127.0.0.1", world.front.tls)) as connection:
+    def test_of_plain_http_is_a_problem_too(self, proxied):
+        with socket.create_connection(("127.0.0.1", proxied.proxy.tls)) as connection:
             connection.sendall(b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
             answer = read(connection)
 
         assert_is_problem(answer, "invalid_request")
 
-    def test_contain_no_request_data(self, world):
+    def test_contain_no_request_data(self, proxied):
         number = b"4084084084084081"
         for request in (
             b"GET /api/payments/%s HTTP/1.1\r\nHost: a b\r\n\r\n" % number,
             b'GET /api/payments HTTP/1.1\r\nHost: %s"\r\nHost: x\r\n\r\n' % number,
             b"GET /api/payments?%s HTTP/1.1\r\nHost: x\r\n\r\n" % (number * 600),
         ):
-            answer = raw(world.front, request)
+            answer = raw(proxied.proxy, request)
 
             assert_is_problem(answer, json.loads(answer.body)["code"])
             assert number not in answer.body + str(answer.headers).encode()
 
     def test_of_an_unavailable_service_have_retry_after(self, tmp_path):
-        with nginx(tmp_path, upstream="127.0.0.1:9") as front:
+        with nginx(tmp_path, upstream="127.0.0.1:9") as proxy:
             problem, page = (
-                raw(front, b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path)
+                raw(proxy, b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path)
                 for path in (b"/api/payments", b"/dashboard/")
             )
 
@@ -216,8 +216,8 @@ class TestRefusals:
         assert (page.status, page.headers["Content-Type"]) == (503, "text/html")
 
     def test_of_a_dropped_connection_are_problems(self, tmp_path):
-        with listening(b"") as upstream, nginx(tmp_path, upstream=upstream) as front:
-            answer = raw(front, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
+        with listening(b"") as upstream, nginx(tmp_path, upstream=upstream) as proxy:
+            answer = raw(proxy, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
 
         assert answer.status == 503
         assert_is_problem(answer, "temporarily_unavailable")
@@ -230,13 +230,13 @@ class TestRefusals:
             % status
         )
         sent += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-        with listening(sent) as upstream, nginx(tmp_path, upstream=upstream) as front:
-            answer = raw(front, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
+        with listening(sent) as upstream, nginx(tmp_path, upstream=upstream) as proxy:
+            answer = raw(proxy, b"GET /api/payments HTTP/1.1\r\nHost: x\r\n\r\n")
 
         assert (answer.status, answer.body, answer.headers["X-Request-Id"]) == (status, body, "its-own")
 
-    def test_are_not_served_at_a_public_path(self, world):
-        assert world.call("GET", "/.refused/problem").status == 404
+    def test_are_not_served_at_a_public_path(self, proxied):
+        assert proxied.call("GET", "/.refused/problem").status == 404
 
 
 def assert_is_problem(answer, code):
@@ -254,11 +254,11 @@ def assert_is_problem(answer, code):
     assert kind.status == answer.status
 
 
-def raw(front, request):
-    """Send bytes over TLS, and read one answer."""
-    context = ssl.create_default_context(cafile=front.certificate)
+def raw(proxy, request):
+    """Send bytes over TLS, and read one response."""
+    context = ssl.create_default_context(cafile=proxy.certificate)
     with (
-        socket.create_connection(("127.0.0.1", front.tls), timeout=20) as plain,
+        socket.create_connection(("127.0.0.1", proxy.tls), timeout=20) as plain,
         context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
     ):
         connection.sendall(request)
@@ -273,7 +273,7 @@ def read(connection):
 
 @contextmanager
 def listening(answer):
-    """Serve the same answer to every connection."""
+    """Send the same response to every connection."""
 
     def answer_all():
         with suppress(OSError):
@@ -292,7 +292,9 @@ def listening(answer):
 
 
 def wait_for_callers(service, target):
-    """Return from where the target was asked for; what was asked is written down a second later."""
+    """Return the client addresses of requests for the target. The request log is written with a delay of
+    a second.
+    """
     ask = f"""
 from merchants.models import ApiRequest
 print(*ApiRequest.objects.filter(target="{target}").values_list("address", flat=True))

@@ -1,4 +1,4 @@
-"""Merchants who send everything at once, to a service in processes of its own."""
+"""Concurrent requests of merchants to a service in separate processes."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("jo
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A service whose acquirer writes down each call, and the file it writes to."""
+    """A service whose acquirer records each call in a file, and that file."""
     folder = tmp_path_factory.mktemp("recorded")
     calls = folder / "calls"
     with start_service(

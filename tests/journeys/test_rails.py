@@ -1,4 +1,4 @@
-"""The whole service on the real rails: its own process, the acquirer's and the bank's."""
+"""The whole service with the real connectors: processes of the service, the acquirer and the bank."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def simulator(port, *command, stop=signal.SIGTERM, **environment):
 
 
 class Rails:
-    """The service, and the two simulators' control."""
+    """The service, and the control ports of the two simulators."""
 
     def __init__(self, service, control_port, bank_url):
         self.service, self._control_port, self._bank_url = service, control_port, bank_url
@@ -91,7 +91,7 @@ def again(rails, payment):
 
 
 def ask_about_everything(rails):
-    """What the schedule does after ten seconds."""
+    """Query every unknown outcome, as the schedule does after ten seconds."""
     deadline = time.monotonic() + 20
     while "Would query 0" not in rails.service.command("requery_pending", "--dry-run").stdout:
         assert time.monotonic() < deadline
@@ -147,7 +147,7 @@ class TestRails:
         rails.acquirer(plan=["answer", "swallow", "garbage", "half", "twice"])
 
         for _ in range(5):
-            time.sleep(0.5)  # it comes back after garbage
+            time.sleep(0.5)  # it reconnects after garbage
             rails.service.client.post(PAYMENTS, orders.card_payment(source=source))
         ask_about_everything(rails)
 

@@ -36,7 +36,7 @@ class TestSandbox:
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in service.folder.iterdir()}
 
         assert {name: mode for name, mode in modes.items() if mode != 0o600} == {
-            "service.log": modes["service.log"]  # the test's own
+            "service.log": modes["service.log"]  # created by the test
         }
         assert {"credentials.json", "keys.json", "db.sqlite3"} <= set(modes)
 

@@ -1,7 +1,7 @@
-"""Requests made up from the API's own description, right ones and wrong ones, sent to the running service.
+"""Send generated requests, valid and invalid, from the OpenAPI description to the running service.
 
-Whatever it is asked, it answers as described: a documented status, type and shape, and never an error of its
-own. The requests are the same ones in every run.
+Every response must match the description: a documented status, media type and schema, and no server error.
+Every run sends the same requests.
 """
 
 import itertools
@@ -35,7 +35,7 @@ CHECKS = [
     response_schema_conformance,
     response_headers_conformance,
 ]
-EXAMPLES = 70  # of each operation and mode: about half a minute in all
+EXAMPLES = 70  # per operation and mode: about half a minute in total
 CARDS = [orders.GOOD_CARD, *(card.number for card in TEST_CARDS)]
 NUMBERS = itertools.count()
 BANK_CODES = [bank.code for bank in banks.all_banks()]
@@ -51,7 +51,7 @@ def description(service):
 
 @pytest.fixture(scope="module")
 def references(service):
-    """Payments in every state that something can be done to."""
+    """References of payments in every state that allows an action."""
     wanted = [
         orders.card_payment(),
         orders.card_payment(capture=False),
@@ -68,7 +68,7 @@ def references(service):
 
 @pytest.fixture(scope="module")
 def accounts(service):
-    """Accounts of every kind: the answers to their creation."""
+    """The creation responses of accounts of every kind."""
     wanted = [orders.dynamic_account(), orders.static_account(), orders.business_account()]
     opened = [service.client.post("/api/virtual-accounts", order) for order in wanted]
     assert [answer.status_code for answer in opened] == [201, 201, 201]
@@ -81,7 +81,7 @@ def accounts(service):
         pytest.param(operation.id, mode, id=f"{operation.id}-{mode.value}")
         for operation in OPERATIONS.values()
         for mode in GenerationMode
-        # Nothing can be wrong with a request that takes nothing.
+        # A request without parameters and body cannot be invalid.
         if operation.id not in {"listBanks", "getBalance"} or mode is GenerationMode.POSITIVE
     ],
 )
@@ -95,7 +95,7 @@ def test_answers_as_described(  # noqa: PLR0917
         derandomize=True,
         database=None,
         deadline=None,
-        phases=[Phase.generate],  # a failure is shown as it was found: shrinking it would take minutes
+        phases=[Phase.generate],  # failures are reported as found, because shrinking would take minutes
         suppress_health_check=list(HealthCheck),
     )
     @given(case=operation.as_strategy(generation_mode=mode), data=st.data())
@@ -111,9 +111,10 @@ def test_answers_as_described(  # noqa: PLR0917
 
 
 def _make_acceptable(body, data, accounts):
-    """Put in what no schema can say: numbers that pass the Luhn check, listed banks, enabled currencies, accounts.
+    """Insert values that a schema cannot express: Luhn-valid numbers, listed banks, enabled currencies
+    and accounts.
 
-    Half of the references are new; the others may have been seen before.
+    Half of the references are new; the others may have been used.
     """
     if "reference" in body and data.draw(st.booleans()):
         body["reference"] = f"new-{next(NUMBERS)}"
@@ -134,7 +135,7 @@ def _make_acceptable(body, data, accounts):
 
 
 def _send(service, case):
-    """Send a case, signed over exactly what goes out."""
+    """Send a case, signed over exactly the bytes that are sent."""
     prepared = requests.Request(**case.as_transport_kwargs(base_url=service.base_url)).prepare()
     body = prepared.body or b""
     body = body.encode() if isinstance(body, str) else body

@@ -1,4 +1,4 @@
-"""From a card to the wallet, over HTTP, commands and the admin of a running service."""
+"""From a card payment to the wallet, through the API, commands and the admin of a running service."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def balance(client):
 
 
 class Staff:
-    """One of our own people, in the admin."""
+    """A member of staff who uses the admin."""
 
     def __init__(self, service):
         self._base = service.base_url
@@ -90,7 +90,7 @@ class TestSettlement:
         reference = pay(client, 52_000)
         seen = [(settle_status(client, reference), balance(client))]
 
-        (batch,) = [one for one in settle(service) if one["gross"] == 52_000]  # no other test's
+        (batch,) = [one for one in settle(service) if one["gross"] == 52_000]  # excludes those of other tests
         seen.append((settle_status(client, reference), balance(client)))
         for decision in ("approved", "released"):
             staff.decide(batch, decision)
@@ -119,7 +119,7 @@ class TestSettlement:
 class TestKilledSettle:
     @pytest.mark.parametrize("point", POINTS)
     def test_is_finished_by_the_next_run_and_nothing_is_settled_twice(self, service, staff, point):
-        settle(service)  # what other tests have left
+        settle(service)  # settle what other tests left
         client = service.open_business(f"Killed {point}")
         references = [pay(client) for _ in range(5)]
 

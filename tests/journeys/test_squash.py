@@ -13,7 +13,7 @@ from tests.journeys.service import PROJECT, postgresql_database
 
 pytestmark = [pytest.mark.journey, pytest.mark.long]
 
-# Rows that no database from before the squash has.
+# Rows that don't exist in databases from before the squash.
 DELETE_LATER = "DELETE FROM django_migrations WHERE name = '0001_initial' AND app IN ('config', 'dashboard')"
 DELETE_LAST = "DELETE FROM django_migrations WHERE app = 'payments' AND name > '0014_tariff_currency'"
 SCHEMA = {
@@ -31,7 +31,7 @@ SCHEMA = {
 
 
 class Database:
-    """A database of its own, and `manage.py migrate` on it."""
+    """A separate database, and `manage.py migrate` on it."""
 
     def __init__(self, url, connect):
         self.url, self._connect = url, connect

@@ -1,4 +1,4 @@
-"""The release before and the next one side by side, over one database, while it is migrated."""
+"""The previous and the next release serve side by side while their database is migrated."""
 
 import json
 import os
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
 
 
 def next_release(folder):
-    """Copy the project, and give it a column, an index and a rule more."""
+    """Copy the project, and add a column, an index and a constraint."""
     left_out = shutil.ignore_patterns(".*", "var", "__pycache__", "tests", "benchmarks")
     shutil.copytree(PROJECT, folder, ignore=left_out)
     model = folder / "payments" / "models" / "transactions.py"
@@ -72,7 +72,7 @@ def next_release(folder):
 
 
 class Release:
-    """One release's code, and its web processes."""
+    """The code of one release, and its web processes."""
 
     def __init__(self, name, folder, environment):
         self.name, self.folder = name, folder
@@ -110,7 +110,7 @@ class Release:
 
 
 class Traffic:
-    """Merchants' requests through a proxy that sends each to the next of the releases that are ready."""
+    """Merchants' requests, sent to the ready releases in turn, as by a load balancer."""
 
     def __init__(self, releases, credentials):
         self.answers = Counter()  # by release, call and status
@@ -119,7 +119,7 @@ class Traffic:
         self._turn = count()
         self._over = threading.Event()
 
-    def look_who_is_ready(self):
+    def check_readiness(self):
         self._ready = [release for release in self._releases if release.is_ready()]
 
     @contextmanager
@@ -138,11 +138,11 @@ class Traffic:
             order = orders.card_payment(capture=False)
             at = f"/api/payments/{order['reference']}"
             self._call("POST", "/api/payments", order)
-            self._call("POST", "/api/payments", order)  # once more, as after a lost answer
+            self._call("POST", "/api/payments", order)  # repeated, as after a lost response
             self._call("GET", at)
             self._call("POST", f"{at}/capture", {"amount": 20_000})
             self._call("GET", "/api/payments")
-            self._over.wait(0.1)  # leave a processor to who migrates
+            self._over.wait(0.1)  # leave CPU time to the migration
 
     def _call(self, method, target, body=None):
         release = self._ready[next(self._turn) % len(self._ready)]
@@ -151,7 +151,7 @@ class Traffic:
         self.answers[release.name, f"{method} {target.partition('ref-')[0]}", answer.status_code] += 1
 
     def wait_for(self, *releases, more=20):
-        """Wait until each of the releases has answered so many more calls."""
+        """Wait until each of the releases has answered this many more calls."""
 
         def answered(release):
             return sum(number for (name, *_), number in list(self.answers.items()) if name == release.name)
@@ -187,28 +187,28 @@ class TestUpgrade:
                 traffic.wait_for(old)
                 self.migrate_past_a_lock(new, database, tmp_path)
                 assert new.is_ready()
-                traffic.look_who_is_ready()
+                traffic.check_readiness()
                 traffic.wait_for(old, new, more=40)
 
             print(dict(traffic.answers))
             assert {status // 100 for _, _, status in traffic.answers} == {2}
-            new.manage("migrate", "payments", NEWEST, "-v0")  # and back
+            new.manage("migrate", "payments", NEWEST, "-v0")  # and roll back
             old.manage("check_ledger")
 
     def migrate_past_a_lock(self, release, database, folder):
-        """Migrate while a transaction that does not end locks the table, until migrate gives up."""
+        """Migrate while an open transaction locks the table, until migrate gives up."""
         with (folder / "migrate.log").open("wb") as log, psycopg.connect(database) as blocker:
             blocker.execute("LOCK TABLE payments_transaction IN ROW EXCLUSIVE MODE")
             command = [sys.executable, "manage.py", "migrate", "-v0"]
             migrating = subprocess.Popen(command, cwd=release.folder, env=release.environment, stderr=log)
-            told = folder / "migrate.log"
+            messages = folder / "migrate.log"
             wait_until(
                 lambda: (
-                    migrating.poll() is not None or "Another transaction holds a lock" in told.read_text()
+                    migrating.poll() is not None or "Another transaction holds a lock" in messages.read_text()
                 ),
                 seconds=90,
                 what="migrate to give way",
             )
-            assert migrating.poll() is None, told.read_text()
+            assert migrating.poll() is None, messages.read_text()
             blocker.rollback()
-            assert migrating.wait(timeout=90) == 0, told.read_text()
+            assert migrating.wait(timeout=90) == 0, messages.read_text()

@@ -37,7 +37,7 @@ def subscribe(service: Service, business: str, url: str, *options: str) -> dict:
 
 
 def deliver(service: Service) -> None:
-    """On PostgreSQL no worker runs beside the web processes; the embedded service has its own."""
+    """Send due deliveries. On PostgreSQL no worker is running; the embedded service has its own."""
     if os.environ.get("DATABASE_URL"):
         assert service.command("deliver_webhooks", "--once").returncode == 0
 

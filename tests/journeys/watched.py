@@ -1,4 +1,4 @@
-"""A service whose mails, messages and Redis a test can read afterwards."""
+"""A service whose mails, messages and Redis data a test can read afterwards."""
 
 import base64
 import email
@@ -23,12 +23,12 @@ from redis import Redis
 from tests import bank_signing
 from tests.journeys.service import PROJECT, Service, free_port, start_service, wait_until_open
 
-BODY = re.compile(r'\\*"body\\*": \\*"([A-Za-z0-9+/=]+)')  # of a message, in JSON, maybe escaped
+BODY = re.compile(r'\\*"body\\*": \\*"([A-Za-z0-9+/=]+)')  # the body of a message as JSON, possibly escaped
 
 
 @dataclass
 class OwnRedis:
-    """A Redis server of one test: what it stores, and every command that it was sent."""
+    """A Redis server for one test, with its data and every command that it received."""
 
     port: int
     folder: Path
@@ -42,12 +42,12 @@ class OwnRedis:
         return sum(int(self.client.llen(queue)) for queue in ("sluice", "requery"))
 
     def dump(self) -> str:
-        """Return the text of an RDB file that is written now, and of the messages in it."""
+        """Write an RDB file, and return its text with that of the messages in it."""
         self.client.save()
         return with_bodies((self.folder / "dump.rdb").read_bytes().decode("latin-1"))
 
     def monitor(self) -> None:
-        """Note what Redis reports of every command, until it ends."""
+        """Record every command that MONITOR reports, until Redis ends."""
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)) as connection:
             connection.sendall(b"MONITOR\r\n")
             with connection.makefile("rb") as lines:
@@ -74,7 +74,7 @@ class Watched:
         )
 
     def messages(self) -> str:
-        """Return every command that Redis was sent, Celery's messages decoded."""
+        """Return every command that Redis received, with Celery's messages decoded."""
         return with_bodies("\n".join(self.redis.commands)) if self.redis else ""
 
     @contextmanager
@@ -117,7 +117,7 @@ def wait_for(condition: object, what: str) -> None:
 
 @contextmanager
 def watched_service(folder: Path) -> Iterator[Watched]:
-    """Start a service that mails into files; on PostgreSQL with a Redis server of its own."""
+    """Start a service that writes mails to files; on PostgreSQL, with its own Redis server."""
     mails = folder / "mails"
     (folder / "service").mkdir(parents=True)
     environment = {"MAIL_URL": f"filemail:///{mails}", "BANK_NOTIFICATION_KEYS": bank_signing.KEY}
@@ -132,7 +132,7 @@ def watched_service(folder: Path) -> Iterator[Watched]:
 
 @contextmanager
 def own_redis(folder: Path) -> Iterator[OwnRedis]:
-    """Run Redis with snapshots that aren't compressed, and note all commands."""
+    """Run Redis with uncompressed snapshots, and record all commands."""
     if not shutil.which("redis-server") and not os.environ.get("CI"):
         pytest.skip("redis-server is not installed")
     folder.mkdir()

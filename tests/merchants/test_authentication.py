@@ -405,7 +405,7 @@ class TestNonceOfAFailedRequest:
         ]
 
     def test_stays_used_after_a_rail_failure(self, api, settings):
-        settings.CARD_ACQUIRER = "tests.rails.TalkativeAcquirer"
+        settings.CARD_ACQUIRER = "tests.rails.CardLeakingAcquirer"
 
         failed, again = self.send_twice(api, orders.card_payment())
 

@@ -137,7 +137,7 @@ def covered_only(settings):
 
 @pytest.fixture
 def no_bank(settings):
-    settings.PAYOUT_BANK = "tests.rails.BankThatMustNotBeAsked"
+    settings.PAYOUT_BANK = "tests.rails.UncallableBank"
 
 
 @pytest.mark.usefixtures("covered_only", "no_bank")

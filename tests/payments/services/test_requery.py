@@ -119,7 +119,7 @@ class TestRequery:
         for amount in (666, 777):
             with pytest.raises(LookupError):
                 captured_payment(business=ada.business, now=clock.now, amount=amount)
-        settings.CARD_ACQUIRER = "tests.rails.ConfusedAcquirer"
+        settings.CARD_ACQUIRER = "tests.rails.FailingQueryAcquirer"
 
         clock.advance(minutes=1)
         requery_due()

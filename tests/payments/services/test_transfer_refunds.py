@@ -342,7 +342,7 @@ class TestLostRefund:
 
     def test_is_queried_at_the_bank_it_was_sent_to(self, api, lost, settings):
         ask_for_refund(api, lost)
-        settings.PAYOUT_BANK = "tests.rails.BankOfAnotherName"
+        settings.PAYOUT_BANK = "tests.rails.OtherBank"
 
         call_command("requery_pending")
 

@@ -146,7 +146,7 @@ class TestCapture:
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
         body = {"amount": amount} if amount else None
         first = api.post(f"{address}/{action}", body)
-        settings.CARD_ACQUIRER = "tests.rails.AcquirerThatMustNotBeAsked"
+        settings.CARD_ACQUIRER = "tests.rails.UncallableAcquirer"
 
         again = api.post(f"{address}/{action}", body)
 
