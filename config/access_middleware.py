@@ -10,8 +10,8 @@ from django.shortcuts import redirect
 
 from config.access_rules import Asks, declared
 from config.middleware import MACHINES
-from dashboard.access import SAFE_METHODS
 from dashboard.account.kept_forms import drop_kept_form, is_recent, require_reauthentication
+from dashboard.memberships import SAFE_METHODS
 from merchants.models import User
 
 SIGNED_IN_PATHS = ("/dashboard/", "/admin/")  # only signed-in users may change anything below these

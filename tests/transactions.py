@@ -7,14 +7,14 @@ from uuid import UUID
 from django.db import transaction as database
 
 from merchants.models import Business
-from payments import flows
+from payments import request_types
 from payments.models import Transaction
 from payments.services import expiry
 from tests import orders
 
 
 def start(order: dict[str, Any], *, business: Business, now: datetime) -> Transaction:
-    return flows.choose(order).start(order, business=business, now=now).resource
+    return request_types.choose(order).start(order, business=business, now=now).resource
 
 
 def captured_payment(*, business: Business, now: datetime, **changes: Any) -> Transaction:

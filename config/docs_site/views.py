@@ -17,7 +17,7 @@ from django.urls import reverse
 from config.docs_site.guides import GUIDES, page_of, samples
 from config.error_codes import ERROR_CODES
 from config.problems import problem_response
-from dashboard.access import NotInThisRole
+from dashboard.memberships import NotInThisRole
 from payments import sandbox_guide
 
 

@@ -19,7 +19,7 @@ from payments import filters
 from payments import representation as shown
 from payments import serializers as forms
 from payments.event_representation import EVENT_IN_DETAIL, EVENTS_PAGE
-from payments.flows import FLOWS
+from payments.request_types import REQUEST_TYPES
 from payments.views import events, payments, sandbox, settlements, unapplied_transfers, wallet
 from virtual_accounts import serializers as account_forms
 from virtual_accounts import views as accounts
@@ -96,10 +96,10 @@ def _created(
 
 
 def create_payment_body() -> PolymorphicProxySerializer:
-    """Return the union of all kinds of requests, distinguished as in `payments.flows`."""
+    """Return the union of all kinds of requests, distinguished as in `payments.request_types`."""
     kinds: dict[str, dict[str, Any]] = {}
-    for (request_type, method), flow in FLOWS.items():
-        kinds.setdefault(request_type, {})[str(method)] = type(flow.serializer)
+    for (request_type, method), handled in REQUEST_TYPES.items():
+        kinds.setdefault(request_type, {})[str(method)] = type(handled.serializer)
     return _union(
         "CreatePayment", "request_type", {name: _methods(name, kind) for name, kind in kinds.items()}
     )

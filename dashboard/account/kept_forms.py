@@ -21,8 +21,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from dashboard.access import SAFE_METHODS, find_membership
 from dashboard.account.safe_redirect import is_safe_path
+from dashboard.memberships import SAFE_METHODS, find_membership
 from kit import bounded_json
 from kit.db import encrypted_field
 from kit.masking import mask_card_numbers

@@ -27,13 +27,13 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import MemberRequest, signed_in_only
 from dashboard.account import audit, known_devices, sign_in_limits, totp_codes
 from dashboard.account.code_forms import SetUpCode
 from dashboard.account.kept_form_summary import summary
 from dashboard.account.kept_forms import kept_form
 from dashboard.account.user_agents import browser_named
 from dashboard.account.webauthn_ceremonies import Purpose, ceremony
+from dashboard.memberships import MemberRequest, signed_in_only
 from dashboard.mfa_policy import must_set_up
 from kit.display_names import one_line
 from kit.email_addresses import canonical

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
+from dashboard.memberships import Membership, members_only
 from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.pagination import BY_SEQUENCE, page_of

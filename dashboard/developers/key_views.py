@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Membership, for_members, members_only
 from dashboard.developers.forms import NewKeyForm, RotateKeyForm
+from dashboard.memberships import Membership, for_members, members_only
 from merchants import api_keys
 from merchants.models import ApiKey
 from merchants.request_actors import person_acting

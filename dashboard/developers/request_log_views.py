@@ -9,8 +9,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
 from dashboard.developers.forms import RequestFilter
+from dashboard.memberships import Membership, members_only
 from dashboard.ui.pagination import BY_NUMBER, page_of
 from merchants.models import ApiKey, ApiRequest, Business
 from merchants.request_log import failed_calls

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Membership, members_only
 from dashboard.developers.forms import SignatureForm
 from dashboard.developers.signature_checker import Pasted, Report, check, read_headers
+from dashboard.memberships import Membership, members_only
 from merchants.models import ApiKey, Business, Nonce
 from merchants.signed_headers import HEADERS
 

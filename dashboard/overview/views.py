@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Membership, members_only, switch_to
+from dashboard.memberships import Membership, members_only, switch_to
 from dashboard.overview.summary import RANGES, overview_of
 
 

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Membership, for_members
+from dashboard.memberships import Membership, for_members
 from dashboard.payments.forms import AmountForm, RefundForm, TransferRefundForm
 from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.detail_page import address_of, own_transaction

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from dashboard.access import Membership, for_members
+from dashboard.memberships import Membership, for_members
 from dashboard.payouts.forms import PayoutForm
 from dashboard.transactions.detail_page import address_of
 from dashboard.ui.api_errors import add_api_errors
@@ -24,7 +24,7 @@ from merchants import audit
 from merchants.models import Business
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
-from payments import flows
+from payments import request_types
 from payments.fees import Flow, fee
 from payments.models import Transaction
 from payments.services.fee_rules import current_rule
@@ -86,7 +86,7 @@ def _start(request: HttpRequest, membership: Membership, form: PayoutForm) -> Ht
         now=now,
     )
     try:
-        intent = flows.choose(order).start(order, business=membership.business, now=now)
+        intent = request_types.choose(order).start(order, business=membership.business, now=now)
     except ValidationError as refusal:
         add_api_errors(form, refusal.detail, nested=("customer",))
     except Problem as refusal:

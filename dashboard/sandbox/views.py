@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Membership, for_members
+from dashboard.memberships import Membership, for_members
 from dashboard.sandbox.api_calls import Call, call
 from dashboard.sandbox.presets import Group, Preset, groups
 from dashboard.transactions.detail_page import address_of, own_transaction

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
+from dashboard.memberships import Membership, members_only
 from dashboard.settlements.steps import steps_of
 from dashboard.ui.list_filters import ListFilter, choices
 from dashboard.ui.pagination import BY_ID, BY_NUMBER, page_of

@@ -15,7 +15,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from dashboard.access import select_business
+from dashboard.memberships import select_business
 from dashboard.team.forms import JoinForm
 from dashboard.team.invitation_mail import is_configured, send_invitation
 from merchants import roles, team

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import Membership, NotInThisRole, for_members, members_only
+from dashboard.memberships import Membership, NotInThisRole, for_members, members_only
 from dashboard.mfa_policy import FACTORS
 from dashboard.team.forms import InviteForm, RoleForm
 from dashboard.team.invitation_mail import send_invitation

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dashboard.access import Membership
+from dashboard.memberships import Membership
 from dashboard.transactions.timeline import timeline_of
 from dashboard.ui import payer_links
 from dashboard.ui.timeline import Moment

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
+from dashboard.memberships import Membership, members_only
 from dashboard.transactions.detail import detail_of, find
 from payments.models import Transaction
 

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Membership, members_only
+from dashboard.memberships import Membership, members_only
 from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.ui.pagination import page_of
 from merchants import csv_exports

@@ -6,7 +6,7 @@ Opening such a link is enough to decline the payment, so only roles that may can
 import json
 from typing import Any
 
-from dashboard.access import Membership
+from dashboard.memberships import Membership
 from kit import bounded_json
 from merchants import roles
 from merchants.roles import Permission

@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Membership, for_members, members_only
+from dashboard.memberships import Membership, for_members, members_only
 from dashboard.ui.pagination import page_of
 from dashboard.virtual_accounts.unapplied_forms import (
     CreditForm,

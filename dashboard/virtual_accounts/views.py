@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.exceptions import ValidationError
 
-from dashboard.access import Membership, for_members, members_only
+from dashboard.memberships import Membership, for_members, members_only
 from dashboard.ui.api_errors import add_api_errors
 from dashboard.ui.pagination import page_of
 from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard.access import Membership
+from dashboard.memberships import Membership
 from dashboard.ui import payer_links
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
 from kit import bounded_json

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import Membership, for_members, members_only
+from dashboard.memberships import Membership, for_members, members_only
 from dashboard.ui.pagination import BY_MOMENT, page_of
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.forms import DeliveryFilter, ReplayForm

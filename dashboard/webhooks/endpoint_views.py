@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Membership, for_members
+from dashboard.memberships import Membership, for_members
 from dashboard.webhooks.endpoint_health import health_of
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.sample_event import sample_payment

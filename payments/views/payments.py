@@ -23,7 +23,7 @@ from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.api.strict_fields import read_request
 from kit.db import clock
 from merchants.models import Business
-from payments import flows
+from payments import request_types
 from payments.filters import filtered
 from payments.models import CardOperation, Transaction
 from payments.representation import represent, represent_refund
@@ -95,7 +95,7 @@ class PaymentsView(APIView):
         have passed.
         """
         body = _body(request)
-        intent = flows.choose(body).start(body, business=_business(request), now=clock.now())
+        intent = request_types.choose(body).start(body, business=_business(request), now=clock.now())
         transaction = intent.resource
         return created_or_replayed(
             intent,

@@ -14,7 +14,7 @@ from config.operations.doctor_checks import Severity, examine
 from kit.api.replays import DuplicateReference
 from kit.masking import passes_luhn
 from merchants.models import AuditEntry
-from payments import flows
+from payments import request_types
 from payments.models import Transaction
 from payments.tasks import erase_card_number_hashes
 from tests import orders
@@ -306,7 +306,7 @@ class TestParallelGuesses:
 
                 def attempt(number, order=order, now=now):
                     guessed = with_card(order, number)
-                    return flows.choose(guessed).start(guessed, business=business, now=now)
+                    return request_types.choose(guessed).start(guessed, business=business, now=now)
 
                 answers = threads.race(*[partial(attempt, number) for number in OTHERS[:8]])
 

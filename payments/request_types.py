@@ -32,8 +32,8 @@ StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """The serializer and the service of one kind of request."""
+class RequestType:
+    """The serializer and the service of a request type."""
 
     serializer: RequestSerializer
     begin: StartFunction
@@ -85,29 +85,33 @@ def _refuse_misplaced_number(data: Mapping[str, Any], request: Mapping[str, Any]
         raise InvalidFields(errors)
 
 
-FLOWS: dict[tuple[str, str | None], Flow] = {
-    ("payment", "card"): Flow(CardPaymentSerializer(), card_payments.start),
-    ("payment", "virtual_account"): Flow(VirtualAccountPaymentSerializer(), virtual_account_payments.start),
-    ("payout", None): Flow(PayoutSerializer(), payouts.start),
-    ("card_check", None): Flow(CardCheckSerializer(), card_checks.start),
+REQUEST_TYPES: dict[tuple[str, str | None], RequestType] = {
+    ("payment", "card"): RequestType(CardPaymentSerializer(), card_payments.start),
+    ("payment", "virtual_account"): RequestType(
+        VirtualAccountPaymentSerializer(), virtual_account_payments.start
+    ),
+    ("payout", None): RequestType(PayoutSerializer(), payouts.start),
+    ("card_check", None): RequestType(CardCheckSerializer(), card_checks.start),
 }
 
 
-def _no_flow(**_: Any) -> IdempotentResult[Transaction]:
+def _no_service(**_: Any) -> IdempotentResult[Transaction]:
     raise AssertionError("The serializer of an unknown kind rejects every request.")
 
 
-UNKNOWN_KIND = Flow(UnknownKindSerializer(), _no_flow)
-UNKNOWN_METHOD = Flow(UnknownMethodSerializer(), _no_flow)
+UNKNOWN_KIND = RequestType(UnknownKindSerializer(), _no_service)
+UNKNOWN_METHOD = RequestType(UnknownMethodSerializer(), _no_service)
 
 
-def choose(data: Mapping[str, Any]) -> Flow:
-    """Return the flow of a request.
+def choose(data: Mapping[str, Any]) -> RequestType:
+    """Return the type of a request.
 
-    If request_type, or the payment_method of a payment, is missing or unknown, returns a flow whose serializer
+    If request_type, or the payment_method of a payment, is missing or unknown, returns a type whose serializer
     rejects the request and reports every error in the common fields.
     """
     request_type, method = data.get("request_type"), data.get("payment_method")
     if request_type == "payment":
-        return (FLOWS.get(("payment", method)) if isinstance(method, str) else None) or UNKNOWN_METHOD
-    return (FLOWS.get((request_type, None)) if isinstance(request_type, str) else None) or UNKNOWN_KIND
+        return (REQUEST_TYPES.get(("payment", method)) if isinstance(method, str) else None) or UNKNOWN_METHOD
+    return (
+        REQUEST_TYPES.get((request_type, None)) if isinstance(request_type, str) else None
+    ) or UNKNOWN_KIND
