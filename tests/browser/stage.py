@@ -58,9 +58,9 @@ def full_stage(service: Service) -> Iterator[Stage]:
     made = service.command("create_business", "--name", "Ada Books", "--email", "ada@example.com", "--json")
     owner = json.loads(made.stdout)
     client = HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
-    told = service.command("shell", "-v0", "-c", PEOPLE.format(business=owner["business"]))
-    assert told.returncode == 0, told.stderr
-    ids = json.loads(told.stdout.splitlines()[-1])
+    created = service.command("shell", "-v0", "-c", PEOPLE.format(business=owner["business"]))
+    assert created.returncode == 0, created.stderr
+    ids = json.loads(created.stdout.splitlines()[-1])
     # After four it is out of order: what comes then waits for its next attempt.
     with running_receiver(lambda count: 200 if count <= 4 else 500) as receiver:
         service.command(
@@ -120,8 +120,11 @@ def virtual_accounts(client: HttpClient) -> dict[str, Any]:
     def payment(received: int | None) -> dict[str, Any]:
         made: dict[str, Any] = client.post("/api/payments", orders.transfer_payment(account["id"])).json()
         if received is not None:
-            told = {"account_number": made["virtual_account_details"]["account_number"], "amount": received}
-            client.post("/api/virtual-accounts/simulate", told)
+            transfer = {
+                "account_number": made["virtual_account_details"]["account_number"],
+                "amount": received,
+            }
+            client.post("/api/virtual-accounts/simulate", transfer)
         return made
 
     return {

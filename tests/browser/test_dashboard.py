@@ -98,12 +98,12 @@ class TestAdministration:
         credentials = service.folder / "credentials.json"
         if not credentials.exists():
             pytest.skip("the administrator is a sandbox's; PostgreSQL has no sandbox")
-        told = json.loads(credentials.read_text())
+        document = json.loads(credentials.read_text())
         with visit(browser) as seen:
             page = seen.page
             page.goto(f"{service.base_url}/admin/")
-            page.get_by_label("Email").fill(told["admin_email"])
-            page.get_by_label("Password").fill(told["admin_password"])
+            page.get_by_label("Email").fill(document["admin_email"])
+            page.get_by_label("Password").fill(document["admin_password"])
             page.get_by_role("button", name="Sign in").click()
 
             expect(page.get_by_role("table", name="Queue and health")).to_be_visible()

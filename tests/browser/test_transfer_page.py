@@ -17,8 +17,10 @@ def payment(service):
 
 def transfer(service, payment, amount=50_000):
     number = payment["virtual_account_details"]["account_number"]
-    told = service.client.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": amount})
-    assert told.status_code == 200
+    answer = service.client.post(
+        "/api/virtual-accounts/simulate", {"account_number": number, "amount": amount}
+    )
+    assert answer.status_code == 200
 
 
 class TestPayer:

@@ -1,4 +1,4 @@
-"""All our URLs, and one that always returns 429."""
+"""All URLs of the project, and one that always returns 429."""
 
 from allauth.core import ratelimit
 from django.urls import path

@@ -1,7 +1,8 @@
-"""Every address, used by everyone: strangers, keys, members of each role, and staff with and without rights.
+"""Every URL is requested by anonymous clients, API keys, members of each role, and staff with and without
+permissions.
 
-Rows are ones that do not exist: who may not use an address is refused before any row is looked for. What members are
-answered at addresses of existing rows is in tests/dashboard/test_authorisation.py.
+The ids belong to no rows: access is denied before any row is looked up. Responses to members for existing
+rows are tested in tests/dashboard/test_authorisation.py.
 """
 
 import pytest
@@ -43,7 +44,7 @@ STAFF = [NO_RIGHTS, VIEWS, SUPERUSER]
 
 @pytest.fixture
 def use(ada):
-    """Return a function that returns the client of a person or key."""
+    """Return a function that returns the client of a user or key."""
 
     def client(who):
         if who == STRANGER:
@@ -63,7 +64,7 @@ def use(ada):
 
 
 def stored():
-    """Return what only users with the right may change."""
+    """Return the rows that only users with the permission may change."""
     return [
         list(model.objects.order_by("pk").values())
         for model in (ApiKey, AuditEntry, Business, Entry, Group, Member)
@@ -150,7 +151,7 @@ def of_administration():
 
 
 def may(who, rule):
-    """Return whether a rule of the table allows a kind of staff."""
+    """Return whether a rule of the table allows this kind of staff."""
     if rule is None or who == SUPERUSER or rule in {Who.PUBLIC, Who.STAFF}:
         return rule is not None
     return who == VIEWS and rule.rpartition(".")[2].startswith("view_")
@@ -173,7 +174,7 @@ class TestAdministration:
 
         for route, address in of_administration().items():
             if route.endswith(("/history/", "autocomplete/", "password_change/done/")):
-                continue  # these answer as if there was no row, or no query
+                continue  # these respond as for a missing row, or a missing query
             status = client.get(path_of(route)).status_code
             assert (status not in REFUSED) == may(who, address.readers), (route, status)
 

@@ -251,7 +251,7 @@ class TestStaff:
 
     @pytest.mark.parametrize("label", ROWS)
     def test_have_no_limit_on_rows(self, label):
-        """The guide says so in a sentence, not in a column."""
+        """The guide states this in a sentence, not in a column."""
         assert ROWS[label].limits == ()
 
     @pytest.mark.parametrize("label", ROWS)
@@ -275,7 +275,7 @@ class TestStaff:
         enough = {right, right.replace("view_", "change_")}  # the right to change rows includes viewing them
         everything_else = Right.objects.exclude(codename__in=enough)
         person = UserFactory(is_staff=True)
-        if "proposal" not in route:  # those want the permission of what is proposed
+        if "proposal" not in route:  # these require the permission of the proposed action
             person.user_permissions.set(everything_else)
         method = "post" if addresses()[route].writers else "get"
 
@@ -317,7 +317,7 @@ LIMITED = [
     (Limit.CONFIRMATION, "post", "dashboard/account/password/", {"oldpassword": WRONG}),
     *[(Limit.EXPORT, "get", route, {}) for route in OF_MEMBERS if route.endswith("export.csv")],
 ]
-# Where the others are exceeded.
+# Tests that exceed the other limits.
 EXCEEDED_ELSEWHERE = {
     (Limit.CODE, "dashboard/login/code/"): "tests/dashboard/account/test_second_factor.py",
     (Limit.CONFIRMATION, "dashboard/confirm/code/"): "tests/dashboard/account/test_second_factor.py",
@@ -396,7 +396,7 @@ class TestLimits:
         assert made == {each.name for throttles in COUNTED.values() for each in throttles}
 
     def test_are_counted_in_these_modules_only(self):
-        """Code that counts something elsewhere is a limit too: declare it as `Limit`."""
+        """Code that counts elsewhere is also a limit: declare it as `Limit`."""
         counts = re.compile(
             r"attempt_limits\.take\(|may_export\(|respond_429\(|PerKeyRateLimit\b|Throttled\("
         )

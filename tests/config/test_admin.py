@@ -60,7 +60,7 @@ MODELS = [
     "payments.Tariff", "payments.RailChoice", "payments.PayoutReturn", "payments.Reconciliation",
     "payments.ReconciliationLine", "payments.Proposal",
 ]  # fmt: skip
-# What is not money, and is changed here with a reason; and what is added, as a new row that counts.
+# Models without money, changed here with a reason, and models whose new rows replace earlier ones.
 CHANGED = {Business, User, Group, RailChoice}
 ADDED = {Entry, Tariff, PayoutReturn, RailChoice, Group}
 
@@ -82,7 +82,7 @@ def onlooker(db):
 
 @pytest.fixture
 def late_money(api):
-    """Return unapplied money: a second transfer to a session that has had its own."""
+    """Return unapplied money: a second transfer to a session that was already paid."""
     account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
     opened = api.post("/api/payments", orders.transfer_payment(account, reference="transfer-1")).json()
     number = opened["virtual_account_details"]["account_number"]
@@ -150,7 +150,7 @@ def page(model, end="changelist", *args):
 
 
 def words(answer):
-    """Return a page that opened, as text."""
+    """Return the text of a page after checking that it opened."""
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -325,7 +325,7 @@ class TestSearch:
         delivery = make_delivery(make_endpoint())
 
         assert str(delivery.pk) in words(staff.get(page(Delivery), {"q": str(delivery.subject)}))
-        assert str(delivery.pk) not in words(staff.get(page(Delivery)))  # which shows dead ones
+        assert str(delivery.pk) not in words(staff.get(page(Delivery)))  # which lists dead deliveries
         assert str(delivery.pk) in words(staff.get(page(Delivery), {"state": "waiting"}))
 
     def test_counts_only_rows_that_can_be_paged(self, staff, card):
@@ -358,11 +358,11 @@ class TestBusinessPage:
         answer = staff.post(page(Business, "change", ada.business_id), self.FORM | management)
 
         assert answer.status_code == 302
-        told = AuditEntry.objects.get(action="business.changed")
-        assert (told.actor, told.business_id) == ("staff@example.com", ada.business_id)
-        assert told.before["is_active"] is True
-        assert told.after["is_active"] is False
-        assert told.after["reason"] == "Closed by its owner."
+        entry = AuditEntry.objects.get(action="business.changed")
+        assert (entry.actor, entry.business_id) == ("staff@example.com", ada.business_id)
+        assert entry.before["is_active"] is True
+        assert entry.after["is_active"] is False
+        assert entry.after["reason"] == "Closed by its owner."
 
     def test_needs_a_reason(self, staff, ada):
         answer = staff.post(page(Business, "change", ada.business_id), self.FORM | {"reason": " "})
@@ -384,7 +384,7 @@ class TestUserPage:
 
     @pytest.fixture
     def clerk(self, db):
-        """One of our staff who may change people, and has every other right but that of superusers."""
+        """A member of staff who may change users, and has every other permission, but is no superuser."""
         person = UserFactory(email="clerk@example.com", is_staff=True)
         person.user_permissions.set(Permission.objects.all())
         return signed_in(person)
@@ -464,7 +464,7 @@ class TestUserPage:
         assert User.objects.filter(pk=person.pk).values().get() == before
 
     def test_grants_a_clerk_no_rights_through_a_group(self, clerk):
-        """With every permission that Django knows, those to change groups included."""
+        """With every permission that Django defines, including those to change groups."""
         person = User.objects.get(email="clerk@example.com")
         mine, other = Group.objects.create(name="Mine"), Group.objects.create(name="Other")
         person.groups.add(mine)
@@ -493,7 +493,7 @@ class TestUserPage:
             assert staff.get(f"/admin/{label}/").status_code == 404
 
     def test_of_a_person_who_became_staff_meanwhile_is_unchanged(self, clerk):
-        """The rights are those of the row that the form was posted for, not of the page that was shown."""
+        """The check uses the row when the form is posted, not when the page was shown."""
         person = UserFactory(email="new@example.com")
         assert clerk.get(page(User, "change", person.pk)).status_code == 200
         User.objects.filter(pk=person.pk).update(is_staff=True)
@@ -563,9 +563,9 @@ class TestDeliveries:
         )
 
         assert "Queued to resend: 1." in said
-        told = AuditEntry.objects.get(action="webhook.replayed")
-        assert (told.actor, told.target) == ("staff@example.com", str(dead.pk))
-        assert told.after == {"reason": "Their server is back."}
+        entry = AuditEntry.objects.get(action="webhook.replayed")
+        assert (entry.actor, entry.target) == ("staff@example.com", str(dead.pk))
+        assert entry.after == {"reason": "Their server is back."}
 
     def test_are_replayed_from_the_list(self, staff, dead):
         form = {
@@ -601,8 +601,8 @@ class TestDeliveries:
         assert onlooker.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403
 
 
-class TestGlance:
-    def told(self, **later):
+class TestSummary:
+    def figures(self, **later):
         return {
             figure.label: figure for figure in admin_summary.figures(now=timezone.now() + timedelta(**later))
         }
@@ -610,18 +610,18 @@ class TestGlance:
     def test_shows_queues_and_what_needs_attention(self, everything):
         waiting = make_delivery(Endpoint.objects.get(), at=timezone.now())
 
-        told = self.told(minutes=11)
+        figures = self.figures(minutes=11)
 
-        assert told["Deliveries due"].value == str(Delivery.objects.filter(state="waiting").count())
-        assert told["Deliveries due"].needs_attention
+        assert figures["Deliveries due"].value == str(Delivery.objects.filter(state="waiting").count())
+        assert figures["Deliveries due"].needs_attention
         assert waiting.state == "waiting"
-        assert told["Died within 24 hours"].value == "0"  # made long ago: NOON of the tests
-        assert told["Batches awaiting approval"].value == str(
+        assert figures["Died within 24 hours"].value == "0"  # created long ago, at NOON
+        assert figures["Batches awaiting approval"].value == str(
             SettlementBatch.objects.filter(state="pending").count()
         )
-        assert told["Unapplied transfers to decide about"].value == "1"
-        assert told["Ledger"].value == "sums to zero, as of now"
-        assert told["Last heartbeat of a worker"].needs_attention
+        assert figures["Unapplied transfers to decide about"].value == "1"
+        assert figures["Ledger"].value == "sums to zero, as of now"
+        assert figures["Last heartbeat of a worker"].needs_attention
 
     def test_counts_unmatched_payout_returns_of_the_week(self):
         now = timezone.now()
@@ -638,7 +638,7 @@ class TestGlance:
                 at=now - timedelta(days=days),
             )
 
-        figure = self.told()["Unmatched payout returns within 7 days"]
+        figure = self.figures()["Unmatched payout returns within 7 days"]
 
         assert (figure.value, figure.needs_attention) == ("2", True)
 
@@ -651,7 +651,7 @@ class TestGlance:
                 delivery=dead, number=8, started_at=now - timedelta(hours=hours), total_ms=1
             )
 
-        assert self.told()["Died within 24 hours"].value == "1"
+        assert self.figures()["Died within 24 hours"].value == "1"
 
     def test_redirects_password_changes_to_the_dashboard(self, staff):
         for answer in (staff.get("/admin/password_change/"), staff.post("/admin/password_change/")):
@@ -661,39 +661,39 @@ class TestGlance:
         payment = authorised_payment(business=ada.business, now=timezone.now())
         expire_now(payment.pk, now=timezone.now())
 
-        told = self.told(minutes=11)
+        figures = self.figures(minutes=11)
         settings.CARD_ACQUIRER = "tests.rails.RefusingAcquirer"
         list(requery.requery(requery.unanswered()))
-        told_after = self.told(minutes=11)
+        figures_after = self.figures(minutes=11)
 
         unanswered, refused = (
             "Captures, voids and refunds without a response for 10 minutes",
             "Voids refused within 7 days",
         )
-        assert (told[unanswered].value, told[refused].value) == ("1", "0")
-        assert (told_after[unanswered].value, told_after[refused].value) == ("0", "1")
-        assert told_after[refused].needs_attention
-        assert self.told(days=8)[refused].value == "0"
+        assert (figures[unanswered].value, figures[refused].value) == ("1", "0")
+        assert (figures_after[unanswered].value, figures_after[refused].value) == ("0", "1")
+        assert figures_after[refused].needs_attention
+        assert self.figures(days=8)[refused].value == "0"
 
     def test_counts_payouts_that_the_bank_may_have_deleted(self, api, staff, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         payout = api.post("/api/payments", orders.payout()).json()
         label = "Unanswered payouts for staff to resolve"
 
-        assert self.told(hours=23)[label].value == "0"
-        assert self.told(hours=25)[label].value == "1"
+        assert self.figures(hours=23)[label].value == "0"
+        assert self.figures(hours=25)[label].value == "1"
         settings.BANK_MEMORY = 0
-        assert payout["reference"] in words(staff.get(self.told()[label].address))
+        assert payout["reference"] in words(staff.get(self.figures()[label].address))
 
     def test_is_the_index_page(self, staff):
         text = words(staff.get("/admin/"))
 
-        for label in self.told():
+        for label in self.figures():
             assert label in text
 
 
 def test_rows_of_other_models_are_not_forgotten():
-    """Models without a page of their own are inlines of another model, or not shown at all."""
+    """Models without their own page are inlines of another model, or not shown."""
     assert {Posting, Account, Session, Transfer, AccountNumber, SettlementItem, CardOperation} <= set(
         admin.site._registry
     )

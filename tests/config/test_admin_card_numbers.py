@@ -17,10 +17,10 @@ from tests.config.test_card_numbers_at_rest import MASKED, NUMBER, SPELLINGS, st
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
-# What is typed where no card number is, so that the rest of a form is valid.
+# Values of the other fields, so that the rest of a form is valid.
 VALID = {"reason": "A reason", "evidence": "A call", "note": "A note", "name": "A name", "currency": "NGN"}
 KEPT = {"csrfmiddlewaretoken"}
-# The free text that is known to be stored: the walk must have reached at least these.
+# Free text that is known to be stored: the test must reach at least these fields.
 REACHED = {
     "ledger.Entry note", "merchants.Business name", "merchants.Business reason", "merchants.User reason",
     "auth.Group name", "payments.PayoutReturn reason", "payments.Transaction evidence",
@@ -30,7 +30,7 @@ REACHED = {
 
 
 class Forms(HTMLParser):
-    """The forms of a page: where each goes, what it holds, and which of its fields take text."""
+    """The forms of a page: their targets, values, and text fields."""
 
     def __init__(self, page, address):
         super().__init__()
@@ -90,7 +90,7 @@ def pages_of(model):
 
 
 def posts_of(form, chosen):
-    """Yield what is posted: a card number in each field in turn, then in all; by each button."""
+    """Yield the forms to post: a card number in each field in turn, then in all of them, with each button."""
     valid = {name: chosen.get(name, value) or VALID.get(name, "") for name, value in form["values"].items()}
     for target, button, value in form["buttons"] or [(form["target"], "", "")]:
         pressed = {button: value} if button else {}
@@ -103,8 +103,8 @@ def posts_of(form, chosen):
 @pytest.mark.parametrize("four_eyes", [False, True])
 def test_card_number_in_any_field_is_stored_nowhere(staff, api, everything, settings, four_eyes):  # noqa: F811
     settings.FOUR_EYES = four_eyes
-    Business.objects.update(name="Ada Books")  # the one that is stored could not be typed
-    api.post("/api/payments", orders.card_payment(amount=10_098))  # its outcome is unknown
+    Business.objects.update(name="Ada Books")  # a stored one could not be entered again
+    api.post("/api/payments", orders.card_payment(amount=10_098))  # a payment with an unknown outcome
     api.post("/api/payments", orders.payout(reference="payout-2"))
     payout = Transaction.objects.get(reference="payout-2")
     chosen = {"business": str(payout.business_id), "payout": str(payout.pk), "transaction": str(payout.pk)}

@@ -50,7 +50,7 @@ LOOKUPS = [
     "isnull",
     "pk",
 ]
-# What a secret column is called; the encrypted ones are found by their type.
+# Names of secret columns; encrypted ones are found by their type.
 SECRET = re.compile(
     r"password|secret|hash|fingerprint|token|nonce|session_key|session_data|^data$|^bvn|^code$|^key$"
 )
@@ -63,7 +63,7 @@ def is_secret(field):
 
 @cache
 def columns(model):
-    """Return all columns that a lookup of the model can name, with those across relations, by their paths."""
+    """Return all columns that a lookup of the model can name, including those across relations, by path."""
     found = []
     waiting = deque([("", model, 0)])
     while waiting:
@@ -167,7 +167,7 @@ class TestEveryPage:
 
     @pytest.mark.long
     @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_refuses_lookups_of_secret_columns(self, viewer, model, page):
+    def test_rejects_lookups_of_secret_columns(self, viewer, model, page):
         secrets = [path for path, field in columns(model) if is_secret(field)]
         own = [path for path, _ in columns(model) if "__" not in path]
 
@@ -205,7 +205,7 @@ class TestEveryPage:
 
 class TestSecrets:
     def guesses(self, viewer, model, lookup, right, wrong):
-        """Return the answers to a right and a wrong guess about a value."""
+        """Return the responses to a right and a wrong guess of a value."""
         return [viewer.get(address(model), {lookup: guess}).status_code for guess in (right, wrong)]
 
     def test_of_users_cannot_be_guessed(self, viewer, ada):

@@ -1,4 +1,4 @@
-"""A card number in any field but `source.pan` is refused, or masked before it is stored."""
+"""A card number in any field other than `source.pan` is rejected, or masked before it is stored."""
 
 from html import unescape
 from urllib.parse import quote
@@ -37,14 +37,14 @@ from webhooks.sender import Exchange
 pytestmark = pytest.mark.django_db
 
 OURS = ("config", "dashboard", "kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
-OWN = orders.GOOD_CARD  # of the request's card
-NUMBER = "5399831619690403"  # of a card that no request is made with
+OWN = orders.GOOD_CARD  # the card of the request
+NUMBER = "5399831619690403"  # a card that no request uses
 MASKED = "539983******0403"
 SPELLINGS = [NUMBER, "5399 8316 1969 0403", "5399-8316-1969-0403", "5399.8316.1969.0403"]
 
 
 def stored_text():
-    """Return everything that the database has in its tables."""
+    """Return the contents of all tables in the database."""
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)
         rows = []
@@ -383,7 +383,7 @@ class TestOtherServers:
         assert row.response_summary == f"No card {MASKED}"
 
 
-# Text columns that people's words don't reach, or that are stored as they were sent, and why.
+# Text columns without user input, or stored as sent, with the reason.
 KEPT = {
     "identifiers, as sent": {
         "reference", "customer_reference", "payout_reference", "bank_reference", "cause", "nonce", "target",

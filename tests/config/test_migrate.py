@@ -23,7 +23,7 @@ def refusal(cause):
 
 @pytest.fixture
 def tries(monkeypatch):
-    """What Django's own command is to meet, one after the other; and without pauses."""
+    """Return the results of Django's command for successive tries, without pauses between them."""
     meets, made = [], []
 
     def handle(_command, *_, **__):
@@ -37,7 +37,7 @@ def tries(monkeypatch):
 
 
 def timeouts():
-    """Return how long PostgreSQL lets this connection wait for a lock, and a statement run."""
+    """Return the lock and statement time-outs of this connection."""
     if connection.vendor != "postgresql":
         return None
     with connection.cursor() as cursor:
@@ -170,7 +170,7 @@ class TestSquash:
 
     @pytest.mark.parametrize("app", SEVERAL)
     def test_keeps_a_process_unready_behind_it(self, app, monkeypatch):
-        """Django alone would have no plan for such an app, and so would report that nothing is missing."""
+        """Django alone would plan nothing for such an app, and report no missing migrations."""
         monkeypatch.setattr(health, "_migrated", Event())
         remove_rows(app, last_replaced(app))
 

@@ -362,7 +362,7 @@ class TestSurprise:
         answer = api.post(PAYMENTS, orders.card_payment())
 
         problem(answer, 500, "internal_error")
-        random = answer.json()["request_id"]  # may have any digits
+        random = answer.json()["request_id"]  # which may contain any digits
         shown = answer.content.decode().replace(random, "").replace(orders.GOOD_CARD, "408")
         assert not re.search(r"RuntimeError|route|rails|408|Traceback", shown)
 
@@ -441,7 +441,7 @@ class TestRequestId:
             "f" * 128,
             "123456789012",
             "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21",
-            "aa4084084084084081bbbbbbbbbbbbbb",  # a UUID's digits are no card's
+            "aa4084084084084081bbbbbbbbbbbbbb",  # a UUID of digits is not a card number
         ],
     )
     def test_is_kept_if_valid(self, api, sane):
@@ -497,9 +497,9 @@ class TestOtherMethods:
 
 
 def raw_answer(service, head, body=b"", *, is_all=False, then_closed=False):
-    """Send bytes as they are, and say so if that is all; return status, headers and body.
+    """Send bytes unchanged, optionally ending the stream; return status, headers and body.
 
-    With `then_closed` the service must close the connection after its answer.
+    With `then_closed`, the service must close the connection after its response.
     """
     connection = http.client.HTTPConnection(urlsplit(service.base_url).netloc, timeout=30)
     connection.connect()
@@ -549,7 +549,7 @@ class TestOverHttp:
         ("content_type", "expected"),
         [
             ("application/json; a*=nonsense''%FF", 415),
-            ("application/json; charset=rot13", 201),  # JSON is UTF-8, whatever is claimed
+            ("application/json; charset=rot13", 201),  # JSON is UTF-8, whatever the header says
             ("application/json; charset=utf-7", 201),
             ("application/json; charset=idna", 201),
             ("application/json;;;=;", 201),

@@ -1,4 +1,4 @@
-"""Every API operation accepts the query parameters of its description and no others."""
+"""Every API operation accepts the query parameters in its description and no others."""
 
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from tests.config.openapi.test_document import _routes
 pytestmark = pytest.mark.django_db
 
 OPERATION_PATHS = sorted(set(_routes()))
-# Those whose resource a test can name.
+# Operations whose resource a test can name.
 LISTS = sorted(
     f"/{route.pattern}"
     for _, route in routes()
@@ -24,7 +24,7 @@ LISTS = sorted(
 
 
 def filled(path):
-    """Return a path with a reference, or an id, in each of its places."""
+    """Return a path with a reference or an id for each of its parameters."""
     values = {"{reference}": "x", "<str:reference>": "x"}
     return "/".join(
         values.get(part, str(UUID(int=0)) if part.startswith(("{", "<")) else part)

@@ -93,7 +93,7 @@ class TestEnvironmentExample:
 
 
 def comment_on(name: str) -> str:
-    """Return the comment of `.env.example` above a variable, which variables below each other may share."""
+    """Return the comment above a variable in `.env.example`. Consecutive variables may share a comment."""
     lines = (PROJECT / ".env.example").read_text().splitlines()
     place = next(number for number, line in enumerate(lines) if line.startswith(f"{name}="))
     before = lines[:place]
@@ -286,7 +286,7 @@ class TestMail:
 
 class TestQueues:
     def test_only_tasks_that_call_rails_share_a_queue_with_requery(self):
-        """A rail that hangs must not delay expiry, settlement or daily totals."""
+        """A hanging rail must not delay expiry, settlement or daily totals."""
         scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
 
         queues = {task: app.amqp.router.route({}, task)["queue"].name for task in scheduled}

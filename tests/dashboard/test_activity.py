@@ -164,9 +164,9 @@ class TestAttribution:
         assert '<option value="vera@example.com">vera@example.com (Viewer)</option>' in page(browser)
 
     def test_is_the_same_in_the_export(self, browser):
-        told = dict(line.split(",")[1:3] for line in lines(browser)[1:])
+        shown = dict(line.split(",")[1:3] for line in lines(browser)[1:])
 
-        assert told == self.ACTORS
+        assert shown == self.ACTORS
 
     def test_is_the_same_in_the_administration(self, db):
         staff = signed_in(UserFactory(is_staff=True, is_superuser=True), client=Client())
@@ -188,7 +188,7 @@ class TestAttribution:
 
 class TestSentences:
     def test_exist_for_every_audited_action(self):
-        told = set()
+        audited = set()
         for name in (
             "merchants",
             "webhooks",
@@ -199,10 +199,10 @@ class TestSentences:
             "config",
         ):
             for path in Path(PROJECT, name).rglob("*.py"):
-                told |= actions_in(ast.parse(path.read_text()))
+                audited |= actions_in(ast.parse(path.read_text()))
 
-        assert told - set(DESCRIPTIONS) == set()
-        assert "member.invited" in told
+        assert audited - set(DESCRIPTIONS) == set()
+        assert "member.invited" in audited
 
 
 def actions_in(tree):

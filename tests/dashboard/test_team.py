@@ -53,7 +53,7 @@ def joins(link):
     return Member.objects.filter(user__email="chidi@example.com").exists()
 
 
-def told():
+def audited():
     return list(AuditEntry.objects.order_by("pk").values_list("action", "target"))
 
 
@@ -84,7 +84,7 @@ class TestInvitation:
         assert visitor.get("/dashboard/").status_code == 200
         assert visitor.post(INVITE, {}).status_code == 403
         assert "<b>Eze" not in visitor.get(TEAM).content.decode()
-        assert ("member.joined", "chidi@example.com") in told()
+        assert ("member.joined", "chidi@example.com") in audited()
 
     def test_works_once(self, link):
         Client().post(link, JOIN)
@@ -241,7 +241,7 @@ class TestInviter:
         assert "no longer valid" in Client().get(link).content.decode()
         assert not joins(link)
         assert Invitation.objects.filter(ended_at__isnull=True).count() == 0
-        assert ("member.invitation_ended", "chidi@example.com") in told()
+        assert ("member.invitation_ended", "chidi@example.com") in audited()
 
     def test_keeps_the_invitations_of_others(self, owner, link, other, ada_member):
         invite(other, "dayo@example.com")
@@ -280,7 +280,7 @@ class TestInviter:
         User.objects.filter(pk=ada_member.user_id).update(is_active=True)
 
         assert not joins(link)
-        assert ("member.invitation_ended", "chidi@example.com") in told()
+        assert ("member.invitation_ended", "chidi@example.com") in audited()
 
     def test_rights_are_checked_under_the_lock_when_inviting(self, ada, ada_member):
         Member.objects.filter(pk=ada_member.pk).update(role="viewer")
@@ -443,7 +443,7 @@ class TestRemoval:
 
         assert theirs.get("/dashboard/").status_code == 302
         assert not UserSession.objects.filter(user=member.user).exists()
-        assert ("member.removed", "chidi@example.com") in told()
+        assert ("member.removed", "chidi@example.com") in audited()
 
 
 class TestPage:

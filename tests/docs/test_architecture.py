@@ -1,4 +1,4 @@
-"""The guide for developers names files that exist and the layers that are enforced."""
+"""The architecture guide names existing files and the enforced layers."""
 
 import re
 from configparser import ConfigParser

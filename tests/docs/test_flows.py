@@ -1,4 +1,4 @@
-"""The guides of the flows, played: every request in them is sent, and answered as they say."""
+"""Every request in the flow guides is sent, and gets the response that the guide shows."""
 
 import json
 import re
@@ -16,7 +16,7 @@ GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts")
 ACCOUNT_NUMBER = re.compile(r"\b[0-9]{10}\b")
 BLOCK = re.compile(r"^```http\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
-# What is another one each time; the guide shows one of its kind.
+# Values that differ each time; the guide shows an example.
 ANEW = {
     "id",
     "payment_timestamp",
@@ -32,13 +32,13 @@ ANEW = {
 
 
 def blocks(guide: str) -> list[tuple[str, str]]:
-    """Return the first line of each HTTP block of a guide, and its body."""
+    """Return the first line and the body of each HTTP block in a guide."""
     found = [block.partition("\n\n") for block in BLOCK.findall((DOCS / f"{guide}.md").read_text())]
     return [(first, body) for first, _, body in found]
 
 
 def send(api: Any, line: str, body: str, before: dict[str, Any]) -> Any:
-    """Send a request; `{id}` and `{account_number}` in it are those of the answer before."""
+    """Send a request; `{id}` and `{account_number}` in it are taken from the previous response."""
     method, target = line.split(" ")
     number = before.get("virtual_account_details", {}).get("account_number", "")
     body = body.replace("{id}", before.get("id", "")).replace("{account_number}", number)
@@ -46,14 +46,16 @@ def send(api: Any, line: str, body: str, before: dict[str, Any]) -> Any:
 
 
 def confirm(answer: dict[str, Any]) -> None:
-    """Do what the payer does between two calls, where there is a payer to wait for."""
+    """Act as the payer between two calls, if the payment awaits one."""
     if "redirect_link" in answer:
         path = "/3ds/" + answer["redirect_link"].rpartition("/")[2]
         Client().post(path, {"action": "approve", "code": "123456"})
 
 
 def shown_part(answer: Any, shown: Any) -> Any:
-    """Return of an answer what the guide shows, with the guide's word for what is another one each time."""
+    """Return the part of a response that the guide shows, with the guide's values where they differ each
+    time.
+    """
     if (
         isinstance(answer, str)
         and isinstance(shown, str)
@@ -79,7 +81,7 @@ class TestFlows:
                 answer = send(api, line, body, answer.json() if answer else {})
                 assert answer.status_code in {200, 201}, (line, answer.content)
                 continue
-            assert answer is not None, "an answer stands before its request"
+            assert answer is not None, "a response precedes its request"
             status = HTTPStatus(answer.status_code)
             assert line == f"HTTP/1.1 {status.value} {status.phrase}"
             shown = json.loads(body)
@@ -99,7 +101,7 @@ class TestWebhookAddresses:
 
 class TestSources:
     def test_in_guides_have_a_type_in_lower_case(self):
-        """The service accepts any case. Guides show one."""
+        """The service accepts any case. Guides use one."""
         guides = "".join(path.read_text() for path in DOCS.glob("*.md"))
 
         types = re.findall(r'"source": \{\s*"type": "(\w+)"', guides)

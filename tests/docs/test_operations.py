@@ -1,4 +1,4 @@
-"""What operators are given: rules, dashboard, units, images and a guide that fit the code and each other."""
+"""Files for operators (rules, dashboard, units, images and the guide) match the code and each other."""
 
 import json
 import os
@@ -39,7 +39,7 @@ SUFFIXES = ("", "_bucket", "_count", "_sum", "_total")
 
 
 def metric_names():
-    """Return every name that Prometheus may find, with the labels it has there."""
+    """Return every metric name in the exposition with its labels."""
     assert _payments.OUTCOMES
     assert _webhooks.ATTEMPTS
     counted = {
@@ -53,7 +53,9 @@ def metric_names():
 
 
 def labels_of(names):
-    """Return the labels of those metrics: of counters and histograms by asking, of the others from their making."""
+    """Return the labels of these metrics: declared ones for counters and histograms, constructed ones for
+    the others.
+    """
     known = {
         name: set(made._labelnames)
         for name, made in REGISTRY._names_to_collectors.items()
@@ -155,7 +157,9 @@ class TestImage:
         assert all(re.fullmatch(r"[a-z]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}", image) for image in images)
 
     def test_can_be_updated_to_current_digests(self, tmp_path):
-        """`make pin-images` prints every image of Compose with the digest that docker reports for its tag."""
+        """`make pin-images` prints every image of the Compose file with the digest that docker
+        reports for its tag.
+        """
         program = tmp_path / "docker"
         program.write_text(
             '#!/bin/sh\n[ "$3" = inspect ] && echo "sha256:$(printf %s "$4" | sha256sum | cut -c-64)"\n'
@@ -236,7 +240,7 @@ class TestImage:
 class TestUnits:
     @pytest.fixture
     def units(self, tmp_path):
-        """The units, with programs that are there."""
+        """The units, with paths of programs that exist here."""
         for path in (OPERATIONS / "systemd").iterdir():
             text = re.sub(r"/opt/sluice/current/\S+", "/bin/true", path.read_text())
             (tmp_path / path.name.replace("@.", "@1.")).write_text(text)
@@ -280,7 +284,7 @@ class TestProxy:
     def test_forwards_the_client_address(self):
         for header in ("X-Forwarded-For", "X-Forwarded-Proto", "Host"):
             assert f"proxy_set_header {header} " in self.CONF
-        assert "proxy_pass http://sluice;" in self.CONF  # nothing behind it: the target stays as signed
+        assert "proxy_pass http://sluice;" in self.CONF  # without a path, so that the target stays as signed
         assert self.CONF.count("{") == self.CONF.count("}")
 
     def test_hides_metrics(self):
@@ -306,7 +310,7 @@ class TestProxy:
         )
 
         assert int(kept) < int(application.group(1))
-        assert settings.PROXIES_IN_FRONT == 0  # a sandbox has none; production has this one
+        assert settings.PROXIES_IN_FRONT == 0  # sandboxes have none; this is production's
 
 
 def _words(command):
@@ -314,7 +318,7 @@ def _words(command):
 
 
 def _commands():
-    """Return every command that image, services and units run, in words."""
+    """Return every command that the image, services and units run, split into words."""
     named = {
         name: one["command"]
         for name, one in COMPOSE["services"].items()
@@ -327,7 +331,7 @@ def _commands():
 
 
 class TestNames:
-    """What the files for operators call things is what they are called."""
+    """Names in the files for operators exist in the project."""
 
     EXAMPLE = set(re.findall(r"^#? ?([A-Z_]+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
 

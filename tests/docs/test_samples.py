@@ -1,4 +1,4 @@
-"""The guides and their samples: what a merchant copies from them is right, and stays the same in both places."""
+"""Samples work, and guides show them unchanged."""
 
 import base64
 import hashlib
@@ -30,7 +30,7 @@ BODY, SIGNATURE = WEBHOOK["body"].encode(), WEBHOOK["signature"]
 
 @dataclass(frozen=True)
 class Language:
-    """How a language's samples are run, and whether CI must be able to."""
+    """How to run the samples of a language, and whether CI requires it."""
 
     command: tuple[str, ...]
     verify: str
@@ -77,7 +77,7 @@ DELIVERIES = {
 
 
 def at_once(function, items):
-    """Call the function for each item, several at a time: starting a program is most of the work."""
+    """Call the function for each item concurrently, because most of the time is spent starting programs."""
     with ThreadPoolExecutor(4) as threads:
         return list(threads.map(function, items))
 
@@ -239,9 +239,9 @@ class TestGuides:
             if parts.scheme:
                 continue
             target = (page.parent / parts.path).resolve() if parts.path else page
-            assert target.exists(), f"{link} leads nowhere."
+            assert target.exists(), f"{link} has no target."
             if parts.fragment:
-                assert parts.fragment in anchors(target), f"{link} leads to no heading."
+                assert parts.fragment in anchors(target), f"{link} points to no heading."
 
     @pytest.mark.parametrize("page", [*PAGES, *FILES], ids=name_of)
     def test_mention_only_example_hosts(self, page):
@@ -278,6 +278,6 @@ class TestGuides:
 
 
 def anchors(page):
-    """Return the names by which a page's headings are linked to."""
+    """Return the anchors of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

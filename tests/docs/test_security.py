@@ -1,4 +1,4 @@
-"""The threat model names tests: each of them exists, and every threat has a test or is marked as not mitigated."""
+"""Every threat in the threat model has a test that exists, or is marked as not mitigated."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ def threats():
 
 
 def has_test(name):
-    """Return whether a module, its class and its function are there."""
+    """Return whether a module with this class and function exists."""
     path, *inner = name.split("::")
     body = ast.parse((PROJECT / path).read_text()).body
     for part in inner:

@@ -100,11 +100,11 @@ class TestMaskCardNumbers:
         patterns = [value for value in vars(masking).values() if isinstance(value, re.Pattern)]
 
         for pattern in patterns:
-            re.compile(pattern.pattern, re.DEBUG)  # tells how the pattern is made up
+            re.compile(pattern.pattern, re.DEBUG)  # prints the compiled pattern
 
-        told = capsys.readouterr().out
-        assert "POSSESSIVE_REPEAT 11 MAXREPEAT" in told
-        assert not re.search(r"\b(?:MAX|MIN)_REPEAT \d+ MAXREPEAT", told)
+        output = capsys.readouterr().out
+        assert "POSSESSIVE_REPEAT 11 MAXREPEAT" in output
+        assert not re.search(r"\b(?:MAX|MIN)_REPEAT \d+ MAXREPEAT", output)
 
 
 def in_script(text, zero):

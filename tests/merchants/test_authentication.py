@@ -1,4 +1,4 @@
-"""Signed requests: what is accepted, what is refused, and in which order."""
+"""Signed requests: which are accepted, which are rejected, and the order of checks."""
 
 import http.client
 import json
@@ -183,7 +183,7 @@ class TestHeader:
 
 @pytest.mark.django_db
 class TestOrderOfChecks:
-    """Each request is invalid from its check on. Only the first error is reported."""
+    """Each request fails one check and all later ones. Only the first error is reported."""
 
     EVERYTHING_WRONG = {
         "X-Api-Key": "pk_sandbox_unknown",
@@ -277,7 +277,7 @@ class TestUnknownKey:
 
         unknown = hmacs_of(X_Api_Key="pk_sandbox_unknown")
         wrong = hmacs_of(X_Signature=WRONG_SIGNATURE)
-        wrong_again = hmacs_of(X_Signature=WRONG_SIGNATURE)  # now the key is remembered
+        wrong_again = hmacs_of(X_Signature=WRONG_SIGNATURE)  # the key is now cached
         right = hmacs_of()
 
         assert (unknown, wrong, wrong_again, right) == (1, 1, 1, 1)
@@ -392,7 +392,7 @@ class TestNonce:
 
 @pytest.mark.django_db(transaction=True)
 class TestNonceOfAFailedRequest:
-    """With real commits: a nonce stays used if the request fails."""
+    """With real commits, a nonce stays used if the request fails."""
 
     def send_twice(self, api, order):
         body = json.dumps(order).encode()
@@ -421,8 +421,9 @@ class TestNonceOfAFailedRequest:
 
 @pytest.mark.django_db
 class TestTamperedRequest:
-    """One bit is flipped at every position of a signed request. Bit 5 is left out: it is a letter's case,
-    which a method and a hexadecimal signature may change without becoming another."""
+    """One bit is flipped at every position of a signed request. Bit 5 is skipped: it is the case of a
+    letter, which doesn't matter in a method or a hexadecimal signature.
+    """
 
     BITS = (0, 2)
 
@@ -546,7 +547,7 @@ class TestForeignResource:
 
 
 def raw_call(service, target, pairs, *, method="GET", body=b""):
-    """Send headers as a list: names may come twice."""
+    """Send headers as a list, in which names may be repeated."""
     connection = http.client.HTTPConnection(urlsplit(service.base_url).netloc, timeout=60)
     try:
         connection.putrequest(method, target, skip_accept_encoding=True)

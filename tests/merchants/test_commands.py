@@ -16,7 +16,7 @@ def run(*arguments):
 
 
 def refused(*arguments):
-    """Return the exit code with which a command refuses."""
+    """Return the exit code of a command that fails."""
     with pytest.raises(CommandError) as refusal:
         run(*arguments)
     return refusal.value.returncode
@@ -68,10 +68,10 @@ class TestCreateBusiness:
     def test_is_in_the_audit_trail_without_secrets(self):
         document = json.loads(self.create("--json"))
 
-        told = str(list(AuditEntry.objects.values()))
-        assert "business.created" in told
-        assert document["secret_key"] not in told
-        assert document["password"] not in told
+        audited = str(list(AuditEntry.objects.values()))
+        assert "business.created" in audited
+        assert document["secret_key"] not in audited
+        assert document["password"] not in audited
 
     @pytest.mark.parametrize(
         ("name", "email"),

@@ -34,7 +34,7 @@ def _nothing_waits():
 
 @contextmanager
 def failing_database(monkeypatch, function):
-    """Make a function of the request log fail, and keep the connection of the test open."""
+    """Make a function of the request log fail, and keep the test's connection open."""
 
     def fail(_argument):
         raise DatabaseError
@@ -112,11 +112,11 @@ class TestCall:
 
 
 class TestFailedCalls:
-    """Calls with a known key id and a wrong signature, which strangers can send."""
+    """Calls with a known key id and a wrong signature, which anyone can send."""
 
     @pytest.fixture(autouse=True)
     def within_a_minute(self):
-        """Samples are counted by the minute."""
+        """Samples are counted per minute."""
         with freeze_time("2026-01-01T12:00:00Z"):
             yield
 

@@ -1,4 +1,4 @@
-"""A clock that tests can move, for both the process and the database."""
+"""A clock that tests can set, for both the process and the database."""
 
 from datetime import datetime, timedelta
 

@@ -251,7 +251,7 @@ def any_of(rows: Any) -> Any:
 
 
 class NoSuchRow(Exception):
-    """No row has the state that an action needs."""
+    """No row is in the state that the action requires."""
 
 
 @dataclass
@@ -269,7 +269,7 @@ class Traffic:
     errors: list[BaseException] = field(default_factory=list)
 
     def run(self, seed: int, until: float) -> None:
-        """FaultKind until a deadline on the monotonic clock. Collects all errors except refusals."""
+        """Run random actions until a deadline on the monotonic clock. Collects all errors except refusals."""
         chance = random.Random(seed)
         names = sorted(name for name in dir(self) if name.startswith("do_"))
         while time.monotonic() < until:

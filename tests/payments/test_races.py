@@ -46,7 +46,7 @@ def finishes(payment):
     return list(payment.transitions.filter(attribute="status").values_list("after", "cause"))
 
 
-class TestTheEndOfAChallenge:
+class TestEndOfAChallenge:
     @pytest.mark.long
     def test_is_one_of_return_expiry_and_requery_never_two(self, business):
         """Tests the lock on the transaction in `challenges._lock_open` and `expiry.expire_one`."""
@@ -139,7 +139,7 @@ class TestCancellation:
                 assert len(finishes(payment)) == 1
 
 
-class TestTheEndOfAnAuthorisation:
+class TestEndOfAnAuthorisation:
     @pytest.mark.long
     def test_is_either_capture_or_expiry(self, business):
         """Tests the lock in `expiry.expire_one` and `captures._open`: a sent capture is never overtaken by

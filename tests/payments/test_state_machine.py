@@ -40,7 +40,7 @@ REFUSALS = (InvalidState, AmountTooLarge, challenges.ChallengeClosed)
 
 
 class Payments(RuleBasedStateMachine):
-    """A business, its payments and everything that changes them: merchant, payer, time and acquirer."""
+    """A business, its payments and all events that change them: merchant, payer, time and acquirer."""
 
     def __init__(self) -> None:
         super().__init__()

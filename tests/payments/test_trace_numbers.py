@@ -257,7 +257,7 @@ def raising(error):
 
 
 def and_close(call):
-    """Return the call with a thread that closes its connection afterwards."""
+    """Wrap a call so that its thread closes its database connection afterwards."""
 
     def called():
         try:

@@ -40,8 +40,8 @@ def simulate(api):
     """Return a function that simulates a transfer and returns the response."""
 
     def arrive(account_number, amount, **more):
-        told = {"account_number": account_number, "amount": amount, **more}
-        return api.post(f"{ACCOUNTS}/simulate", told)
+        body = {"account_number": account_number, "amount": amount, **more}
+        return api.post(f"{ACCOUNTS}/simulate", body)
 
     return arrive
 
@@ -51,8 +51,8 @@ def events(ada):
     """Return a function that lists the merchant's events so far: name and data."""
     make_endpoint(business=ada.business)
 
-    def told():
+    def list_events():
         bodies = [json.loads(delivery.body) for delivery in Delivery.objects.order_by("created_at", "id")]
         return [(body["event"], body["data"]) for body in bodies]
 
-    return told
+    return list_events

@@ -161,7 +161,7 @@ class TestDynamicAccount:
 
 
 def number_of(api, account):
-    """Return the account's number as the lookup and the list show it, which agree."""
+    """Return the account number, after checking that lookup and list return the same."""
     (listed,) = api.get(f"{PATH}?id={account['id']}").json()["data"]
     alone = api.get(f"{PATH}/{account['reference']}").json()
     assert listed == alone

@@ -1,4 +1,4 @@
-"""A person's change of an account and its audit entry are committed together."""
+"""A user's change of an account and its audit entry are committed together."""
 
 import pytest
 from django.utils import timezone

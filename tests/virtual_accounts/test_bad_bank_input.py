@@ -38,7 +38,7 @@ def number(static):
 
 @pytest.fixture
 def send(client):
-    """Return a function that sends bytes under a right signature, unless headers say otherwise."""
+    """Return a function that sends bytes with a valid signature, unless `headers` replace it."""
 
     def post(raw, *, content_type="application/json", method="POST", headers=None, path=PATH):
         signed = signed_headers(raw) | (headers or {})
@@ -48,13 +48,13 @@ def send(client):
 
 
 def notification(number, **changes):
-    told = {
+    body = {
         "bank_reference": "nip-1",
         "account_number": number,
         "amount": 50_000,
         "currency": "NGN",
     } | changes
-    return {name: value for name, value in told.items() if value is not ...}
+    return {name: value for name, value in body.items() if value is not ...}
 
 
 def field(name, values):
@@ -65,8 +65,8 @@ ACCEPTED_AMOUNTS = (
     10**12 + 1,
     1e13,
     10**18,
-)  # too large for a merchant's request, not for money that arrived
-# What JSON forbids and a notification may hold, as long as its strict fields can be read.
+)  # too large for a merchant's request, but not for incoming money
+# Invalid JSON that a notification may contain, as long as its strict fields can be read.
 READABLE = {
     "byte order mark", "latin-1", "overlong utf-8", "raw surrogate", "half a pair", "pair the wrong way round",
     "half a pair in a name", "raw nul", "raw line feed in a string", "duplicate key below",

@@ -27,7 +27,7 @@ ACCOUNTS = "/api/virtual-accounts"
 PAYMENTS = "/api/payments"
 SIMULATE = f"{ACCOUNTS}/simulate"
 BVN = "22212345678"
-# A run may begin before midnight and end after it.
+# A test run may begin before midnight and end after it.
 TOMORROW = timezone.now().date() + timedelta(days=1)
 UNPRINTABLE = [
     "Ada\x00",
@@ -43,14 +43,14 @@ BLANK = ["", " ", "\t\n", "\u3000", "\xa0"]
 
 
 def stored():
-    """Return how many rows there are of everything that a request about virtual accounts may write."""
+    """Return the number of rows in all tables that a request about virtual accounts may write."""
     held = AccountNumber.objects.filter(holder__isnull=False)
     models = (VirtualAccount, Session, Transfer, UnappliedMoney, Transaction, Entry)
     return [held.count(), *(model.objects.count() for model in models)]
 
 
 def account(make, name, values):
-    """Return one case for each value of a field: which account, its change, the field that is wrong."""
+    """Return one case for each value of a field: the kind of account, the change, and the invalid field."""
     return [
         pytest.param(make, {name: value}, name, id=f"{make.__name__}-{name}-{str(value)[:24]!a}")
         for value in values
@@ -82,7 +82,7 @@ def address(name, values):
 
 
 ACCOUNT_FIELDS = [
-    # What every account has
+    # Fields of every account
     *dynamic("type", [*NOT_STRINGS, "", "DYNAMIC", "dynamic ", "virtual", wide("dynamic"), SECRET, ...]),
     *dynamic("account_type", [*NOT_STRINGS, "", "Individual", "person", "company", SECRET]),
     *dynamic("reference", [*NOT_STRINGS, "", " ", "a b", "a/b", "é", "ref\n", "a\x00", "x" * 101, "٣", "\u202eref", ...]),
@@ -104,7 +104,7 @@ ACCOUNT_FIELDS = [
     *address("state", [None, 5, *BLANK, "x" * 101, "a\x00", ...]),
     *address("postal_code", [None, 101241, *BLANK, "1" * 21, "1\x00", ...]),
     *address("country", [*NOT_STRINGS, "", "NG", "nga", "NGAA", "XXX", "ZZZ", "EUR", wide("NGA"), "NGA\n", "566", "Nigeria", ...]),
-    # A static account's customer
+    # The customer of a static account
     *static("middle_name", [*NOT_STRINGS, *BLANK, *UNPRINTABLE, "x" * 101, ...]),
     *static("phone_number", [*NOT_STRINGS, *BLANK, "0" * 12, "+2348012345678", "080\x001", 8012345678, 10**30, ...]),
     *static(
@@ -123,12 +123,12 @@ ACCOUNT_FIELDS = [
         ],
     ),
     *static("gender", [*NOT_STRINGS, "", "Male", "FEMALE", "f", "other", "male ", wide("male"), SECRET, ...]),
-    # A business's account
+    # The account of a business
     *business("business_name", [*NOT_STRINGS, *BLANK, *UNPRINTABLE, "x" * 201, ...]),
     *business("phone_number", [*NOT_STRINGS, "", "0" * 12, "+2348012345", "0801 234567", "08O12345678", wide("0801"), "٠٨٠١", "0801\n", ...]),
     *business("bvn", [None, "", BVN[:10], int(BVN), wide(BVN), ...]),
     *business("type", ["dynamic", "Static", "business"]),
-    # What does not belong to the kind
+    # Fields of other kinds of account
     *dynamic("business_name", [None, "Ada Books Ltd"]),
     *static("business_name", [None, "Ada Books Ltd"]),
     *[
@@ -369,7 +369,7 @@ SIMULATIONS = [
 
 
 def assert_says_failure(answer):
-    """Simulate's errors are problems that also say what its answers say."""
+    """Errors of `simulate` are problems that also contain the fields of its other responses."""
     assert answer["Content-Type"] == "application/problem+json"
     body = answer.json()
     assert body["success"] is False
@@ -382,11 +382,11 @@ def assert_says_failure(answer):
 class TestSimulation:
     @pytest.mark.parametrize(("changes", "field"), SIMULATIONS)
     def test_with_an_invalid_field_is_rejected_by_name(self, api, static, changes, field):
-        told = {"account_number": static["customer"]["account_number"], "amount": 50_000} | changes
-        told = {name: value for name, value in told.items() if value is not ...}
+        request_body = {"account_number": static["customer"]["account_number"], "amount": 50_000} | changes
+        request_body = {name: value for name, value in request_body.items() if value is not ...}
         before = stored()
 
-        answer = api.post(SIMULATE, told)
+        answer = api.post(SIMULATE, request_body)
 
         assert_says_failure(answer)
         assert [found["field"] for found in answer.json()["errors"]] == [field]
@@ -434,12 +434,12 @@ class TestSimulation:
         assert not Transfer.objects.exists()
 
     @pytest.mark.parametrize(
-        "told", [{}, {"amount": "x"}, b"[", {"account_number": "1000000014", "amount": 1}]
+        "request_body", [{}, {"amount": "x"}, b"[", {"account_number": "1000000014", "amount": 1}]
     )
-    def test_in_production_is_always_rejected(self, api, settings, told):
+    def test_in_production_is_always_rejected(self, api, settings, request_body):
         settings.SANDBOX = False
 
-        answer = api.post(SIMULATE, told)
+        answer = api.post(SIMULATE, request_body)
 
         assert_says_failure(answer)
         assert (answer.status_code, answer.json()["code"]) == (403, "sandbox_only")
@@ -495,7 +495,7 @@ class TestDeactivation:
     def test_of_an_unusual_reference_finds_nothing(self, api, static, reference, action):
         answer = api.send("POST" if action else "GET", f"{ACCOUNTS}/{reference}{action}")
 
-        # The test client's own spelling of an address is not always the one that was signed.
+        # The test client may spell a URL differently from the signed one.
         assert answer.status_code in {400, 401, 404}
         assert VirtualAccount.objects.get().is_active
 

@@ -1,4 +1,4 @@
-"""Incoming money is recorded whatever the notification says about its sender."""
+"""Incoming money is recorded regardless of the sender data in the notification."""
 
 import json
 import time
@@ -120,7 +120,7 @@ class TestSender:
         assert Transfer.objects.count() == 1
 
     def test_is_stored_in_linear_time(self, notify, number):
-        """Sixty kilobytes of single digits took 1.7 s to be searched for card numbers."""
+        """Regression: searching 60 KB of single digits for card numbers took 1.7 s."""
         began = time.process_time()
         answer = notify(notification(number, narration="1 " * 15_000, colour="1-" * 15_000))
 
@@ -153,9 +153,9 @@ class TestAmount:
 
 class TestNumberWithoutAnAccount:
     def test_is_recorded_for_operators(self, notify):
-        told = notification("0123456789", sender_name="Bisi Ojo", sender_bank_code="058", colour="green")
+        transfer = notification("0123456789", sender_name="Bisi Ojo", sender_bank_code="058", colour="green")
 
-        answer = notify(told)
+        answer = notify(transfer)
 
         kept = UnclaimedTransfer.objects.get()
         assert (answer.status_code, answer.json()) == (
@@ -212,7 +212,9 @@ class TestNumberWithoutAnAccount:
 
 
 def test_money_for_another_business_arrives_there(notify, number, other_api):
-    """The bank sends a number and no business: each number has one owner."""
+    """Notifications contain an account number but no business, because each number belongs to one
+    business.
+    """
     theirs = other_api.post("/api/virtual-accounts", orders.static_account()).json()
 
     notify(notification(theirs["customer"]["account_number"]))

@@ -17,7 +17,7 @@ from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 pytestmark = pytest.mark.django_db
 
-# Half surrogates and U+0000 are sent as JSON escapes: `json.dumps` writes them so.
+# `json.dumps` writes lone surrogates and U+0000 as JSON escapes.
 TEXT = st.text(st.characters(codec=None), max_size=60)
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), TEXT, st.integers(10**40, 10**60), st.just(1e300)
@@ -33,7 +33,7 @@ LENIENT = st.dictionaries(
     ANYTHING,
     max_size=30,
 )
-# Close to what the strict fields take, and sometimes right.
+# Similar to valid values of the strict fields, and sometimes valid.
 AMOUNTS = st.one_of(
     st.integers(-2, 2**63), st.sampled_from([1.0, 5e4, 0.5, "1", None, True, 2**63 - 1, 2**63])
 )
@@ -61,7 +61,7 @@ def notify(client):
 
 
 def is_strict_field_wrong(answer, names):
-    """Return whether the answer refuses one of the strict fields, and nothing else."""
+    """Return whether the response rejects only strict fields."""
     errors = answer.json().get("errors", [])
     return answer.status_code == 400 and errors != [] and {error["field"] for error in errors} <= names
 
@@ -167,9 +167,9 @@ def test_ledger_is_valid_after_hostile_notifications(api, notify, static):
     number = static["customer"]["account_number"]
     payout = TestPayoutReturns.payout(api)
     for place, amount in enumerate([1, 10**12, 10**16, 10**16 + 1, 2**63 - 1]):
-        told = {"bank_reference": f"t-{place}", "amount": amount, "currency": "NGN"}
-        assert notify("/bank/transfers", told | {"account_number": number}).status_code == 200
-        assert notify("/bank/transfers", told | {"account_number": "9999999999"}).status_code in {200, 409}
-        assert notify("/bank/payout-returns", told | {"payout_reference": payout.pk.hex}).status_code == 200
+        notice = {"bank_reference": f"t-{place}", "amount": amount, "currency": "NGN"}
+        assert notify("/bank/transfers", notice | {"account_number": number}).status_code == 200
+        assert notify("/bank/transfers", notice | {"account_number": "9999999999"}).status_code in {200, 409}
+        assert notify("/bank/payout-returns", notice | {"payout_reference": payout.pk.hex}).status_code == 200
 
     assert [one.invariant.name for one in check(INVARIANTS) if not one.holds] == []

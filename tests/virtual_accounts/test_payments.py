@@ -127,12 +127,12 @@ class TestPaymentIntoADynamicAccount:
             run_out(payment)
         fail_all = transitions.fail_all
 
-        def stumble(payments, *arguments, **named):
+        def fail(payments, *arguments, **named):
             if wrong["id"] in {str(payment.pk) for payment in payments}:
                 raise LookupError
             fail_all(payments, *arguments, **named)
 
-        monkeypatch.setattr(transitions, "fail_all", stumble)
+        monkeypatch.setattr(transitions, "fail_all", fail)
 
         assert list(expiry.expire_sessions()) == [1, 3]
         assert look_up(api, wrong)["status"] == "pending"
@@ -342,7 +342,7 @@ class TestUnrequestedTransfer:
                 run_out(payment)
         if end == "expired":
             call_command("expire_due")
-        before, told = look_up(api, payment), len(events())
+        before, count = look_up(api, payment), len(events())
 
         answer = simulate(number_of(payment), 50_000)
 
@@ -350,7 +350,7 @@ class TestUnrequestedTransfer:
         assert answer.status_code == 200
         assert (answer.json()["success"], "unapplied" in answer.json()["message"]) == (True, True)
         assert look_up(api, payment) == before
-        assert len(events()) == told
+        assert len(events()) == count
         assert (unapplied.amount, unapplied.state) == (50_000, "open")
         assert unapplied.business == Transaction.objects.get().business
 
@@ -376,8 +376,8 @@ class TestUnrequestedTransfer:
 
         assert number_of(other) == number_of(payment)
         assert simulate(number_of(payment), 50_000).status_code == 404
-        told = {"account_number": number_of(other), "amount": 50_000}
-        assert other_api.post(f"{ACCOUNTS}/simulate", told).json()["success"] is True
+        transfer = {"account_number": number_of(other), "amount": 50_000}
+        assert other_api.post(f"{ACCOUNTS}/simulate", transfer).json()["success"] is True
 
 
 class TestDeactivation:
@@ -420,7 +420,7 @@ class TestDeactivation:
 
 class TestSimulation:
     @pytest.mark.parametrize(
-        ("told", "field"),
+        ("transfer", "field"),
         [
             ({"amount": 1}, "account_number"),
             ({"account_number": "1000000014"}, "amount"),
@@ -434,8 +434,8 @@ class TestSimulation:
             ({"account_number": "1000000014", "amount": 1, "sender": "Ada"}, "sender"),
         ],
     )
-    def test_rejects_an_invalid_field(self, api, told, field):
-        answer = api.post(f"{ACCOUNTS}/simulate", told)
+    def test_rejects_an_invalid_field(self, api, transfer, field):
+        answer = api.post(f"{ACCOUNTS}/simulate", transfer)
 
         assert set(errors(answer)) == {field}
         assert (answer.json()["success"], bool(answer.json()["message"])) == (False, True)
@@ -448,9 +448,9 @@ class TestSimulation:
         assert problem["message"]
 
     def test_of_a_number_of_another_business_finds_nothing(self, other_api, static):
-        told = {"account_number": static["customer"]["account_number"], "amount": 1}
+        transfer = {"account_number": static["customer"]["account_number"], "amount": 1}
 
-        assert other_api.post(f"{ACCOUNTS}/simulate", told).json()["code"] == "unknown_account"
+        assert other_api.post(f"{ACCOUNTS}/simulate", transfer).json()["code"] == "unknown_account"
 
     def test_of_a_number_that_was_never_assigned_finds_nothing(self, static, simulate):
         in_the_pool = AccountNumber.objects.filter(last_holder=None).first()

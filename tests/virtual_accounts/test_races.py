@@ -1,5 +1,6 @@
-"""Concurrent requests. Each docstring names the lock or constraint that is tested. Without it, the test fails on
-PostgreSQL; on SQLite, a write transaction locks the whole database."""
+"""Concurrent requests. Each test names the lock or constraint without which it fails on PostgreSQL. On
+SQLite, a writing transaction locks the whole database.
+"""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -83,7 +84,7 @@ class TestTheEndOfASession:
     @pytest.mark.long
     @pytest.mark.parametrize("off", [-1, 0, 1])
     def test_is_either_the_transfer_or_the_expiry(self, dynamic, off):
-        """Guards the lock in `sessions.lock_open` and `sessions.expire`."""
+        """Tests the lock in `sessions.lock_open` and `sessions.expire`."""
         with racers(2) as threads:
             for _ in range(67):
                 payment = pay_into(dynamic)
@@ -107,7 +108,7 @@ class TestTheEndOfASession:
 
     @pytest.mark.long
     def test_is_one_of_transfer_cancellation_expiry_and_deactivation(self, business):
-        """Guards the order of locks in `cancellations.cancel`, and its read of the payment under them."""
+        """Tests the order of locks in `cancellations.cancel`, and its read of the payment under them."""
         with racers(4) as threads:
             for turn in range(40):
                 make = orders.static_account if turn % 2 else orders.dynamic_account
@@ -135,7 +136,7 @@ class TestTheEndOfASession:
 
     @pytest.mark.long
     def test_is_one_of_transfer_expiry_and_deactivation(self, business):
-        """Guards the order of locks: the account, then its session, then the payment."""
+        """Tests the order of locks: the account, then its session, then the payment."""
         with racers(3) as threads:
             for turn in range(40):
                 make = orders.static_account if turn % 2 else orders.dynamic_account
@@ -168,7 +169,7 @@ class TestTheEndOfASession:
 class TestTransfers:
     @pytest.mark.long
     def test_that_are_equal_are_booked_once(self, static):
-        """Guards the unique bank reference and `insert_if_absent`."""
+        """Tests the unique bank reference and `insert_if_absent`."""
         with racers(20) as threads:
             for turn in range(5):
                 answers = threads.race(
@@ -182,7 +183,7 @@ class TestTransfers:
 
     @pytest.mark.long
     def test_two_at_once_on_one_session_apply_one(self, dynamic):
-        """Guards the lock in `sessions.lock_open`."""
+        """Tests the lock in `sessions.lock_open`."""
         with racers(2) as threads:
             for _ in range(50):
                 payment = pay_into(dynamic)
@@ -197,7 +198,7 @@ class TestTransfers:
 
     @pytest.mark.long
     def test_of_different_amounts_at_once_end_a_session_once(self, dynamic):
-        """Guards the same lock: the second one cannot turn a mismatch into a success."""
+        """Tests the same lock: the second one cannot turn a mismatch into a success."""
         with racers(2) as threads:
             for _ in range(50):
                 payment = pay_into(dynamic)
@@ -216,7 +217,7 @@ class TestTransfers:
                 )
 
     def test_to_an_account_that_is_being_deactivated_are_a_payment_or_unapplied(self, business):
-        """Guards the shared lock of the account in `transfer_matching`."""
+        """Tests the shared lock of the account in `transfer_matching`."""
         with racers(2) as threads:
             for _ in range(30):
                 account = open_account(business, orders.static_account())
@@ -234,8 +235,8 @@ class TestTransfers:
 
 class TestOpening:
     @pytest.mark.long
-    def test_forty_sessions_at_once_takes_forty_numbers(self, dynamic):
-        """Guards `number_pool.take`, with an empty pool and with just enough numbers."""
+    def test_forty_sessions_at_once_take_forty_numbers(self, dynamic):
+        """Tests `number_pool.take`, with an empty pool and with just enough numbers."""
         with racers(40) as threads:
             for turn in range(3):
                 if turn == 0:
@@ -246,8 +247,8 @@ class TestOpening:
                 assert len({answer.session.number_id for answer in answers}) == 40
         assert Session.objects.values("number").distinct().count() == Session.objects.count() == 120
 
-    def test_equal_requests_at_once_opens_one_session(self, dynamic):
-        """Guards the reference's unique key: the second request takes no number."""
+    def test_equal_requests_at_once_open_one_session(self, dynamic):
+        """Tests the reference's unique key: the second request takes no number."""
         with racers(8) as threads:
             for _ in range(10):
                 order = orders.transfer_payment(str(dynamic.pk))
@@ -260,8 +261,8 @@ class TestOpening:
         held = AccountNumber.objects.filter(holder__isnull=False).count()
         assert held == Session.objects.count() == 10
 
-    def test_two_sessions_of_a_static_account_at_once_opens_one(self, static):
-        """Guards the unique key of open sessions."""
+    def test_two_sessions_of_a_static_account_at_once_open_one(self, static):
+        """Tests the unique key of open sessions."""
         with racers(2) as threads:
             for _ in range(20):
                 answers = threads.race(*[partial(pay_into, static)] * 2)
@@ -273,7 +274,7 @@ class TestOpening:
         assert Transaction.objects.count() == 20
 
     def test_of_a_session_and_a_deactivation_leaves_none_open(self, business):
-        """Guards the shared lock of the account in `virtual_account_payments._usable_account`."""
+        """Tests the shared lock of the account in `virtual_account_payments._usable_account`."""
         with racers(2) as threads:
             for _ in range(40):
                 account = open_account(business, orders.dynamic_account())
@@ -285,8 +286,8 @@ class TestOpening:
                 assert not Session.objects.filter(account=account, status="pending").exists()
                 assert not Transaction.objects.filter(session__account=account, status="pending").exists()
 
-    def test_equal_accounts_at_once_makes_one_with_one_number(self, business):
-        """Guards the reference's unique key, and that unused numbers are released."""
+    def test_equal_accounts_at_once_create_one_with_one_number(self, business):
+        """Tests the reference's unique key, and that unused numbers are released."""
         number_pool.refill(now=NOON)
         with racers(8) as threads:
             for _ in range(5):
@@ -303,7 +304,7 @@ class TestOpening:
 class TestExpiry:
     @pytest.mark.long
     def test_by_two_workers_ends_each_session_once(self, dynamic):
-        """Guards SKIP LOCKED in `sessions.expire`, and the condition under which sessions end."""
+        """Tests SKIP LOCKED in `sessions.expire`, and the condition under which sessions end."""
         payments = [pay_into(dynamic) for _ in range(300)]
         end = timezone.now() + timedelta(days=400)
         with racers(3) as threads:

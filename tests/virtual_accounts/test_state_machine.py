@@ -31,8 +31,8 @@ from virtual_accounts.services import accounts
 from virtual_accounts.services.transfer_matching import UnknownAccount
 from webhooks.models import Delivery
 
-ANY = st.integers(min_value=0)  # picks one of what there is
-OFF = st.sampled_from([0, 0, 0, -1, 1, 10_000])  # from the expected amount
+ANY = st.integers(min_value=0)  # picks one of the existing rows
+OFF = st.sampled_from([0, 0, 0, -1, 1, 10_000])  # difference from the expected amount
 WAITS = st.sampled_from([timedelta(seconds=1), timedelta(minutes=2), timedelta(hours=1), timedelta(hours=25)])
 STAFF = Actor(name="staff@sluice.example")
 
@@ -43,9 +43,9 @@ class Transfers(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = datetime(2026, 3, 1, 12, tzinfo=UTC)
-        self.told: list[Notice] = []
+        self.notices: list[Notice] = []
         self.final: dict[object, object] = {}
-        # Each run is undone at its end, so that it finds nothing of the one before.
+        # Each run is rolled back, so that the next one starts empty.
         self.undone = begin_undone()
         self.real_now, timezone.now = timezone.now, lambda: self.clock
         self.business = BusinessFactory()
@@ -85,7 +85,7 @@ class Transfers(RuleBasedStateMachine):
 
     @rule(which=ANY, off=OFF, currency=st.sampled_from(["NGN", "NGN", "NGN", "USD"]))
     def transfer_into_a_session(self, which: int, off: int, currency: str) -> None:
-        """Send a transfer to an open or ended session: exact, under, over, late or second."""
+        """Send a transfer to an open or ended session: exact, underpaid, overpaid, late or second."""
         sessions = list(Session.objects.order_by("pk"))
         if sessions:
             session = sessions[which % len(sessions)]
@@ -102,7 +102,7 @@ class Transfers(RuleBasedStateMachine):
 
     def arrive(self, number: str, amount: int, currency: str) -> None:
         notice = Notice(
-            bank_reference=f"b-{len(self.told)}-{number}",
+            bank_reference=f"b-{len(self.notices)}-{number}",
             account_number=number,
             amount=amount,
             currency=currency,
@@ -114,12 +114,12 @@ class Transfers(RuleBasedStateMachine):
             assert not Session.objects.filter(number=number).exists()
         else:
             assert not received.is_replay
-            self.told.append(notice)
+            self.notices.append(notice)
 
     @rule(which=ANY)
-    def tell_a_transfer_again(self, which: int) -> None:
-        if self.told:
-            again = incoming.receive(self.told[which % len(self.told)], clock=self.tick)
+    def repeat_a_notification(self, which: int) -> None:
+        if self.notices:
+            again = incoming.receive(self.notices[which % len(self.notices)], clock=self.tick)
             assert again.is_replay
 
     @rule(wait=WAITS, ends=st.booleans())
@@ -144,7 +144,7 @@ class Transfers(RuleBasedStateMachine):
             act = unapplied_decisions.return_to_sender if returns else unapplied_decisions.credit
             sender = {"account_number": "0123456789", "bank_code": "058"} if returns else {}
             decide = partial(act, money.pk, reason="Late", actor=STAFF, now=self.tick(), **sender)
-            if returns and money.currency != "NGN":  # the bank of the account takes NGN only
+            if returns and money.currency != "NGN":  # the account's bank accepts NGN only
                 with pytest.raises(OtherCurrency):
                     decide()
             else:
@@ -158,10 +158,10 @@ class Transfers(RuleBasedStateMachine):
             for rows in (Transfer.objects, paid, UnappliedMoney.objects)
         )
         assert arrived == applied + kept
-        assert Transfer.objects.count() == len(self.told)
+        assert Transfer.objects.count() == len(self.notices)
 
     @invariant()
-    def what_has_ended_stays_and_was_told_once(self) -> None:
+    def final_states_stay_and_have_one_event(self) -> None:
         ended = Transaction.objects.exclude(status="pending")
         for pk, *result in ended.values_list("pk", "status", "response_code", "session__status"):
             assert self.final.setdefault(pk, result) == result

@@ -18,7 +18,7 @@ STAFF = Actor(name="staff@sluice.example", address="10.0.0.1")
 
 @pytest.fixture
 def late_money(ada, dynamic, pay_into, simulate):
-    """40,000 that arrived after the end of the payment it was meant for."""
+    """A transfer of 40,000 that arrived after its payment had ended."""
     number = pay_into(dynamic)["virtual_account_details"]["account_number"]
     simulate(number, 50_000, sender_name="Bisi Ojo")
     simulate(number, 40_000, sender_name="Bisi Ojo")
@@ -82,7 +82,7 @@ class TestReturn:
     def test_goes_to_the_account_that_the_bank_named(self, dynamic, pay_into, simulate):
         number = pay_into(dynamic)["virtual_account_details"]["account_number"]
         simulate(number, 50_000)
-        told = Notice(
+        notice = Notice(
             bank_reference="b-1",
             account_number=number,
             amount=1_000,
@@ -90,7 +90,7 @@ class TestReturn:
             sender_account_number="0123456789",
             sender_bank_code="058",
         )
-        incoming.receive(told)
+        incoming.receive(notice)
 
         unapplied_decisions.return_to_sender(UnappliedMoney.objects.get().pk, **because())
 

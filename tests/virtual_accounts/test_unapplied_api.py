@@ -1,4 +1,4 @@
-"""Unapplied transfers over the API: listed, credited and returned by keys where the business allows it."""
+"""Unapplied transfers over the API: keys may list them, and credit or return them if the business allows it."""
 
 import uuid
 
@@ -36,13 +36,13 @@ def allowed(ada):
 
 @pytest.fixture
 def arrive(dynamic, pay_into, simulate):
-    """Return a function that lets a second transfer arrive for a payment, and returns its unapplied transfer."""
+    """Return a function that receives a second transfer for a payment and returns its unapplied transfer."""
     payment = pay_into(dynamic)
     number = payment["virtual_account_details"]["account_number"]
     simulate(number, 50_000)
 
-    def second(amount=40_000, **told):
-        notice = {"bank_reference": uuid.uuid4().hex, "sender_name": "Bisi Ojo"} | told
+    def second(amount=40_000, **sender):
+        notice = {"bank_reference": uuid.uuid4().hex, "sender_name": "Bisi Ojo"} | sender
         received = incoming.receive(Notice(account_number=number, amount=amount, **notice))
         return received.resource.unapplied
 
@@ -263,7 +263,7 @@ class TestReturn:
         assert payouts().get().customer_name == "Bisi Ojo"
 
     @pytest.mark.parametrize(
-        "told",
+        "sender",
         [
             {"sender_account_number": "12345", "sender_bank_code": "058"},
             {"sender_account_number": "0123456789", "sender_bank_code": "999"},
@@ -271,8 +271,8 @@ class TestReturn:
             {"sender_bank_code": "058"},
         ],
     )
-    def test_needs_a_destination_if_payouts_cannot_reach_the_sender(self, api, arrive, told):
-        money = arrive(**told)
+    def test_needs_a_destination_if_payouts_cannot_reach_the_sender(self, api, arrive, sender):
+        money = arrive(**sender)
 
         assert decide(api, money, "return").json()["code"] == "destination_required"
         assert decide(api, money, "return", {**BECAUSE, "destination": DESTINATION}).status_code == 200

@@ -24,13 +24,13 @@ def paid(dynamic, pay_into, simulate):
     return payment
 
 
-def arrive(payment, **told):
+def arrive(payment, **changes):
     notice = {
         "bank_reference": uuid.uuid4().hex,
         "account_number": payment["virtual_account_details"]["account_number"],
         "amount": 40_000,
         "sender_name": "Bisi Ojo",
-    } | told
+    } | changes
     return incoming.receive(Notice(**notice)).resource
 
 

@@ -68,7 +68,7 @@ def acquire(*, at=NOON, limit=100, **named):
 
 
 def record(leased, exchange=FAILED, *, at=NOON, jitter=0.0):
-    """Record the same result for leased deliveries; return how many came too late."""
+    """Record the same result for leased deliveries; return the number of results that came too late."""
     return results.record_results(
         [
             results.AttemptResult(delivery=each, exchange=exchange, started_at=at, ended_at=at, jitter=jitter)

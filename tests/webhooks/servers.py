@@ -28,7 +28,7 @@ DRIP = 0.05  # seconds between two bytes
 
 @dataclass
 class Request:
-    """A request as it came over the wire."""
+    """A request as received."""
 
     line: str
     headers: list[tuple[str, str]]
@@ -120,14 +120,14 @@ def opened(
     before_tls: float = 0,
     at: tuple[str, int] = ("127.0.0.1", 0),
 ) -> Iterator[Listener]:
-    """Accept connections until the block ends; with `before_tls`, delay the handshake by so many seconds."""
+    """Accept connections until the block ends. `before_tls` delays the TLS handshake by this many seconds."""
     listener = socket.create_server(at, backlog=256)
     opened_at = Listener(listener.getsockname()[1], "https" if tls else "http")
     closing = threading.Event()
     threads: list[threading.Thread] = []
 
     def serve(connection: socket.socket) -> None:
-        with suppress(OSError):  # a visitor that leaves, as it should
+        with suppress(OSError):  # the client disconnected, as expected
             connection.settimeout(5)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             closing.wait(before_tls)
@@ -162,11 +162,11 @@ def refused_port() -> int:
         return int(listener.getsockname()[1])
 
 
-# The good ones ---------------------------------------------------------------------------------------
+# Regular servers -------------------------------------------------------------------------------------
 
 
 def answering(*answers: bytes) -> Receiver:
-    """Answer each request on a connection; the last answer is repeated."""
+    """Answer each request on a connection in turn; the last response is repeated."""
 
     def receive(visit: Visit) -> None:
         left = list(answers)
@@ -196,13 +196,13 @@ def slow(seconds: float, answer: bytes = NO_CONTENT) -> Receiver:
 
 
 def closing_kept_connections(visit: Visit) -> None:
-    """Answer once, and close when the next request comes, like a server whose idle timeout has passed."""
+    """Answer once, and close on the next request, like a server whose idle timeout has expired."""
     visit.read()
     visit.send(NO_CONTENT)
     visit.socket.recv(1)
 
 
-# The bad ones ----------------------------------------------------------------------------------------
+# Misbehaving servers ---------------------------------------------------------------------------------
 
 
 def silent(visit: Visit) -> None:
@@ -274,7 +274,7 @@ def closing_without_answer(visit: Visit) -> None:
 
 
 def closing_at_once(visit: Visit) -> None:
-    """Accept a connection and close it, in the middle of the handshake if there is one."""
+    """Accept a connection and close it, during the TLS handshake if there is one."""
 
 
 def continue_flood(visit: Visit) -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001, S104  (hostile spellings are what this is about)
+# ruff: noqa: RUF001, S104  (the test data is hostile spellings)
 from ipaddress import ip_address, ip_network
 
 import pytest

@@ -26,7 +26,7 @@ def run(*arguments):
 
 
 def refused(*arguments):
-    """Return the exit code and the words with which a command refuses."""
+    """Return the exit code and the error message of a command that fails."""
     with pytest.raises(CommandError) as refusal:
         run(*arguments)
     return refusal.value.returncode, str(refusal.value)
@@ -212,7 +212,7 @@ class TestDeliverWebhooks:
         assert Delivery.objects.get().state == STATES.DELIVERED
 
     def test_loads_no_api_pages_or_celery(self):
-        """They would take half of the process's memory."""
+        """These modules would take half of the process's memory."""
         loaded = subprocess.run(
             [sys.executable, "-X", "importtime", "manage.py", "deliver_webhooks", "--help"],
             check=True,

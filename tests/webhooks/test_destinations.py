@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001, S104  (hostile spellings are what this is about)
+# ruff: noqa: RUF001, S104  (the test data is hostile spellings)
 import pytest
 
 from webhooks.url_validation import refusal
@@ -217,7 +217,7 @@ WHOLE = [
     "https://hooks.shop.com／evil/",
     "https://hooks.shop.com＠evil.com/",
     "https：//hooks.shop.com/",
-    # brackets where none belong
+    # misplaced brackets
     "https://[hooks.shop.com]/",
     "https://[::1/",
     "https://::1]/",

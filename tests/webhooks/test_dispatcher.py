@@ -46,9 +46,9 @@ needs_postgresql = pytest.mark.skipif(
 
 
 def set_host_clock(monkeypatch, ahead):
-    """Let the host's time of day differ from the database's."""
+    """Set the host's clock to a different time from the database's."""
 
-    monkeypatch.undo()  # the tests' one clock
+    monkeypatch.undo()  # the clock that the tests patch
 
     class Skewed(datetime):
         @classmethod
@@ -59,7 +59,7 @@ def set_host_clock(monkeypatch, ahead):
 
 
 def wait_until_silent():
-    """Wait until a request in flight counts as unanswered for long."""
+    """Wait until a request in flight counts as long unanswered."""
     time.sleep(concurrency.SLOW_AFTER * 2)
 
 
@@ -77,7 +77,9 @@ def in_background(work):
 
 @contextmanager
 def silent_to_one_request():
-    """Open an endpoint that has been silent to one first attempt for long; let the dispatcher finish at the end."""
+    """Open an endpoint that has left one first attempt unanswered for long; let the dispatcher finish at
+    the end.
+    """
     with servers.opened(servers.silent) as listener:
         endpoint = make_endpoint(url=listener.url)
         make_delivery(endpoint, at=now())
@@ -90,8 +92,8 @@ def silent_to_one_request():
 
 @pytest.fixture
 def through_proxy(monkeypatch, transactional_db):
-    """Make the dispatcher's connections reach PostgreSQL through a proxy only."""
-    connection.ensure_connection()  # the test's own one does not
+    """Route the dispatcher's PostgreSQL connections through a proxy."""
+    connection.ensure_connection()  # the test's own connection does not use it
     with proxied(int(connection.settings_dict["PORT"] or 5432), PostgreSQLWire) as proxy:
         options = connection.settings_dict["OPTIONS"] | {"sslmode": "disable", "gssencmode": "disable"}
         for name, value in {"HOST": "127.0.0.1", "PORT": str(proxy.port), "OPTIONS": options}.items():
@@ -196,7 +198,7 @@ class TestDispatcher:
         assert len(listener.requests) == 1
 
     def test_releases_held_deliveries_of_an_enabled_endpoint_during_a_long_run(self, monkeypatch):
-        """A worker's dispatcher that always has something to send does not end."""
+        """A worker's dispatcher does not end while there are due deliveries."""
         monkeypatch.setattr(dispatcher, "RELEASE_PAUSE", 0.1)
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             endpoint = make_endpoint(url=listener.url)
@@ -482,14 +484,14 @@ class TestDispatcher:
         assert made_here == 0
         assert len(listener.requests) == 1
 
-    def test_ends_after_its_life_under_any_load(self):
+    def test_ends_after_its_lifetime_under_any_load(self):
         started = time.monotonic()
         dispatch_due(linger=60, life=0.2)
 
         assert time.monotonic() - started < 5
 
     @pytest.mark.long
-    def test_lets_another_start_after_its_life_while_requests_still_hang(self, settings):
+    def test_lets_another_start_after_its_lifetime_while_requests_still_hang(self, settings):
         settings.WEBHOOK_TIMEOUT = 3
         with (
             servers.opened(servers.silent) as deaf,
@@ -545,10 +547,10 @@ class TestDispatcher:
         """The process may have been suspended between the lease and the request."""
         acquire = leases.acquire
 
-        def claim_and_stand_still(**named):
+        def acquire_with_expired_lease(**named):
             return [replace(each, leased_until=now()) for each in acquire(**named)]
 
-        monkeypatch.setattr(leases, "acquire", claim_and_stand_still)
+        monkeypatch.setattr(leases, "acquire", acquire_with_expired_lease)
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             made = dispatch_due()
@@ -600,11 +602,11 @@ class TestIsolation:
 
 
 class Gauge:
-    """Receivers that measure how many visitors are in at once."""
+    """Receivers that record the number of concurrent requests."""
 
     def __init__(self):
         self._lock = threading.Lock()
-        self._inside = 0
+        self._concurrent = 0
         self.seen = []
 
     @property
@@ -612,7 +614,7 @@ class Gauge:
         return max(self.seen)
 
     def after(self, number):
-        """Return how many were in when that visitor had come."""
+        """Return the number of concurrent requests when this one had arrived."""
         return self.seen[number - 1]
 
     def slowly(self, seconds):
@@ -629,11 +631,11 @@ class Gauge:
     def silently(self, visit):
         visit.read()
         self._count(1)
-        visit.socket.recv(1)  # until the visitor has gone
+        visit.socket.recv(1)  # until the client disconnects
         self._count(-1)
 
     def _count(self, change):
         with self._lock:
-            self._inside += change
+            self._concurrent += change
             if change > 0:
-                self.seen.append(self._inside)
+                self.seen.append(self._concurrent)

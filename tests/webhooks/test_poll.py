@@ -27,7 +27,7 @@ def _quick(monkeypatch):
 
 
 @pytest.fixture
-def swept(monkeypatch):
+def polling(monkeypatch):
     """Run a worker's polling for the duration of a test."""
     run = Poller._run
 
@@ -60,24 +60,24 @@ class TestPolling:
         assert "webhooks.worker:Poller" in app.steps["worker"]
 
     @pytest.mark.long
-    def test_sends_deliveries_without_a_wake_up_signal(self, swept):
+    def test_sends_deliveries_without_a_wake_up_signal(self, polling):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             endpoint = make_endpoint(url=listener.url)
             for number in (1, 2):
                 make_delivery(endpoint, at=now())
                 wait_until_delivered(number)
-                time.sleep(dispatcher.LINGER * 2)  # no dispatcher runs when the next one comes
+                time.sleep(dispatcher.LINGER * 2)  # no dispatcher is running when the next one is created
 
         assert len(listener.requests) == 2
 
-    def test_sends_deliveries_held_while_the_endpoint_was_being_enabled(self, swept):
+    def test_sends_deliveries_held_while_the_endpoint_was_being_enabled(self, polling):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             make_delivery(make_endpoint(url=listener.url), at=now(), state=STATES.HELD)
             wait_until_delivered(1)
 
     @pytest.mark.long
     @pytest.mark.parametrize("error", [OperationalError, RuntimeError])
-    def test_continues_after_a_failure(self, error, monkeypatch, swept):
+    def test_continues_after_a_failure(self, error, monkeypatch, polling):
         works, failed = leases.has_work, threading.Event()
 
         def fails_at_first(*, at):
@@ -93,19 +93,19 @@ class TestPolling:
             wait_until_delivered(1)
 
     @pytest.mark.long
-    @pytest.mark.parametrize("told", ["by the worker's step", "by the signal"])
-    def test_finishes_requests_in_flight_and_leases_nothing_more_when_stopped(self, told, swept):
+    @pytest.mark.parametrize("stopped_by", ["by the worker's step", "by the signal"])
+    def test_finishes_requests_in_flight_and_leases_nothing_more_when_stopped(self, stopped_by, polling):
         with servers.opened(servers.slow(0.3)) as listener:
             make_deliveries(make_endpoint(url=listener.url), 12, at=now())
             while len(listener.requests) < 8:
                 time.sleep(0.01)
-            if told == "by the signal":
+            if stopped_by == "by the signal":
                 worker_shutting_down.send(sender="a worker")
-                swept._thread.join(5)
+                polling._thread.join(5)
             else:
-                swept.stop(None)
+                polling.stop(None)
 
-        assert not swept._thread.is_alive()
+        assert not polling._thread.is_alive()
         assert len(listener.requests) == 8
         assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 8
 

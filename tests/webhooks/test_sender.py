@@ -22,7 +22,7 @@ PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.8"
 
 
 def leading_to(*addresses):
-    """Return a look-up that finds these addresses for every name."""
+    """Return a DNS lookup that resolves every name to these addresses."""
 
     def look_up(host, port, family):
         return [
@@ -40,7 +40,7 @@ def leading_to(*addresses):
 
 
 def post_all(urls, *, allowed=LOOPBACK, timeout=TIMEOUT, at_once=False, headers=None, **options):
-    """Post to each address with one sender, one after the other or all at once."""
+    """Post to each address with one sender, sequentially or concurrently."""
 
     async def run():
         async with Sender(timeout=timeout, allowed=allowed, **options) as sender:
@@ -100,7 +100,7 @@ class TestAnswers:
         assert exchange.total_ms < TIMEOUT * 1000 / 2
 
     @pytest.mark.parametrize("receiver", [servers.garbage_in_the_body, servers.closing_within_the_body])
-    def test_stay_a_success_when_the_body_is_broken(self, receiver):
+    def test_are_success_even_if_the_body_is_broken(self, receiver):
         with servers.opened(receiver) as listener:
             exchange = post(listener.url)
 
@@ -114,7 +114,7 @@ class TestAnswers:
         assert exchange.excerpt == b"no such hook"
 
     @pytest.mark.parametrize("size", [2047, 2048, 2049, 60_000])
-    def test_leave_no_more_than_2_kib(self, size):
+    def test_store_at_most_2_kib(self, size):
         with servers.opened(servers.answering(servers.status(200, body=b"x" * size))) as listener:
             exchange = post(listener.url)
 
@@ -280,7 +280,7 @@ class TestTls:
 
         assert exchange.error == "timeout"
         assert exchange.address == "127.0.0.1"
-        assert 0 < exchange.connect_ms < 200  # the connection stood; it is the handshake that did not end
+        assert 0 < exchange.connect_ms < 200  # the connection was established; the handshake did not finish
         assert (exchange.tls_ms, exchange.wait_ms) == (None, None)
 
     def test_reports_a_peer_that_does_not_speak_tls(self):

@@ -131,9 +131,9 @@ class TestRotateHashKey:
         endpoint = Endpoint.objects.get()
         assert endpoint.hash_key == new != old
         assert endpoint.key_made_at == NOON + timedelta(days=1)
-        told = str(list(AuditEntry.objects.values()))
-        assert "webhook.key_rotated" in told
-        assert new not in told
+        audited = str(list(AuditEntry.objects.values()))
+        assert "webhook.key_rotated" in audited
+        assert new not in audited
 
     def test_needs_an_endpoint(self):
         with pytest.raises(Endpoint.DoesNotExist):

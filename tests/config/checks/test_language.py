@@ -1,4 +1,4 @@
-"""`make lint` refuses a short list of wordings."""
+"""`make lint` rejects a short list of phrases."""
 
 import pytest
 from django.core.management import CommandError, call_command

@@ -25,13 +25,13 @@ def migration_of(*operations, atomic=True, **attributes):
 
 
 def complaints_about(*operations, atomic=True, **attributes):
-    """Return the names of the rules that a migration of the webhooks breaks."""
+    """Return the names of the rules that a migration of `webhooks` violates."""
     found = migration_rules.unsafe([(migration_of(*operations, atomic=atomic, **attributes), STATE)])
     return {line.split(": ")[1].split(".")[0] for line in found}
 
 
 def do_something(_apps, _schema_editor):
-    """Stand for what a migration does to rows."""
+    """Represents the data migration of a `RunPython`."""
 
 
 EVENT_INDEX = Index(fields=["event"], name="by_event")
@@ -144,7 +144,7 @@ FINISHED = next(index for index in Delivery._meta.indexes if index.name == "deli
 
 @pytest.fixture
 def later_migration(monkeypatch):
-    """Add a migration after the baseline of webhooks. It builds an index anew while it holds a lock."""
+    """Add a migration after the baseline of `webhooks`. It rebuilds an index while it holds a lock."""
     load_disk = MigrationLoader.load_disk
     later = migration_of(
         migrations.RemoveIndex("delivery", FINISHED.name),
@@ -192,7 +192,7 @@ class TestLint:
 
 
 class TestExpanding:
-    """The operations themselves, on the database at hand."""
+    """The operations themselves, on the current database."""
 
     @pytest.mark.django_db(transaction=True)
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Dependencies are locked by hash, audited honestly, and listed."""
+"""Dependencies are locked by hash, audited and listed, and the audit reports what it did not check."""
 
 import sys
 import tomllib

@@ -27,7 +27,7 @@ from payments.sandbox_triggers import (
 )
 from tests import orders
 
-# None of these pages may need the database: these tests have none, but for those marked.
+# None of these pages may query the database: only marked tests have access to one.
 GUIDE_PAGES = [f"/docs/{slug}" for slug in GUIDES]
 LISTS = ["/", "/docs/", "/docs/test-data", "/docs/errors/", *GUIDE_PAGES]
 PAGES = [*LISTS, *[f"/docs/errors/{code}" for code in ERROR_CODES]]
@@ -55,7 +55,7 @@ def visitor():
 
 @pytest.fixture
 def broken(monkeypatch):
-    """Make every page that is rendered for a request fail."""
+    """Make the rendering of every page fail."""
 
     def fail(*_args, **_kwargs):
         raise RuntimeError("a secret of ours")
@@ -64,7 +64,7 @@ def broken(monkeypatch):
 
 
 class Audit(HTMLParser):
-    """Collects what a strict policy would block."""
+    """Collects content that a strict content security policy would block."""
 
     def __init__(self, page):
         super().__init__()
@@ -88,7 +88,7 @@ class Audit(HTMLParser):
 
 
 def audited(answer):
-    """Return the page's text after the checks that every page must pass."""
+    """Return the text of a page after the checks that every page must pass."""
     page = answer.content.decode()
     audit = Audit(page)
     assert answer["Content-Type"] == "text/html; charset=utf-8"
@@ -146,7 +146,7 @@ class TestPages:
 
 
 class TestScriptName:
-    """The header SCRIPT_NAME, which gunicorn makes a variable of from proxies that it trusts."""
+    """The header SCRIPT_NAME, which gunicorn accepts from trusted proxies."""
 
     @pytest.mark.parametrize("path", ["/", "/docs/", "/dashboard/", "/dashboard/login/"])
     @pytest.mark.parametrize("name", ["SCRIPT_NAME", "SCRIPT_URL", "REDIRECT_URL"])
@@ -195,7 +195,7 @@ class TestFrontPage:
 
 
 def play(curl_line):
-    """Send what a curl line would send."""
+    """Send the request of a curl command."""
     words = shlex.split(curl_line)
     options = list(pairwise(words))
     headers = dict(value.split(": ", 1) for name, value in options if name == "-H")

@@ -68,7 +68,7 @@ def everything_subscribed(ada):
 
 @pytest.fixture
 def example_account(ada, api):
-    """The account that the examples pay into."""
+    """The account that receives the payments of the examples."""
     api.post("/api/virtual-accounts", orders.dynamic_account())
     VirtualAccount.objects.update(id=VIRTUAL_ACCOUNT["id"].example)
 
@@ -149,7 +149,7 @@ class TestDocument:
         }
 
         # A described operation is never a wrong method.
-        of_the_server = {"uri_too_long", "headers_too_large"}  # answered before an operation is known
+        of_the_server = {"uri_too_long", "headers_too_large"}  # returned before an operation is resolved
         assert set(ERROR_CODES) - at_operations == {"method_not_allowed", *of_the_server}
 
     def test_requires_all_four_headers_together(self, document):
@@ -284,13 +284,13 @@ class TestAnswers:
 
     @pytest.mark.parametrize("name", SIMULATE_REQUESTS)
     def test_to_simulated_transfers_match_their_schema(self, api, check, name):
-        told, path = SIMULATE_REQUESTS[name]["value"], "/api/virtual-accounts/simulate"
+        request_body, path = SIMULATE_REQUESTS[name]["value"], "/api/virtual-accounts/simulate"
         number = api.post("/api/virtual-accounts", orders.static_account()).json()["customer"][
             "account_number"
         ]
 
-        arrived = check(api.post(path, told | {"account_number": number}), path, "post")
-        lost = check(api.post(path, told | {"account_number": "0123456789"}), path, "post")
+        arrived = check(api.post(path, request_body | {"account_number": number}), path, "post")
+        lost = check(api.post(path, request_body | {"account_number": "0123456789"}), path, "post")
         check(api.post(path, {}), path, "post")
 
         assert (arrived["success"], lost["success"]) == (True, False)

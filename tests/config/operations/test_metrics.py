@@ -218,7 +218,7 @@ class TestAccess:
 
 class TestReadiness:
     @pytest.fixture(autouse=True)
-    def _forgetful(self, monkeypatch):
+    def _no_cached_readiness(self, monkeypatch):
         monkeypatch.setattr(health, "_migrated", Event())
 
     def ask(self):

@@ -45,9 +45,9 @@ def ago(**length):
 
 
 def purge(**options):
-    told = StringIO()
-    call_command("purge", stdout=told, stderr=StringIO(), **options)
-    return told.getvalue()
+    output = StringIO()
+    call_command("purge", stdout=output, stderr=StringIO(), **options)
+    return output.getvalue()
 
 
 @pytest.fixture

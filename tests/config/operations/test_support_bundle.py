@@ -1,4 +1,4 @@
-"""The support bundle contains the data that support needs, and never a secret."""
+"""The support bundle contains the data needed for support, and no secrets."""
 
 import json
 import os
@@ -123,7 +123,7 @@ class TestBundle:
         assert not (tmp_path / "x.zip").exists()
 
 
-# One of every kind that must not leave the company, as callers, payers and operators write it.
+# One value of every kind of confidential data, in the formats that clients, payers and operators use.
 CANARIES = {
     "database password": "kestrel-db-7Wq",
     "Redis password": "kestrel-redis-9Zt",
@@ -254,7 +254,7 @@ class TestRedaction:
         redacted, plain = (read_bundle(tmp_path / f"b{count}.zip") for count in (1, 0))
         assert "kestrel" not in "\n".join([*redacted, *redacted.values()]).lower()
         assert "203.0.113" not in "\n".join(redacted.values())
-        # Without --redact, hosts and names stay, and no secret does.
+        # Without --redact, hosts and names are kept, but no secrets.
         assert "secretkestrel" not in "\n".join(plain.values()).lower()
 
     def test_digits_of_numbers_are_too_few_for_a_card_number(self, tmp_path):
@@ -353,7 +353,9 @@ def read_bundle(target):
 
 
 def environment_of_canaries(folder):
-    """Return every variable of `.env.example` with a canary where any text is accepted, and others beside them."""
+    """Return every variable of `.env.example`, with a canary wherever any text is accepted, and some
+    others.
+    """
     names = re.findall(r"^([A-Z_]+)=", (Path(project.BASE_DIR) / ".env.example").read_text(), re.MULTILINE)
     canaries = {
         name: f"secretkestrel-{name.lower()}-0123456789abcdef" for name in names if SECRET.search(name)
@@ -390,4 +392,4 @@ def environment_of_canaries(folder):
 
 
 SECRET = re.compile("KEY|SECRET|TOKEN|PASSWORD")
-FERNET = "c2VjcmV0a2VzdHJlbDAxMjM0NTY3ODlhYmNkZWYwMTI="  # of 32 bytes
+FERNET = "c2VjcmV0a2VzdHJlbDAxMjM0NTY3ODlhYmNkZWYwMTI="  # 32 bytes

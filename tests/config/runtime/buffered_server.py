@@ -1,4 +1,5 @@
-"""A gunicorn configuration for tests: the web worker with two threads and low bounds, and an echo.
+"""A gunicorn configuration for tests: the web worker with two threads and low limits, and an echo
+application.
 
 Run as `gunicorn -c python:tests.config.runtime.buffered_server tests.config.runtime.buffered_server:echo`.
 """
@@ -27,7 +28,7 @@ control_socket_disable = True
 
 
 def post_worker_init(_worker):
-    """Load what answers of the server itself are made of."""
+    """Load the templates of the server's own error responses."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
 

@@ -52,8 +52,8 @@ def redis():
 
 class TestPayload:
     def test_is_executed_by_pickle(self, planted, canary):
-        """The canary of the tests below."""
-        pickle.loads(planted)  # noqa: S301  (this is what must not happen elsewhere)
+        """Shows that the payload used in the tests below works."""
+        pickle.loads(planted)  # noqa: S301  (this must not happen elsewhere)
 
         assert canary.exists()
 
@@ -98,7 +98,7 @@ class TestCache:
         assert not canary.exists()
 
     def test_keeps_the_values_that_are_cached_today(self):
-        """Counts of calls, moments of failed sign-ins, allauth's histories, locks and used codes."""
+        """Call counts, times of failed sign-ins, allauth's histories, locks and used codes."""
         for value in (7, timezone.now().timestamp(), [1.5, 2.5], True, "y", None, {"a": [1]}):
             cache.set("value", value)
             assert cache.get("value", "missing") == value

@@ -1,4 +1,4 @@
-"""Slow clients against the web worker: a real gunicorn with two threads, which serves an echo."""
+"""Slow clients against the web worker: a real gunicorn with two threads and an echo application."""
 
 import signal
 import socket
@@ -69,13 +69,13 @@ def connect(port):
 
 
 def read_answer(sock):
-    """Return the status and the body of the next answer on a connection."""
+    """Return the status and the body of the next response on a connection."""
     status, body = read_bytes(sock)
     return status, body.decode()
 
 
 def read_large(sock):
-    """Return the body of the next answer on a connection."""
+    """Return the body of the next response on a connection."""
     return read_bytes(sock)[1]
 
 
@@ -105,7 +105,7 @@ def call(port, wrap=lambda sock: sock):
 
 @contextmanager
 def slow_clients(port, *sent):
-    """Hold connections that have sent this, a piece at a time, and no more."""
+    """Hold connections that have sent only these pieces, one at a time."""
     with ExitStack() as held:
         clients = [held.enter_context(connect(port)) for _ in range(SLOW_CLIENTS)]
         for piece in sent:
@@ -220,7 +220,7 @@ class TestRequests:
 
 
 class TestResponses:
-    """The client begins to read when the server has already had to wait for it."""
+    """The client begins to read only after the server has blocked on it."""
 
     @pytest.mark.parametrize(
         ("target", "size"), [("/large", LARGE), ("/file", LARGE), ("/pieces", len(PIECE) * PIECES)]

@@ -1,4 +1,4 @@
-"""Requests refused by the HTTP server get problem documents that repeat nothing of the request."""
+"""Requests that the HTTP server rejects get problem documents that contain no request data."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def start(command, folder, port):
 
 @pytest.fixture(scope="module", params=["production", "sandbox"])
 def server(request, tmp_path_factory):
-    """gunicorn as it is started in production, and the sandbox; with its log."""
+    """Gunicorn as started in production, and the sandbox, each with its log."""
     folder, port = tmp_path_factory.mktemp("server"), free_port()
     command = {
         "production": ["-m", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"],
@@ -77,7 +77,7 @@ def wait_until_it_listens(port, process):
 
 
 def ask(port, request):
-    """Send bytes; return status, headers and body of the answer."""
+    """Send bytes; return status, headers and body of the response."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         connection.sendall(request)
         received = b""
@@ -122,7 +122,7 @@ class TestRefusals:
 
 @pytest.mark.journey
 class TestScriptName:
-    """The header SCRIPT_NAME, which gunicorn accepts from local callers by default."""
+    """The header SCRIPT_NAME, which gunicorn accepts from local clients by default."""
 
     @pytest.mark.long
     def test_does_not_change_paths(self, server):

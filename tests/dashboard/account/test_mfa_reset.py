@@ -31,7 +31,7 @@ def sign_in(client):
     return client.post("/dashboard/login/", {"email": "ada@example.com", "password": PASSWORD})
 
 
-def told():
+def audit_entries():
     return AuditEntry.objects.filter(action="second_factor.reset")
 
 
@@ -82,8 +82,13 @@ class TestReset:
 
         reset()
 
-        assert set(told().values_list("business", flat=True)) == {ada_member.business_id, bisi.business_id}
-        assert set(told().values_list("actor", "target")) == {("reset_second_factor", "ada@example.com")}
+        assert set(audit_entries().values_list("business", flat=True)) == {
+            ada_member.business_id,
+            bisi.business_id,
+        }
+        assert set(audit_entries().values_list("actor", "target")) == {
+            ("reset_second_factor", "ada@example.com")
+        }
 
     def test_is_in_the_activity_with_its_reason(self, ada_member):
         reset()
@@ -101,7 +106,7 @@ class TestReset:
         assert "Would end 1 session." in printed
         assert Authenticator.objects.count() == len(EVERYTHING)
         assert signed_in_browser.get("/dashboard/").status_code == 200
-        assert not told().exists()
+        assert not audit_entries().exists()
 
 
 class TestRefusal:
@@ -112,7 +117,7 @@ class TestRefusal:
         with pytest.raises(CommandError):
             reset(email=email)
 
-        assert not told().exists()
+        assert not audit_entries().exists()
 
     def test_requires_a_reason(self):
         with pytest.raises(CommandError) as refusal:

@@ -1,4 +1,4 @@
-"""A pipeline stores what its statements say, or nothing."""
+"""A pipeline executes all of its statements or none."""
 
 from datetime import UTC, datetime
 
@@ -50,7 +50,7 @@ def insert_all(*transitions: Transition, then: Exception | None = None) -> None:
 def test_commits_every_statement(payment: Transaction) -> None:
     insert_all(transition_of(payment, before="1"), transition_of(payment, before="2"))
 
-    connection.close()  # what another connection sees
+    connection.close()  # as seen by another connection
     assert list(Transition.objects.order_by("id").values_list("before", flat=True)) == ["1", "2"]
 
 

@@ -1,4 +1,4 @@
-"""Prepared statements store what the ORM would store."""
+"""Prepared statements store the same values as the ORM."""
 
 from datetime import UTC, datetime
 

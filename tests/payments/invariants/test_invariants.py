@@ -40,7 +40,7 @@ SENDER = {"sender_account_number": "0123456780", "sender_bank_code": "000013"}
 
 @pytest.fixture
 def books(ada, api, settings):
-    """A ledger in which every kind of event has happened once."""
+    """A ledger with one event of every kind."""
     webhooks.configure(
         business=ada.business,
         url="http://127.0.0.1:9/hook",

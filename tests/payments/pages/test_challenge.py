@@ -49,7 +49,7 @@ def let_time_pass():
     Transaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-class TestThePage:
+class TestPage:
     def test_shows_merchant_amount_and_card(self, challenge, payer):
         page = payer.get(challenge(amount=123_456)).content.decode()
 
@@ -72,7 +72,7 @@ class TestThePage:
         assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &#x27;Sons&#x27; &quot;Ltd&quot;" in page
         assert "&lt;script&gt;" in ended
 
-    def test_escapes_the_way_back(self, challenge, payer):
+    def test_escapes_the_return_url(self, challenge, payer):
         path = challenge(redirect_url="https://shop.example/back?a='x'&b=<b>")
         decline(payer, path)
 

@@ -113,5 +113,5 @@ def _serving(*arguments: str, **more: str) -> Iterator[None]:
 def until(condition: Any, *, seconds: float = 20) -> None:
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.05)

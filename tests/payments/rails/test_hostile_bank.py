@@ -22,7 +22,7 @@ from tests.simulators import impatient_bank
 pytestmark = pytest.mark.django_db
 
 PAYMENTS = "/api/payments"
-PATIENCE = 0.5  # seconds that a call may take
+PATIENCE = 0.5  # seconds: the longest that a call may take
 MOST_MEMORY = 16 * 1024 * 1024  # bytes at peak
 SIZE = LARGEST_ANSWER - 1_000  # bytes of a hostile value
 OK = b"HTTP/1.1 200 OK\r\n"

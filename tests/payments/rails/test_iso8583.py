@@ -58,7 +58,7 @@ def books(acquirer, payment):
 def until(condition, *, seconds=5.0):
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.01)
 
 
@@ -373,7 +373,7 @@ class TestLateAnswer:
 
 
 class TestHostileAnswer:
-    """A host that may send anything that fits into a frame."""
+    """A host that sends arbitrary data within a valid frame."""
 
     @pytest.fixture
     def answer_with(self, acquirer, monkeypatch):

@@ -1,6 +1,6 @@
 """Complete lifecycles of card payments, transfers and payouts match the simulators' own statements.
 
-The acquirer and the bank are processes with their own books.
+The acquirer and the bank are processes with their own ledgers.
 """
 
 import contextlib
@@ -85,7 +85,7 @@ def assert_clean(document, *, lines):
     assert run("check_ledger").endswith("invariants hold.\n")
 
 
-def test_life_of_cards(api, acquirer, reconcile):
+def test_lifecycle_of_cards(api, acquirer, reconcile):
     purchase = create(api, orders.card_payment(amount=60_000))
     assert refund(api, purchase, 20_000)["status"] == "success"
     assert refund(api, purchase, 20_098)["status"] == "pending"  # the first answer is lost
@@ -118,7 +118,7 @@ def receive(bank, number, amount, **fields):
     return json.loads(result["answer"]["body"])["applied"]
 
 
-def test_life_of_transfers(api, bank, reconcile):
+def test_lifecycle_of_transfers(api, bank, reconcile):
     static = api.post("/api/virtual-accounts", orders.static_account()).json()
     dynamic = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
     paid = create(api, orders.transfer_payment(dynamic["id"]), status="pending")
@@ -148,7 +148,7 @@ def give_back(bank, payout, **part):
     return json.loads(result["answer"]["body"])["applied"]
 
 
-def test_life_of_payouts(api, bank, reconcile):
+def test_lifecycle_of_payouts(api, bank, reconcile):
     create(api, orders.payout(amount=250_000))
     create(api, orders.payout(amount=250_051), status="failed")
     lost = orders.payout(amount=120_000)

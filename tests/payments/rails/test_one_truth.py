@@ -1,4 +1,4 @@
-"""Whatever faults the acquirer or the bank inject, their books and ours agree in the end."""
+"""Whatever faults the acquirer or the bank injects, their records and our ledger agree in the end."""
 
 import time
 from io import StringIO
@@ -25,7 +25,7 @@ acts = st.lists(st.sampled_from(ACTS), min_size=1, max_size=6)
 amounts = st.sampled_from([20_000, 20_000, 20_000, 10_051, 10_098])
 
 
-def stories(*, capture, steps):
+def scenarios(*, capture, steps):
     return st.fixed_dictionaries(
         {
             "capture": st.just(capture),
@@ -36,7 +36,7 @@ def stories(*, capture, steps):
     )
 
 
-cards = stories(capture=True, steps=["refund", "requery_all"]) | stories(
+cards = scenarios(capture=True, steps=["refund", "requery_all"]) | scenarios(
     capture=False, steps=["capture", "void", "refund", "requery_all"]
 )
 often = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -64,21 +64,21 @@ def take(api, step, order, number):
         api.post(f"{address}/{step}")
 
 
-@given(story=cards)
-@example(story={"capture": False, "amount": 20_000, "acts": ["answer", "swallow"], "steps": ["capture"]})
-@example(story={"capture": False, "amount": 20_000, "acts": ["answer", "cut"], "steps": ["void"]})
-@example(story={"capture": True, "amount": 20_000, "acts": ["answer", "half"], "steps": ["refund"]})
+@given(scenario=cards)
+@example(scenario={"capture": False, "amount": 20_000, "acts": ["answer", "swallow"], "steps": ["capture"]})
+@example(scenario={"capture": False, "amount": 20_000, "acts": ["answer", "cut"], "steps": ["void"]})
+@example(scenario={"capture": True, "amount": 20_000, "acts": ["answer", "half"], "steps": ["refund"]})
 @often
-def test_of_cards(api, acquirer, story):
-    order = orders.card_payment(capture=story["capture"], amount=story["amount"])
-    acquirer.plan(*story["acts"])
+def test_of_cards(api, acquirer, scenario):
+    order = orders.card_payment(capture=scenario["capture"], amount=scenario["amount"])
+    acquirer.plan(*scenario["acts"])
     with impatient(PATIENCE):
         api.post(PAYMENTS, order)
-        for number, step in enumerate(story["steps"]):
+        for number, step in enumerate(scenario["steps"]):
             take(api, step, order, number)
     acquirer.simulator.plan.clear()
     requery_until_all_is_known()
-    time.sleep(PATIENCE * 2 if any(" " in act for act in story["acts"]) else 0)  # late messages arrive
+    time.sleep(PATIENCE * 2 if any(" " in act for act in scenario["acts"]) else 0)  # late messages arrive
 
     payment = Transaction.objects.filter(reference=order["reference"]).first()
     if payment is None:

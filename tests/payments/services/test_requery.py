@@ -155,8 +155,8 @@ class TestRequery:
         assert (payment.status, payment.queries_made) == ("pending", 1)
 
 
-class TestRailThatSaysNotYet:
-    """A definite answer comes later. No outcome is assumed."""
+class TestPendingAnswer:
+    """The rail answers "processing" first. No outcome is assumed."""
 
     def test_leaves_a_payment_pending(self, api, settings):
         settings.CARD_ACQUIRER = "tests.rails.SlowAcquirer"
@@ -311,12 +311,12 @@ class TestCommands:
         clock.advance(days=8)
         expire_one = expiry.expire_one
 
-        def stumble(transaction_id, *, now):
+        def fail(transaction_id, *, now):
             if transaction_id == wrong.pk:
                 raise LookupError
             return expire_one(transaction_id, now=now)
 
-        monkeypatch.setattr(expiry, "expire_one", stumble)
+        monkeypatch.setattr(expiry, "expire_one", fail)
         output = run("expire_due")
 
         right.refresh_from_db()

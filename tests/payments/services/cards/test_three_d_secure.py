@@ -77,7 +77,7 @@ class TestWhetherThePayerIsChallenged:
 
 
 @pytest.mark.django_db
-class TestTheChallenge:
+class TestChallenge:
     def test_ends_in_success_with_the_right_code(self, api, clock):
         payment = challenged(api)
 

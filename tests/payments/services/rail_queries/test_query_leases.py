@@ -36,7 +36,7 @@ def business():
 
 @pytest.fixture
 def bank(settings):
-    """A bank that answers only after the test, or when the test allows it."""
+    """A bank that answers only when the test allows it, or at its end."""
     settings.PAYOUT_BANK = "tests.rails.HangingBank"
     HangingBank.hang()
     yield HangingBank
@@ -64,14 +64,14 @@ def due_card_payment(business):
 
 
 class SlotsOfProcesses(parallel_calls.Slots):
-    """Slots as seen by several processes: each finds all of them free."""
+    """Simulates the slots of several processes: each one finds all of its slots free."""
 
     def take(self, lane):
         return parallel_calls.SLOTS
 
 
 def run():
-    """Run requery like one of several processes, each with one run at a time."""
+    """Run requery as one of several processes, each with one run at a time."""
     for _ in requery.requery_due():
         pass
 
@@ -331,7 +331,9 @@ class TestOutage:
         assert not RailSilence.objects.exists()
 
     def test_ignores_outcomes_that_were_unknown_long_before(self, business, clock, settings):
-        """A transaction that its rail never answers is queried ever less often, though others are answered."""
+        """A transaction that its rail never answers is queried less and less often, even if others
+        are answered.
+        """
         settings.PAYOUT_BANK = "tests.rails.SilentBank"
         stuck = self.lose(business, clock, questions=8)
         assert clock.now - stuck.created_at > rail_outages.BEFORE_OUTAGE

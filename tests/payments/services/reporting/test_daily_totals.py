@@ -1,4 +1,4 @@
-"""Past days are counted once. Whatever happens before, between and after, totals equal the plain sums."""
+"""Past days are counted once, and totals always equal the plain sums."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ def _small_chunks(monkeypatch):
 
 
 def counted(business, *, back=90, now=NOW):
-    """Return the tallies of the service: count and volume by day and kind."""
+    """Return the service's totals: count and volume by day and kind."""
     counts, volumes = Counter(), Counter()
     for tally in daily_totals.tallies(business, days=back, now=now):
         alike = (tally.day, *(getattr(tally, name) for name in daily_totals.GROUP_BY))
@@ -46,7 +46,7 @@ def counted(business, *, back=90, now=NOW):
 
 
 def plain(business, *, back=90, now=NOW):
-    """Return the same, added up one by one."""
+    """Return the same totals, computed row by row."""
     counts, volumes = Counter(), Counter()
     for row in Transaction.objects.filter(business=business):
         if now.date() - back * DAY < row.created_at.date() <= now.date():
@@ -68,12 +68,12 @@ class CountedPayments(Payments):
         self.other = BusinessFactory()
 
     @rule(way=st.sampled_from(sorted(WAYS)), amount=AMOUNTS)
-    def pay_somebody_else(self, way: str, amount: int) -> None:
+    def pay_another_business(self, way: str, amount: int) -> None:
         self.business, self.other = self.other, self.business
         self.pay(way, amount)
 
     @rule(wait=st.sampled_from([timedelta(hours=7), DAY, 40 * DAY]))
-    def let_nobody_look_for_a_while(self, wait: timedelta) -> None:
+    def let_time_pass_without_queries(self, wait: timedelta) -> None:
         self.clock += wait
 
     @rule()
@@ -81,7 +81,7 @@ class CountedPayments(Payments):
         roll_up(self.tick())
 
     @invariant()
-    def the_days_are_what_their_payments_sum_to(self) -> None:
+    def totals_equal_the_sums_of_payments(self) -> None:
         for business in (self.business, self.other):
             for back in (7, 90):
                 assert counted(business, back=back, now=self.clock) == plain(
@@ -96,7 +96,7 @@ class TestAnyHistory:
         "size",
         [pytest.param((5, 12), id="short"), pytest.param((60, 30), id="long", marks=pytest.mark.long)],
     )
-    def test_sums_to_what_its_payments_do(self, size):
+    def test_has_the_totals_of_its_payments(self, size):
         examples, steps = size
         run_machine(CountedPayments, examples=examples, steps=steps)
 
@@ -245,7 +245,7 @@ class TestLateChanges:
 
 @pytest.mark.django_db
 class TestCheckLedger:
-    """It reports transactions inserted more than an hour after their day."""
+    """Reports transactions inserted more than an hour after their day."""
 
     def broken(self):
         return [
@@ -292,7 +292,7 @@ class TestAtTheSameTime:
                 RolledDay.objects.all().delete()
 
     def test_a_capture_is_counted_once(self, ada):
-        """It is counted either before or after the update, never twice."""
+        """Counted either before or after the update, never twice."""
         payments = [authorised_payment(business=ada.business, now=NOW - 2 * DAY) for _ in range(8)]
         with racers(3) as line:
             for payment in payments:
