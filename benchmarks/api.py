@@ -42,7 +42,7 @@ POST_OF_ALL = f"POST of {MERCHANTS} merchants"
 REPLAY = "repeated POST"
 FORGED_RATE = 200  # calls a second with a known key and a wrong signature, from one address
 BESIDE_FORGED = f"GET beside {FORGED_RATE} forged calls/s"
-SHARES_OF_THE_ECHO = {"POST": 0.3, POST_OF_ALL: 0.3, "GET": 0.5}  # that are aimed at
+SHARES_OF_THE_ECHO = {"POST": 0.3, POST_OF_ALL: 0.3, "GET": 0.5}  # targets
 TAIL = 4  # maximum ratio of p99 to p50
 
 
@@ -90,9 +90,7 @@ class Bench:
             service.credentials,
             *(service.open_business(f"Shop {number}").credentials for number in range(1, MERCHANTS)),
         ]
-        self.made: list[
-            tuple[Credentials, str, bytes]
-        ] = []  # by whom, under which reference, with which body
+        self.made: list[tuple[Credentials, str, bytes]] = []  # merchant, reference and body
 
     def warm_up(self) -> None:
         for requests in (self.creates(400, of=self.merchants), self.lookups(400)):

@@ -15,7 +15,7 @@ def columns_of(connection: Connection, table: str, *, but: frozenset[str] = froz
 
 
 def others_of_a_transaction(connection: Connection) -> str:
-    """Return the columns that a copy of a transaction shares with it, as SQL."""
+    """Return the columns that a copy of a transaction shares with the original, as SQL."""
     return ", ".join(columns_of(connection, "payments_transaction", but=frozenset({"id", "reference"})))
 
 

@@ -17,7 +17,7 @@ from tests import orders
 from tests.clients import Credentials, signed_headers
 from tests.journeys.service import start_service
 
-DUE = 10_000  # of the one business whose endpoint hangs
+DUE = 10_000  # rows of the business whose endpoint hangs
 SHOPS = 50
 
 
@@ -124,7 +124,7 @@ def idle(options: argparse.Namespace) -> Iterator[Figure]:
     with stack() as running:
         running.run_with_django("benchmarks.shops", running.sink.url, "100")
         with running.workers() as workers:
-            time.sleep(10)  # what starts has ended
+            time.sleep(10)  # until startup is finished
             yield Figure("CPU of an idle Celery worker", cpu_share(workers, seconds=options.seconds), "%", 2)
         with running.running("manage", "deliver_webhooks") as processes:
             time.sleep(10)

@@ -1,4 +1,4 @@
-"""The view of `benchmarks.echo`, in a module of its own because it needs the settings."""
+"""The view of `benchmarks.echo`, in a separate module because it needs the settings."""
 
 from django.urls import path
 from rest_framework.request import Request

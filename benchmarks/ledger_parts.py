@@ -28,7 +28,7 @@ from tests.factories import BusinessFactory
 from tests.transactions import captured_payment
 
 CONNECTIONS = 8
-RRN = "lpad((row_number() OVER ())::text, 12, '0')"  # unlike those of the copied rows, which begin with the year
+RRN = "lpad((row_number() OVER ())::text, 12, '0')"  # unlike ids of copied rows, which begin with the year
 
 
 def ledger(url: str, options: argparse.Namespace) -> Iterator[Figure]:

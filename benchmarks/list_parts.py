@@ -24,8 +24,8 @@ NEWEST = "the newest"
 def lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:
     """Measure each list at each number of rows, then how the costs compare.
 
-    The lists take turns, and each is also compared with the unfiltered list of the same turns: what else the machine
-    does slows both.
+    The lists take turns, and each is also compared with the unfiltered list of the same turns, because
+    other work on the machine slows both.
     """
     with Connection.connect(url, autocommit=True) as connection:
         client = client_with_a_payment()

@@ -1,4 +1,4 @@
-"""A closed loop of requests over a few connections, from one thread, with as little overhead as possible.
+"""A closed loop of requests over a few connections, from one thread, with minimal overhead.
 
 Requests are prepared as bytes in advance, so that signing isn't measured.
 """

@@ -11,14 +11,16 @@ from benchmarks.copies import copy_of
 from benchmarks.figures import Figure, seconds_of
 
 DAYS = 400
-# An id that begins with its moment, as ours do; the last digits are the row's number.
+# An id that starts with its creation time, like those of the service, and ends with the row's number.
 ID_AT = """(lpad(to_hex((extract(epoch FROM {at}) * 1000)::bigint), 12, '0')
             || '70008000' || lpad(to_hex({number}), 12, '0'))::uuid"""
 ID = ID_AT.format(at="at", number="n")
 
 
 def copy_row(connection: Connection, table: str, rows: int, changes: Mapping[str, str]) -> None:
-    """Copy the table's first row so often; `changes` are SQL, of the copy's number `n` and its moment `at`."""
+    """Copy the table's first row this many times. `changes` are SQL expressions over the copy's number
+    `n` and its time `at`.
+    """
     source = (
         f"(SELECT * FROM {table} LIMIT 1) one, generate_series(1, {rows}::bigint) n, "
         f"LATERAL (SELECT now() - interval '{DAYS} days' * (1 - n::float / {rows}) AS at) moment"
@@ -28,7 +30,7 @@ def copy_row(connection: Connection, table: str, rows: int, changes: Mapping[str
 
 @contextmanager
 def filling(connection: Connection, table: str) -> Iterator[None]:
-    """Write without triggers and without waiting for the disk, and build the indexes afterwards."""
+    """Write without triggers and without waiting for the disk, and rebuild the indexes afterwards."""
     indexes = connection.execute(
         "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass "
         "AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)",

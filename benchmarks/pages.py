@@ -4,8 +4,8 @@
     .venv/bin/python benchmarks/pages.py --transactions 10000 --views 20
 
 Each page is fetched by HTTP as a signed-in owner, one view after the other, from the service under gunicorn; its
-size is that of the document and of the styles and scripts it names, before compression. How many queries a page
-makes, tests/dashboard/test_page_cost.py counts.
+size is that of the document, its stylesheets and scripts, before compression. tests/dashboard/test_page_cost.py
+counts the queries.
 """
 
 import argparse
@@ -95,14 +95,14 @@ def pages(options: argparse.Namespace) -> Iterator[Figure]:
         for name, path in paths.items():
             yield from times_of(name, [owner.view(path) for _ in range(options.views)])
         with psycopg.connect(service.environment["DATABASE_URL"], autocommit=True) as connection:
-            forget_yesterday(connection)
+            delete_totals_of_yesterday(connection)
         late = [owner.view(paths["overview"]) for _ in range(options.views)]
         yield from times_of("overview, a whole day not counted yet", late)
         for name, path in paths.items():
             yield from sizes_of(name, owner, path)
 
 
-def forget_yesterday(connection: psycopg.Connection) -> None:
+def delete_totals_of_yesterday(connection: psycopg.Connection) -> None:
     """Delete yesterday's totals, so that a page must count as much as just before they are computed."""
     connection.execute("DELETE FROM payments_daytotals WHERE day = (SELECT max(day) FROM payments_rolledday)")
     connection.execute("DELETE FROM payments_rolledday WHERE day = (SELECT max(day) FROM payments_rolledday)")

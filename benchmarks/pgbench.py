@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg import Connection
 
-HASH = "'\\x" + "ab" * 32 + "'::bytea"  # it makes none
+HASH = "'\\x" + "ab" * 32 + "'::bytea"  # pgbench creates none
 LEGS = {"pending": 985, "receivable": -1000, "fees": 15}
 
 _MOVED = "\n".join(

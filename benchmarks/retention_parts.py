@@ -39,15 +39,15 @@ from webhooks.concurrency import Places
 from webhooks.models import Attempt, Delivery
 
 BUSINESSES = 10
-AT_ONCE = 100  # attempts that one statement of ours writes
-MONTHS = range(-1, 15)  # from the one before the oldest row
+AT_ONCE = 100  # attempts that one statement of the service writes
+MONTHS = range(-1, 15)  # starting with the month before the oldest row
 
 
 def retention(url: str, options: argparse.Namespace) -> Iterator[Figure]:
     """Measure the size, speed and purging of each table, then the same with partitions."""
     with Connection.connect(url, autocommit=True) as connection:
         connection.execute("SET maintenance_work_mem = '512MB'")
-        connection.execute("SET synchronize_seqscans = off")  # copies keep the order of what they copy
+        connection.execute("SET synchronize_seqscans = off")  # copies keep the order of their originals
         businesses = make_businesses()
         for table in options.tables:
             yield from TABLES[table](connection, businesses, options)
@@ -79,7 +79,7 @@ def attempts(connection: Connection, businesses: list[Any], options: argparse.Na
     fill_attempts(connection, businesses, options.rows)
     yield from sizes(connection, "webhooks_delivery")
     yield from sizes(connection, "webhooks_attempt")
-    yield from looks_at_deliveries(businesses)
+    yield from delivery_queries(businesses)
     copy_attempts_by_month(connection)
     yield from compare_attempts(connection, options.rounds)
     deleted, now = 0, timezone.now()
@@ -96,7 +96,9 @@ def attempts(connection: Connection, businesses: list[Any], options: argparse.Na
 
 
 def fill_attempts(connection: Connection, businesses: list[Any], rows: int) -> None:
-    """Four deliveries to five attempts; bodies and answers of the last 90 days only, as `purge` leaves them."""
+    """Insert five attempts for every four deliveries; like after `purge`, only the last 90 days have
+    bodies and responses.
+    """
     now = timezone.now()
     row = delivery_to(businesses[0], now=now)
     row.state, row.delivered_at, row.attempts_made, row.next_attempt_at = "delivered", now, 1, None
@@ -139,7 +141,7 @@ def fill_attempts(connection: Connection, businesses: list[Any], rows: int) -> N
         )
 
 
-def looks_at_deliveries(businesses: list[Any]) -> Iterator[Figure]:
+def delivery_queries(businesses: list[Any]) -> Iterator[Figure]:
     """Measure the dashboard's lists of deliveries and acquiring leases, with many finished deliveries."""
 
     def page(query: str) -> None:
@@ -247,7 +249,7 @@ def transactions(
 ) -> Iterator[Figure]:
     fill_transactions(connection, businesses, options.rows)
     yield from sizes(connection, "payments_transaction")
-    yield from looks_at_transactions(businesses, options.rows)
+    yield from transaction_queries(businesses, options.rows)
     name = "an index of all transactions, built"
     build = "CREATE INDEX built ON payments_transaction (business_id, id)"
     yield Figure(name, seconds_of(lambda: connection.execute(build)), "s")
@@ -274,7 +276,7 @@ def fill_transactions(connection: Connection, businesses: list[Any], rows: int) 
         )
 
 
-def looks_at_transactions(businesses: list[Any], rows: int) -> Iterator[Figure]:
+def transaction_queries(businesses: list[Any], rows: int) -> Iterator[Figure]:
     """Measure the dashboard's list and search, and the API's lookup."""
     chosen = Random(1)
 
@@ -293,7 +295,9 @@ def looks_at_transactions(businesses: list[Any], rows: int) -> Iterator[Figure]:
 
 
 def copy_transactions_by_month(connection: Connection) -> None:
-    """Ranges of ids as partitions, every index of ours but the unique one, and references in a table of their own."""
+    """Partition by ranges of ids, with all indexes except the unique one, and with references in a
+    separate table.
+    """
     connection.execute(
         "CREATE TABLE transactions_by_month (LIKE payments_transaction INCLUDING DEFAULTS INCLUDING CONSTRAINTS) "
         "PARTITION BY RANGE (id)"

@@ -32,14 +32,14 @@ class Ledger:
             self.arrivals.setdefault(key, self.last_at)
 
     def answer(self, path: bytes) -> bytes:
-        told: object = None
+        content: object = None
         if path == b"/reset":
             self.reset()
         elif path == b"/stats":
-            told = {"count": self.count, "first_at": self.first_at, "last_at": self.last_at}
+            content = {"count": self.count, "first_at": self.first_at, "last_at": self.last_at}
         else:
-            told = self.arrivals
-        body = json.dumps(told).encode()
+            content = self.arrivals
+        body = json.dumps(content).encode()
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 

@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/slow_clients.py          (needs PostgreSQL, Redis and nginx; five minutes)
     .venv/bin/python benchmarks/slow_clients.py --parts sandbox --seconds 5
 
-200 clients that send half of their headers, of their body or of a TLS handshake and then a byte a second, or never
-read a large answer, while payments are made and looked up at a fixed rate. Against the sandbox of `make run`,
+200 clients send half of their headers, their body or a TLS handshake and then a byte a second, or never read
+a large response, while payments are created and looked up at a fixed rate. Against the sandbox of `make run`,
 the processes of `make run-production` with gunicorn's own TLS, and the same processes behind docs/operations/nginx.conf.
 """
 
@@ -203,7 +203,7 @@ def _greeting(process: "subprocess.Popen[str]") -> str:
 
 
 def behind_nginx(options: argparse.Namespace) -> Iterator[Figure]:
-    """Production's processes behind the nginx file that operators are given."""
+    """Production's processes behind nginx with the provided configuration."""
     with ExitStack() as exits:
         running = exits.enter_context(stack(PROXIES_IN_FRONT="1"))
         [seeded] = json.loads(running.run("tests.faults.seed", f"{running.sink.url}/hook", "1"))

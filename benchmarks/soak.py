@@ -67,8 +67,8 @@ def soak(options: argparse.Namespace) -> Iterator[Figure]:
         yield from load.figures()
         yield from watch.figures()
         yield from events(running, database)
-        database.execute("ANALYZE")  # because autovacuum may not have done it
-        running.run("manage", "check_ledger")  # exits with 1 if a rule is broken, and so does this
+        database.execute("ANALYZE")  # autovacuum may not have run yet
+        running.run("manage", "check_ledger")  # exits with 1 if an invariant is violated, and so does this
         yield Figure("check_ledger: rules broken", 0, "", 0)
 
 
@@ -94,7 +94,7 @@ def is_ready(port: int) -> bool:
 
 
 class Load:
-    """Merchants that each send one request after the other, limited to a total rate."""
+    """Merchants that send requests sequentially, limited to a total rate."""
 
     def __init__(self, port: int, shops: list[Credentials], *, rate: float) -> None:
         self._port, self._shops, self._pace = port, shops, rate
@@ -138,7 +138,7 @@ class Load:
     def _trade(self, shop: Credentials) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         for number in count():
-            for method, target, body in story(number):
+            for method, target, body in requests_of_an_order(number):
                 self._wait_for_turn()
                 if self._over.is_set():
                     return
@@ -161,7 +161,7 @@ class Load:
         self.statuses[answer.status] += 1
 
 
-def story(number: int) -> Iterator[tuple[str, str, Any]]:
+def requests_of_an_order(number: int) -> Iterator[tuple[str, str, Any]]:
     """Yield a merchant's requests about one order. Some are declined, some captured later, some refunded."""
     pan = orders.DECLINED_CARD if number % 10 == 9 else orders.GOOD_CARD
     captured_later = number % 5 == 1
@@ -178,7 +178,7 @@ def story(number: int) -> Iterator[tuple[str, str, Any]]:
 
 
 class Watch:
-    """Samples during the load: memory of our processes, and lock waits."""
+    """Samples during the load: memory of the service's processes, and lock waits."""
 
     def __init__(self, processes: dict[str, Process], database: Connection, *, seconds: float) -> None:
         self._processes, self._database = processes, database
@@ -216,7 +216,7 @@ def pids_of(process: Process) -> list[int]:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it has ended in the meantime
             continue
         if int(fields[2]) == group:
             found.append(int(stat.parent.name))
@@ -224,7 +224,7 @@ def pids_of(process: Process) -> list[int]:
 
 
 def events(running: Stack, database: Connection) -> Iterator[Figure]:
-    """Wait for the last event; then each finished payment has one, and each has arrived."""
+    """Wait for the last event. Each finished payment must have one that has arrived."""
 
     def number_of(what: str) -> int:
         (number,) = database.execute(f"SELECT count(*) FROM {what}").fetchone() or (0,)
@@ -236,9 +236,9 @@ def events(running: Stack, database: Connection) -> Iterator[Figure]:
         "AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = one.id)"
     )
     arrived = running.sink.arrivals()
-    told = [str(key) for (key,) in database.execute("SELECT id FROM webhooks_delivery").fetchall()]
-    lost = sum(key not in arrived for key in told)
-    yield Figure("events", len(told), "")
+    ids = [str(key) for (key,) in database.execute("SELECT id FROM webhooks_delivery").fetchall()]
+    lost = sum(key not in arrived for key in ids)
+    yield Figure("events", len(ids), "")
     yield Figure("payments that ended without one", silent, "", 0)
     yield Figure("events that did not arrive", lost, "", 0)
 

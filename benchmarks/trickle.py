@@ -1,7 +1,7 @@
-"""Slow clients, as a process of their own: `python -m benchmarks.trickle KIND COUNT PORT [CERTIFICATE]`.
+"""Slow clients, as a separate process: `python -m benchmarks.trickle KIND COUNT PORT [CERTIFICATE]`.
 
 Each sends the beginning of a request, then a byte a second, and connects again when it is disconnected. Over TLS with
-a certificate; stalled handshakes (`tls`) never get that far. SIGTERM ends it; then it prints what became of them.
+a certificate; stalled handshakes (`tls`) never get that far. SIGTERM ends it, and it prints the results.
 """
 
 import asyncio
@@ -13,11 +13,9 @@ import sys
 from contextlib import suppress
 
 START = 1.0  # seconds over which the first connections are spread
-DOWNLOAD = (
-    10.0  # seconds that a response is left unread; downloads begin as far apart, so that they are no flood
-)
+DOWNLOAD = 10.0  # seconds that a response is left unread, and between the starts of downloads
 BETWEEN = 1.0  # seconds between two bytes
-LARGE_FILE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"  # 1.5 MB, for everyone
+LARGE_FILE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"  # 1.5 MB, public
 POST = b"POST /api/payments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BEGINNINGS = {
     "headers": POST + b"X-Slow: ",
@@ -28,7 +26,7 @@ BEGINNINGS = {
 
 
 class SlowClients:
-    """What connects, and how many of it are connected."""
+    """The slow clients, and the number of connected ones."""
 
     def __init__(self, kind: str, port: int, context: ssl.SSLContext | None) -> None:
         self._kind, self._port, self._context = kind, port, context
@@ -60,7 +58,7 @@ class SlowClients:
         return raw
 
     async def _download(self, raw: socket.socket) -> None:
-        """Ask for a large response, and read none of it."""
+        """Request a large response, and read none of it."""
 
         def ask() -> socket.socket:
             wrap = self._context.wrap_socket if self._context else None

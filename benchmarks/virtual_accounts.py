@@ -1,5 +1,5 @@
-"""How fast payments into virtual accounts open, how soon a merchant is notified of a transfer, and what the pool's size,
-or a hundred thousand sessions that end at once, change about it.
+"""Rate of new payments into virtual accounts and delay of their webhooks, and the effect of the pool's size
+and of a hundred thousand sessions that end at once.
 
     .venv/bin/python benchmarks/virtual_accounts.py        (needs PostgreSQL and Redis)
     .venv/bin/python benchmarks/virtual_accounts.py --parts opening expiry --rounds 1 --requests 200 --due 2000
@@ -36,8 +36,8 @@ from virtual_accounts import nuban
 
 CONNECTIONS = 16
 SMALL_POOL = 10_000
-SERIALS_OF_OUR_OWN = 500_000_000  # far from those that the service gives out
-PACE = 25  # requests a second where it is latency that counts: the machine is not to be busy with them
+SERIALS_OF_OUR_OWN = 500_000_000  # far from the numbers that the service assigns
+PACE = 25  # requests a second when latency is measured, so that the machine is not busy
 
 
 class Bank:
@@ -148,11 +148,11 @@ def transfers(running: Bank, *, seconds: float) -> list[float]:
     ]
     started = time.monotonic()
     for number, payment in enumerate(payments):
-        told = {
+        transfer = {
             "account_number": payment["virtual_account_details"]["account_number"],
             "amount": payment["amount"],
         }
-        request = running.signed("/api/virtual-accounts/simulate", told)
+        request = running.signed("/api/virtual-accounts/simulate", transfer)
         sent_at[payment["id"]] = time.time()
         drive(running.port, [request], connections=1)
         time.sleep(max(0.0, started + (number + 1) / PACE - time.monotonic()))

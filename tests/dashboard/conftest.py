@@ -1,4 +1,4 @@
-"""Ada owns Ada Books, Bisi owns Bisi Bikes; neither may learn of the other."""
+"""Ada owns Ada Books, and Bisi owns Bisi Bikes. Neither may see data of the other."""
 
 import pytest
 from django.test import Client
@@ -27,7 +27,7 @@ def visitor():
 
 @pytest.fixture
 def browser(ada_member):
-    """Ada's, just signed in."""
+    """Ada's browser, which has just signed in."""
     return signed_in(ada_member.user, client=Client())
 
 

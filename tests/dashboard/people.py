@@ -1,4 +1,4 @@
-"""People in front of a browser."""
+"""Signed-in clients and software authenticators."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from fido2.webauthn import Aaguid, AttestationObject, AttestedCredentialData, Au
 
 
 def signed_in(user, *, fresh=True, client=None):
-    """Return a client with the user's session; fresh as if the password had just been given."""
+    """Return a client with the user's session. `fresh`: the user has recently reauthenticated."""
     client = client or Client(raise_request_exception=False)
     client.force_login(user)
     if fresh:
@@ -28,7 +28,7 @@ def signed_in(user, *, fresh=True, client=None):
 
 
 class Device:
-    """A software authenticator with one passkey. It verifies its user unless it is made not to."""
+    """A software authenticator with one passkey. It verifies its user unless `verifies` is off."""
 
     def __init__(self, host="testserver", *, verifies=True):
         self.host = host
@@ -48,7 +48,9 @@ class Device:
         )
 
     def get(self, options, *, user=None):
-        """Return what a browser posts for the options of a sign-in; with its user's id where it says who it is."""
+        """Return what a browser posts for the options of a sign-in, with the user handle if `user` is
+        given.
+        """
         data, client = self._data(), self._client_data("webauthn.get", options)
         signature = self.key.sign(bytes(data) + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
         handle = {"userHandle": user_pk_to_url_str(user).encode()} if user else {}
@@ -78,7 +80,7 @@ class Device:
 
 
 def passkey_of(user, name="Phone", *, device=None):
-    """Give a user a passkey, as if a device had made it."""
+    """Add a passkey to a user, as if a device had created it."""
     document = json.loads((device or Device()).create({"publicKey": {"challenge": ""}}))
     return Authenticator.objects.create(
         user=user, type=Authenticator.Type.WEBAUTHN, data={"name": name, "credential": document}

@@ -1,4 +1,4 @@
-"""The audit trail as people read it: in sentences, narrowed down by the address, exported."""
+"""The activity page: descriptions of audit entries, filters in the URL, and the export."""
 
 import ast
 import re
@@ -144,8 +144,8 @@ class TestAttribution:
     }  # fmt: skip
 
     @pytest.fixture(autouse=True)
-    def acts(self, ada, ada_member):
-        """One act of each actor, in a business where everybody has taken the name of the owner's address."""
+    def actions(self, ada, ada_member):
+        """One action of each actor. All users have named themselves after the owner's email address."""
         MemberFactory(business=ada.business, role="viewer", user__email="vera@example.com")
         UserFactory(email="staff@example.com", is_staff=True)
         UserFactory(email="left@example.com")
@@ -186,7 +186,7 @@ class TestAttribution:
             page(browser)
 
 
-class TestSentences:
+class TestDescriptions:
     def test_exist_for_every_audited_action(self):
         audited = set()
         for name in (
@@ -206,7 +206,7 @@ class TestSentences:
 
 
 def actions_in(tree):
-    """Return the actions that a module gives to the audit trail: `action="a.b"`, or `record(…, "a.b", …)`."""
+    """Return the actions that a module audits: `action="a.b"`, or `record(…, "a.b", …)`."""
     found = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):

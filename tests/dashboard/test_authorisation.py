@@ -1,10 +1,9 @@
-"""Who may do what: every address of ours that a browser reaches, by every method, for everybody.
+"""Authorisation: every URL for browsers is requested with every method by every kind of user.
 
-A row is an address, the methods it answers, and for each method the status that each person is answered
-with, in the order of PEOPLE. A method that no row names is answered 405. An address of `config.urls`
-without a row fails. `{…}` in a path is taken from `here`: things of business A, which the owner of B must
-not find. A form is what makes a post get past validation, so that a 200 of a refused form is not taken for
-leave to change something; an empty one is enough where the answer tells the two apart.
+A row has a URL and, for each supported method, the status for each user in the order of PEOPLE. Methods that
+no row names return 405. A URL of `config.urls` without a row fails. `{…}` in a path is replaced from `here`
+by rows of business A, which the owner of B must not find. A form has the fields that pass validation, so that
+the 200 of a rejected form is not mistaken for permission; it may be empty if the status tells them apart.
 """
 
 from dataclasses import dataclass, field
@@ -37,12 +36,12 @@ from virtual_accounts.services import accounts
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PEOPLE = ["anonymous", "owner", "developer", "finance", "viewer", "owner of B", "staff"]
-OTHER_STAFF = ["staff without rights", "staff with every right"]  # answered as superusers are
+OTHER_STAFF = ["staff without rights", "staff with every right"]  # get the same responses as superusers
 METHODS = ["get", "post", "put", "patch", "delete"]
 
 OPEN = [200, 200, 200, 200, 200, 200, 200]
 MEMBERS = [302, 200, 200, 200, 200, 200, 403]
-ANYBODY = [302, 200, 200, 200, 200, 200, 200]  # who is signed in
+ANY_USER = [302, 200, 200, 200, 200, 200, 200]  # any signed-in user
 NONE_YET = [302, 404, 404, 404, 404, 404, 404]
 OWNERS_OWN = [302, 200, 404, 404, 404, 404, 404]
 NOT_ALLOWED = [405, 405, 405, 405, 405, 405, 405]
@@ -51,7 +50,7 @@ NOT_ALLOWED = [405, 405, 405, 405, 405, 405, 405]
 @dataclass(frozen=True, kw_only=True)
 class Row:
     route: str  # as in `config.urls`
-    path: str = ""  # where it differs from the route
+    path: str = ""  # if it differs from the route
     get: list[int] = field(default_factory=lambda: NOT_ALLOWED)
     post: list[int] = field(default_factory=lambda: NOT_ALLOWED)
     other: list[int] = field(default_factory=lambda: NOT_ALLOWED)  # put, patch, delete
@@ -70,7 +69,7 @@ TABLE = [
         form={"business": "{business}"},
     ),
     Row(route="dashboard/logout/", post=[302] * 7),
-    # Signing in: those who are in already are sent on
+    # Sign-in: redirects users who are signed in
     Row(route="dashboard/login/", get=[200, 302, 302, 302, 302, 302, 302], post=[200] * 7),
     Row(route="dashboard/login/code/", get=[302] * 7, post=[302] * 7),
     Row(route="dashboard/login/passkey/", get=[302] * 7, post=[302] * 7),
@@ -83,23 +82,23 @@ TABLE = [
         post=OPEN,
     ),
     Row(route="dashboard/login/new-password/set/", get=OPEN),
-    Row(route="dashboard/confirm/", get=ANYBODY, post=ANYBODY),
-    Row(route="dashboard/confirm/code/", get=[302] * 7, post=[302] * 7),  # no user has an app
+    Row(route="dashboard/confirm/", get=ANY_USER, post=ANY_USER),
+    Row(route="dashboard/confirm/code/", get=[302] * 7, post=[302] * 7),  # no user has an authenticator app
     Row(
         route="dashboard/confirm/passkey/",
         get=[302, 200, 302, 302, 302, 302, 302],
         post=[302] * 7,
     ),
-    Row(route="dashboard/confirm/form/", get=[302] * 7),  # nothing is kept
+    Row(route="dashboard/confirm/form/", get=[302] * 7),  # no form is kept
     # The user's own account, with or without a membership
-    Row(route="dashboard/account/", get=ANYBODY),
+    Row(route="dashboard/account/", get=ANY_USER),
     Row(route="dashboard/account/name/", post=[302] * 7),
-    Row(route="dashboard/account/password/", get=ANYBODY, post=ANYBODY),
-    Row(route="dashboard/account/app/", get=ANYBODY, post=ANYBODY),
+    Row(route="dashboard/account/password/", get=ANY_USER, post=ANY_USER),
+    Row(route="dashboard/account/app/", get=ANY_USER, post=ANY_USER),
     Row(route="dashboard/account/app/off/", get=NONE_YET, post=NONE_YET),
     Row(route="dashboard/account/codes/", get=NONE_YET),
-    Row(route="dashboard/account/codes/new/", get=ANYBODY, post=[302, 302, 200, 200, 200, 200, 200]),
-    Row(route="dashboard/account/passkeys/new/", get=ANYBODY, post=ANYBODY),
+    Row(route="dashboard/account/codes/new/", get=ANY_USER, post=[302, 302, 200, 200, 200, 200, 200]),
+    Row(route="dashboard/account/passkeys/new/", get=ANY_USER, post=ANY_USER),
     Row(
         route="dashboard/account/passkeys/<int:pk>/off/",
         path="dashboard/account/passkeys/{passkey}/off/",
@@ -112,7 +111,7 @@ TABLE = [
         post=[302, 302, 404, 404, 404, 404, 404],
     ),
     Row(route="dashboard/account/sessions/end-others/", post=[302] * 7),
-    # Payments and payouts. Another business's are not there.
+    # Payments and payouts. Those of another business return 404.
     Row(route="dashboard/payments/", get=MEMBERS),
     Row(route="dashboard/payments/export.csv", get=MEMBERS),
     Row(
@@ -172,7 +171,7 @@ TABLE = [
     Row(
         route="dashboard/virtual-accounts/new/",
         get=[302, 200, 403, 200, 403, 200, 403],
-        post=[302, 200, 403, 200, 403, 200, 403],  # the form says what is missing
+        post=[302, 200, 403, 200, 403, 200, 403],  # the form names the missing fields
     ),
     Row(route="dashboard/virtual-accounts/unapplied/", get=MEMBERS),
     Row(
@@ -233,12 +232,12 @@ TABLE = [
     Row(
         route="dashboard/webhooks/",
         get=MEMBERS,
-        post=[302, 302, 302, 403, 403, 200, 403],  # 200 shows the first key, which the owner of B just made
+        post=[302, 302, 302, 403, 403, 200, 403],  # 200 shows the first key of B
         form={"url": "http://127.0.0.1:9/hooks", "payment": "on", "enabled": "on"},
     ),
     Row(
         route="dashboard/webhooks/rotate/",
-        get=[302, 200, 200, 403, 403, 302, 403],  # B has no endpoint, and so no key
+        get=[302, 200, 200, 403, 403, 302, 403],  # B has no endpoint and no key
         post=[302, 200, 302, 403, 403, 302, 403],  # the developer's form is older than the owner's new key
         form={"made": "{key_made_at}"},
     ),
@@ -260,12 +259,12 @@ TABLE = [
         path="dashboard/webhooks/deliveries/{delivery}/replay/",
         post=[302, 302, 302, 403, 403, 404, 403],
     ),
-    # Developers: everybody looks, owners and developers change
+    # Developers: all members can view, owners and developers can change
     Row(route="dashboard/developers/", get=MEMBERS),
     Row(
         route="dashboard/developers/keys/new/",
         get=[302, 200, 200, 403, 403, 200, 403],
-        post=[302, 302, 302, 403, 403, 302, 403],  # as a form that was not loaded first
+        post=[302, 302, 302, 403, 403, 302, 403],  # as if the form was not loaded first
         form={"name": "till", "access": "full"},
     ),
     Row(
@@ -283,7 +282,7 @@ TABLE = [
     ),
     Row(route="dashboard/developers/requests/", get=MEMBERS),
     Row(route="dashboard/developers/signature/", get=MEMBERS, post=MEMBERS),
-    # Team: everybody looks, owners change
+    # Team: all members can view, owners can change
     Row(route="dashboard/team/", get=MEMBERS),
     Row(
         route="dashboard/team/invite/",
@@ -313,7 +312,7 @@ TABLE = [
     Row(route="dashboard/activity/export.csv", get=MEMBERS),
 ]
 
-# Signed calls and pages for payers have tests of their own; the others are open to everybody and change nothing.
+# Signed calls and payers' pages have their own tests; the other URLs are public and change nothing.
 ELSEWHERE = ("api/", "docs", "3ds/", "pay/", "bank/", "pay/", "livez", "readyz", "metrics", "admin/")
 FRONT = ""
 
@@ -327,7 +326,7 @@ def members(ada):
 
 @pytest.fixture
 def here(ada, bisi, members):
-    """What the paths and forms of the table refer to, all of it business A's, or its owner's."""
+    """The rows that paths and forms of the table refer to. All belong to business A or its owner."""
     owner, now = members[Role.OWNER], timezone.now()
     endpoint = make_endpoint(business=ada.business)
     offer = team.invite(
@@ -388,7 +387,7 @@ class TestAddress:
         form = {name: str(value).format_map(here) for name, value in row.form.items()}
         answered = {}
         for name in [*PEOPLE, *OTHER_STAFF]:
-            cache.clear()  # limits have tests of their own
+            cache.clear()  # limits have their own tests
             LimitSlot.objects.all().delete()
             arguments = {"data": form} if method == "post" else {}
             answered[name] = getattr(people[name], method)(path, **arguments).status_code

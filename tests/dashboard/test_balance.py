@@ -1,4 +1,4 @@
-"""The balance page: the wallet's statement, its links and its export."""
+"""The balance page: the wallet statement, its links and its export."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Amounts in currencies of no and of three decimals, on every page and in every file that shows them."""
+"""Amounts in currencies of zero and three decimals, on every page and in every file with amounts."""
 
 import csv
 import io
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.django_db
 
 @dataclass(frozen=True)
 class Amounts:
-    """Minor units, and how people write them: of a payment, its fee of 3.9 %, and the net."""
+    """The amount of a payment, its fee of 3.9 % and the net, each in minor units and as formatted for
+    people.
+    """
 
     currency: str
     gross: str
@@ -36,7 +38,7 @@ CURRENCIES = [
 
 @pytest.fixture(params=CURRENCIES, ids=lambda amounts: amounts.currency)
 def shown(request, ada):
-    """The currency and its amounts; Ada Books may use it."""
+    """The currency, enabled for Ada Books, and its amounts."""
     business = ada.business
     business.currencies = [*business.currencies, request.param.currency]
     business.save(update_fields=["currencies"])
@@ -60,7 +62,7 @@ def released(batch):
 
 
 def amounts_in(page, currency):
-    """Return every amount in a currency that a page shows."""
+    """Return all amounts in a currency on a page."""
     text = " ".join(re.sub(r"<[^>]*>", " ", page.content.decode()).replace("\u2212", "").split())
     return set(re.findall(rf"{currency} [0-9][0-9,.]*[0-9]|{currency} [0-9]", text))
 
@@ -160,7 +162,7 @@ class TestPages:
 
 
 class TestFiles:
-    """Files for programs: minor units and the currency beside them, whatever its decimals."""
+    """Files for programs contain minor units and the currency, whatever its decimals."""
 
     def test_of_payments(self, browser, shown, paid, released):
         [row] = rows_of(browser.get("/dashboard/payments/export.csv"))

@@ -1,4 +1,4 @@
-"""Developers: keys whose secrets are shown once, the request log, and the signature checker."""
+"""The developers area: API keys (secrets are shown once), the request log and the signature checker."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The overview: the business's own figures, and texts where there are none yet."""
+"""The overview: figures of the business, and texts for an empty account."""
 
 from datetime import timedelta
 from html import unescape

@@ -1,4 +1,4 @@
-"""No page asks the database more than twelve times, or weighs more than 60 KB; benchmarks/pages.py measures the time."""
+"""No page makes more than twelve queries or exceeds 60 KB. benchmarks/pages.py measures the time."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ from webhooks.models import Attempt, Delivery
 pytestmark = pytest.mark.django_db
 
 QUERIES = 12
-PAGE = 60_000  # bytes beyond htmx
+PAGE = 60_000  # bytes without htmx
 SCRIPTS = 15_000
 ROWS = 30  # more than a list shows
 
@@ -53,7 +53,7 @@ PAGES = {
 
 @pytest.fixture
 def busy(ada):
-    """A business in which much happens, with numbers of many digits."""
+    """A business with much activity and large numbers."""
     now, business = timezone.now(), ada.business
     make_endpoint(business=business)
     mismatched_money(business=business, now=now)
@@ -85,7 +85,7 @@ def customer(number):
 
 
 def count_days(business, *, now):
-    """Have 90 days of payments by both methods behind it."""
+    """Add daily totals of 90 days with payments by both methods."""
     for _ in daily_totals.roll_up(now=now):
         pass
     DayTotals.objects.all().delete()
@@ -110,7 +110,7 @@ def count_days(business, *, now):
 
 @pytest.fixture
 def address(busy):
-    """Return how a page's address is completed."""
+    """Return the URL of a page, with its parameters filled in."""
     some = {
         "payment": Transaction.objects.filter(status="success", method="card").last().pk,
         "authorised": Transaction.objects.get(awaiting="capture").pk,

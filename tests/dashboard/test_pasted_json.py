@@ -1,4 +1,4 @@
-"""What people paste and merchants send costs memory in proportion to its size, however deeply it is nested."""
+"""Memory for pasted or received JSON is proportional to its size, however deeply it is nested."""
 
 import pytest
 from django.test import Client
@@ -15,7 +15,7 @@ from webhooks.models import Delivery
 pytestmark = pytest.mark.django_db
 
 SIZE = 62_000
-MOST = 24 * 1024 * 1024  # bytes at the peak, above what was there before
+MOST = 24 * 1024 * 1024  # bytes: peak above the previous use
 
 
 def nested(depth, opening, closing, inner):
@@ -23,7 +23,7 @@ def nested(depth, opening, closing, inner):
 
 
 def wide(depth):
-    """A list of many items, far down."""
+    """A deeply nested list of many items."""
     return nested(depth, "[", "]", ",".join("0" * ((SIZE - 2 * depth) // 2)))
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 PAYMENTS = "/dashboard/payments/"
 
 
-class TestActs:
+class TestActions:
     def test_capture_a_part_and_write_an_audit_entry(self, browser, ada, now):
         payment = authorised_payment(business=ada.business, now=now)
 

@@ -1,4 +1,4 @@
-"""Payouts in the dashboard: the form for a new one, and returned ones in the list."""
+"""Payouts in the dashboard: the form for a new payout, and returned payouts in the list."""
 
 import pytest
 

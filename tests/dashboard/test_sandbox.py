@@ -1,4 +1,4 @@
-"""The sandbox: requests signed with one's own key, and what one need not wait for."""
+"""The sandbox page: requests signed with the user's own key, and buttons that advance the clock."""
 
 import json
 from datetime import timedelta
@@ -26,7 +26,7 @@ def send(client, document, target="/api/payments"):
     return client.post(SANDBOX, {"target": target, "body": body})
 
 
-class TestTrying:
+class TestRequest:
     @pytest.mark.parametrize(
         ("preset", "code"),
         [("success", "10000"), ("amount-51", "20051"), ("payout", "10000"), ("check", "10000")],

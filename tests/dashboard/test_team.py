@@ -1,4 +1,4 @@
-"""The team: invited by mail or by a copied link, given roles, removed; never without an owner."""
+"""The team: members are invited by email or link, given roles, and removed; one owner always remains."""
 
 import re
 from dataclasses import replace
@@ -33,7 +33,7 @@ def owner(ada_member):
 
 @pytest.fixture
 def link(owner):
-    """The path of the link that was mailed to Chidi, who is invited as a viewer."""
+    """The path of the link mailed to Chidi, who is invited as a viewer."""
     invite(owner)
     return mailed_link()
 
@@ -218,7 +218,7 @@ class TestLinkThatTheInviterSees:
         assert not joins(shown)
 
     def test_belongs_to_its_own_invitation(self, owner, link):
-        """The proof of one invitation proves nothing for another."""
+        """The proof of an address for one invitation is not valid for another."""
         proof = link.rstrip("/").rpartition(".")[2]
         shown = invite(owner, "bisi@example.com")
 
@@ -259,7 +259,7 @@ class TestInviter:
         assert "ended the invitation for chidi@example.com from ada@example.com" in page
 
     def test_must_still_be_allowed_to_invite_when_the_link_is_used(self, link, other, ada_member):
-        """However the inviter was removed. Here the row is deleted directly."""
+        """Applies however the inviter was removed; here, the row is deleted directly."""
         Member.objects.filter(pk=ada_member.pk).delete()
 
         assert not joins(link)

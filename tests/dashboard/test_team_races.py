@@ -1,4 +1,4 @@
-"""Two owners who remove each other at the same moment: one of them stays."""
+"""If two owners remove each other concurrently, one of them stays."""
 
 from functools import partial
 
@@ -29,7 +29,7 @@ class TestLastOwner:
 
 @pytest.mark.django_db
 class TestActor:
-    """An owner who is removed between the check of the role and the change."""
+    """An owner is removed between the check of the role and the change."""
 
     @pytest.mark.parametrize("change", [team.remove, partial(team.change_role, role="owner")])
     def test_changes_nothing_after_losing_the_permission(self, change):

@@ -1,4 +1,4 @@
-"""Unapplied money: found, shown with why it fits nothing, and decided about once."""
+"""Unapplied money is listed, shown with the reason, and decided once."""
 
 from html import unescape
 
@@ -26,12 +26,12 @@ TOLD = {"sender_account_number": "1112223334", "sender_bank_code": "044"}
 
 @pytest.fixture
 def money(ada):
-    """40,000 for a payment that waited for 50,000; the bank did not tell the sender's account."""
+    """A transfer of 40,000 for a payment of 50,000. The bank did not send the sender's account."""
     return mismatched_money(business=ada.business, now=timezone.now())
 
 
 def decide(client, money, form):
-    """Send a form of the item's page, and return the page that comes of it, as text."""
+    """Submit a form of the item's page, and return the text of the resulting page."""
     return unescape(client.post(f"{INBOX}{money.pk}/", form, follow=True).content.decode())
 
 

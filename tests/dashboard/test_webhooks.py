@@ -1,4 +1,4 @@
-"""The webhooks area: settings, the key shown once, test events, deliveries, and sending again."""
+"""The webhooks area: settings, the signing key (shown once), test events, deliveries and resending."""
 
 import re
 from datetime import timedelta

@@ -35,7 +35,7 @@ CLIENT_ID, KEY = "sluice", "shared-key-of-a-test"
 BANK_TIMEOUT = 8  # seconds
 REQUERY = "payments.requery_due"
 SHORTEST_SESSION = 60  # seconds: the API's minimum
-WAIT_LIMIT = 120  # seconds for outcomes after the bank is back
+WAIT_LIMIT = 120  # seconds for outcomes after the bank recovers
 SHOPS = 4
 UNANSWERED = (
     "SELECT (SELECT count(*) FROM payments_transaction WHERE awaiting IN ('rail', 'reversal') AND created_at < %(until)s)"
@@ -45,7 +45,7 @@ UNANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class BankCall:
-    """A call at the bank about one payout, with the moments between which its caller waited."""
+    """A call to the bank about one payout, with the start and end of its caller's wait."""
 
     reference: str
     began_at: float
@@ -54,7 +54,7 @@ class BankCall:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A task, and how long its message had waited."""
+    """A task run, and how long its message was queued."""
 
     name: str
     published_at: float

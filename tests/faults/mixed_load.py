@@ -211,7 +211,7 @@ class MixedLoad:
         return answer
 
     def enter_code(self, address: str) -> None:
-        """Answer the challenge as its payer does, again where the page does not come."""
+        """Answer the challenge as the payer, with retries if the page does not respond."""
         end = time.monotonic() + WAIT_LIMIT
         while time.monotonic() < end:
             try:

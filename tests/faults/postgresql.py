@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one test, which may be killed, filled up and restarted."""
+"""A PostgreSQL server for one test, which may be killed, restarted, and run out of disk space."""
 
 import os
 import shutil
@@ -23,7 +23,9 @@ def find_programs() -> Path | None:
 
 
 class PostgreSQL(Process):
-    """A cluster and its postmaster. The backends have sessions of their own: killing the postmaster does not kill them."""
+    """A cluster and its postmaster. Backends have their own sessions, so killing the postmaster does not
+    kill them.
+    """
 
     def __init__(self, folder: Path, *, data: Path, wal: Path | None = None) -> None:
         port = free_port()

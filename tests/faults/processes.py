@@ -20,11 +20,11 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = WAIT_LIMIT, wha
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"timed out after {seconds} seconds, waiting for {what}"
-        time.sleep(0.02)  # leave the processor to the process that is awaited
+        time.sleep(0.02)  # leave CPU time to the awaited process
 
 
 class Process:
-    """A program with all its children, in a group of their own."""
+    """A program with all its children, in their own process group."""
 
     def __init__(self, name: str, command: list[str], log: Path, **options: Any) -> None:
         self.name, self.command, self.log, self.options = name, command, log, options

@@ -31,7 +31,9 @@ class Arrival:
 
 @dataclass
 class Receiver:
-    """A receiver. `hearing` off: connections are taken, not read. `answering` off: read, not answered."""
+    """A receiver. Without `reading`, it accepts connections but reads nothing; without `answering`, it
+    reads requests but does not respond.
+    """
 
     url: str = ""
     arrivals: list[Arrival] = field(default_factory=list)
@@ -104,7 +106,7 @@ def running_receiver() -> Iterator[Receiver]:
             self.end_headers()
 
         def log_message(self, *arguments: object) -> None:
-            """Stay quiet."""
+            """Log nothing."""
 
     server = Server(("127.0.0.1", 0), Handler)
     receiver.url = f"http://127.0.0.1:{server.server_port}/hooks"

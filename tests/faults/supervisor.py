@@ -23,7 +23,7 @@ SHOPS = 4
 
 
 class Supervisor:
-    """Web, workers and beat over a PostgreSQL of their own and a Redis of their own."""
+    """Web, workers and beat with their own PostgreSQL and Redis."""
 
     def __init__(self, folder: Path, *, server: PostgreSQL, database: str, receiver_url: str) -> None:
         self.server = server
@@ -146,7 +146,7 @@ class Supervisor:
 
 @contextmanager
 def supervised(folder: Path, *, server: PostgreSQL, receiver_url: str) -> Iterator[Supervisor]:
-    """Run the whole service with a database of its own on a server."""
+    """Run the whole service with its own database on a server."""
     with postgresql_database(server.url) as database:
         supervisor = Supervisor(folder, server=server, database=database, receiver_url=receiver_url)
         try:

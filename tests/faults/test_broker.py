@@ -34,7 +34,9 @@ def connection_with_message(redis):
 
 class TestConnection:
     def test_lost_with_an_unacknowledged_message_can_be_closed(self, redis):
-        """What a worker does when Redis is killed: as with the transport that kombu has, an error would end it."""
+        """What a worker does when Redis is killed. With kombu's own transport, an error would end the
+        worker.
+        """
         connection, taken = connection_with_message(redis)
         connection.default_channel._brpop_start()  # it waits for the next message
         remote_control = connection.channel()

@@ -1,4 +1,4 @@
-"""A bank that hangs for half of a minute under mixed traffic. `benchmarks/hanging_bank.py` has the long form."""
+"""A bank that hangs for half a minute under mixed traffic. `benchmarks/hanging_bank.py` is the long variant."""
 
 import pytest
 
@@ -21,6 +21,6 @@ class TestHangingBank:
         assert report.paid_twice == 0
         assert report.payouts_by_status.keys() == {"success"}
         assert report.ledger_holds
-        # How late a task starts is a figure of the machine. What must hold: none waits for a call to the bank.
+        # How late a task starts depends on the machine, but none may wait for a call to the bank.
         assert report.latest() < hanging_bank.BANK_TIMEOUT
         assert report.seconds_until_resolved < WAIT_LIMIT

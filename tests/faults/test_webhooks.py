@@ -52,7 +52,7 @@ RECORD = "%UPDATE webhooks_delivery AS delivery SET%lease_token = NULL%"
 
 
 class Moments:
-    """Kills processes at moments that the receiver, a lock or a stopped broker determines."""
+    """Kills processes at points that the receiver, a lock or a stopped broker determines."""
 
     def __init__(self, stack, receiver, load):
         self.stack, self.receiver, self.load = stack, receiver, load

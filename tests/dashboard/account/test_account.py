@@ -1,4 +1,4 @@
-"""One's own account: password, forgotten password, sessions, and proving that it is still oneself."""
+"""The user's own account: password, password reset, sessions and reauthentication."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""An operator resets the second factor of a user who lost phone and recovery codes."""
+"""An operator resets the MFA of a user who lost the phone and the recovery codes."""
 
 import io
 import json

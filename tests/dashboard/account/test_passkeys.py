@@ -1,4 +1,4 @@
-"""Passkeys: the device verifies its user wherever one replaces the password, and a challenge is good for one thing."""
+"""Passkeys that replace the password require user verification. A challenge is valid for one purpose."""
 
 import html
 import json
@@ -36,7 +36,7 @@ def device(person):
 
 @pytest.fixture
 def stolen_key(person):
-    """A security key of Ada's that verifies no user."""
+    """A security key of Ada's that does not verify its user."""
     device = Device(verifies=False)
     passkey_of(person, name="Key", device=device)
     return device
@@ -51,7 +51,7 @@ def options_on(page):
 
 
 def give_up_second_step(client):
-    """Take the pending sign-in out of the session, as allauth does after fifteen minutes."""
+    """Remove the pending sign-in from the session, as allauth does after fifteen minutes."""
     session = client.session
     del session["account_login"]
     session.save()
@@ -126,7 +126,7 @@ class TestSignIn:
         stored = dict(visitor.session.items())
         visitor.post(PASSKEY, {"credential": answer})
         twin = Client()
-        session = twin.session  # as the second request had read it
+        session = twin.session  # as the second request read it
         session.update(stored)
         session.save()
 

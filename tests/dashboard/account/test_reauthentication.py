@@ -255,7 +255,7 @@ class TestAdministration:
 
 @pytest.mark.urls("tests.dashboard.account.test_reauthentication")
 class TestUndeclaredPage:
-    """An address that `config.access_rules` doesn't declare asks."""
+    """A URL without a declaration in `config.access_rules` requires reauthentication."""
 
     def test_asks_before_a_change(self, ada_member):
         client = stale(ada_member.user)
@@ -309,7 +309,7 @@ def said(page):
 
 
 class TestSummary:
-    """The page of a kept form says what is asked for as people say it."""
+    """The page of a kept form describes the requested change in plain language."""
 
     @pytest.fixture
     def amaka(self):
@@ -328,7 +328,7 @@ class TestSummary:
 
         assert said(page) == "change the user <bdi>amaka@example.com</bdi>"
         assert entered(page) == {
-            "Is active": "No (was Yes)",  # a box that is not ticked is not posted
+            "Is active": "No (was Yes)",  # an unchecked box is not posted
             "Is staff": "Yes (was No)",
             "Superuser status": "Yes (was No)",
             "Groups": "Support",
@@ -377,7 +377,7 @@ class TestSummary:
     @pytest.mark.long
     @pytest.mark.parametrize("rights", [{}, {"is_staff": True}])
     def test_shows_no_names_to_others(self, amaka, ada, rights):
-        """Those who may not submit the form could otherwise look names up by posting ids."""
+        """Otherwise, users who may not submit the form could look up names by posting ids."""
         person = UserFactory(email="eve@example.com", password=PASSWORD, **rights)
 
         for address, form in (
@@ -390,7 +390,7 @@ class TestSummary:
             assert "amaka@example.com" not in text
             assert ada.business.name not in text
 
-    def test_shows_staff_with_the_right_to_change_people_no_superuser(self, staff):
+    def test_shows_no_superuser_to_staff_who_may_change_users(self, staff):
         clerk = UserFactory(email="clerk@example.com", is_staff=True, password=PASSWORD)
         clerk.user_permissions.set(Permission.objects.filter(codename="change_user"))
 
@@ -487,7 +487,7 @@ class TestKeptForm:
         client.post("/dashboard/developers/keys/new/", self.FORM)
         later = time.time() + 601
         monkeypatch.setattr("dashboard.account.kept_forms.time", SimpleNamespace(time=lambda: later))
-        age(client, -601)  # confirmed again by then
+        age(client, -601)  # reauthenticated again
 
         page = client.get(KEPT, follow=True)
 

@@ -1,4 +1,4 @@
-"""The second step of signing in: codes of an app, recovery codes, and who must have one."""
+"""The second step of sign-in: app codes, recovery codes, and the users for whom it is mandatory."""
 
 import re
 import time
@@ -55,7 +55,7 @@ def fresh(ada_member):
 
 @pytest.fixture
 def secret(fresh, django_capture_on_commit_callbacks):
-    """The app's key, after Ada has set it up."""
+    """The TOTP secret, after Ada has set up the app."""
     secret = secret_on(fresh.get(APP))
     with django_capture_on_commit_callbacks(execute=True):
         assert fresh.post(APP, {"code": code_of(secret)})["Location"] == CODES

@@ -1,4 +1,4 @@
-"""The door: who comes in, who does not, and what is told about it."""
+"""Sign-in: success, failure, throttling and messages."""
 
 import re
 from datetime import timedelta
@@ -91,7 +91,7 @@ class TestSignIn:
         assert browser.get(LOGIN)["Location"] == "/dashboard/"
 
 
-class TestRefusal:
+class TestRejection:
     @pytest.mark.parametrize(
         ("email", "password"),
         [
@@ -205,7 +205,7 @@ class TestThrottling:
 class TestKnownDevice:
     @pytest.fixture
     def device(self, ada_member):
-        """A browser that has signed in before, and is signed out."""
+        """A signed-out browser that has signed in before."""
         client = Client()
         sign_in(client)
         client.post("/dashboard/logout/")
@@ -221,7 +221,7 @@ class TestKnownDevice:
 
     def test_has_a_limit_of_its_own(self, device):
         assert fail(device, 11) == [200] * 10 + [429]
-        assert sign_in(Client()).status_code == 302  # its failures are no others'
+        assert sign_in(Client()).status_code == 302  # its failures are counted separately
 
     def test_applies_to_the_account_that_signed_in_only(self, device, bisi_member):
         assert fail(device, 6, email="bisi@example.com") == [200] * 5 + [429]

@@ -1,4 +1,4 @@
-"""The navigation: the contract's areas, by name and in order, and which of them one is in."""
+"""The navigation has the areas of the specification in order, and marks the current one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The link of a payer's 3-D Secure page is enough to decline the payment: only roles that may cancel see it."""
+"""The link to a payer's 3-D Secure page allows declining the payment, so only roles that may cancel see it."""
 
 import json
 
@@ -20,7 +20,7 @@ SEES = {"owner": True, "finance": True, "developer": False, "viewer": False}
 
 @pytest.fixture
 def waiting(api):
-    """A card payment that waits for its payer."""
+    """A card payment that awaits its payer."""
     challenge = {"enabled": True, "challenge_preference": "challenge_mandated"}
     return api.post("/api/payments", orders.card_payment(reference="waits-1", **{"3ds": challenge})).json()
 
