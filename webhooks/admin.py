@@ -1,7 +1,7 @@
 """Admin pages of endpoints and deliveries. Staff can resend deliveries, with a reason."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -51,18 +51,18 @@ class ReplayActionForm(ActionForm):
 
 
 class StateFilter(admin.SimpleListFilter):
-    """Filter by one state at a time, dead by default. Each state has an index; the whole list has none."""
+    """Filter by one state at a time, stopped by default. Each state has an index; the whole list has none."""
 
     title = "state"
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(state, label) for state, label in Delivery.State.choices if state != Delivery.State.DEAD]
+        return [(state, name) for state, name in Delivery.STATE_NAMES.items() if state != Delivery.State.DEAD]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """Offer "dead" in place of "all"."""
+        """Offer "Stopped" in place of "all"."""
         first, *others = super().choices(changelist)
-        yield {**first, "display": Delivery.State.DEAD.label}
+        yield {**first, "display": Delivery.STATE_NAMES[Delivery.State.DEAD]}
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
@@ -85,6 +85,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     search_help_text = "ID of the event or its transaction, or name of the business."
     ordering = ("-created_at",)
     exclude = ("lease_token",)
+    names: ClassVar = {"state": Delivery.STATE_NAMES}
     inlines = (AttemptInline,)
     actions = ("replay_chosen",)
     action_form = ReplayActionForm

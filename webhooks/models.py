@@ -134,6 +134,16 @@ class Delivery(models.Model):
         # The one attempt of a test event failed. Shorter than the API's `test_failed`: the column has 9 characters.
         TEST_FAILED = "failed", "Test failed"
 
+    # How pages name the states. Labels of the choices would be part of the migrations, and so they stay.
+    STATE_NAMES: ClassVar[dict[str, str]] = {
+        State.WAITING: "Retrying",
+        State.HELD: "Held",
+        State.DELIVERED: "Delivered",
+        State.DEAD: "Stopped",
+        State.SKIPPED: "Skipped",
+        State.TEST_FAILED: "Test failed",
+    }
+
     id = models.UUIDField(primary_key=True, editable=False)
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     # The outcome: a transaction, refund, payout return, unapplied transfer or settlement. Null for a test event.
@@ -211,6 +221,10 @@ class Delivery(models.Model):
     @property
     def is_test(self) -> bool:
         return self.subject is None
+
+    @property
+    def state_name(self) -> str:
+        return self.STATE_NAMES[self.state]
 
     @property
     def has_payload(self) -> bool:

@@ -47,15 +47,15 @@ def _queue(now: datetime) -> Iterator[Figure]:
     late = now - oldest if oldest else timedelta(0)
     yield Figure("Deliveries due", _many(due[:COUNTED].count()), late > LATE, f"{deliveries}?state=waiting")
     yield Figure("Oldest due", in_words(late, parts=2) if oldest else "none", late > LATE)
-    # The index finds dead deliveries by creation time. They died at their last attempt.
+    # The index finds stopped deliveries by creation time. They stopped at their last attempt.
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), started_at__gte=now - DAY)
-    dying = (
+    stopped = (
         Delivery.objects.with_payload()
         .without_tests()
         .filter(state=Delivery.State.DEAD, created_at__gte=now - LONGEST_LIFE)
     )
-    died = dying.filter(Exists(tried))[:COUNTED].count()
-    yield Figure("Died within 24 hours", _many(died), died > 0, f"{deliveries}?state=dead")
+    lately = stopped.filter(Exists(tried))[:COUNTED].count()
+    yield Figure("Stopped within 24 hours", _many(lately), lately > 0, f"{deliveries}?state=dead")
 
 
 def _unanswered(now: datetime) -> Iterator[Figure]:

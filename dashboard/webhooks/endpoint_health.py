@@ -80,7 +80,7 @@ def _hours(begin: datetime, delivered: Sequence[int], failed: Sequence[int]) -> 
         Column(
             f"{begin + hour * HOUR:%H:00}",
             (good, bad),
-            f"{begin + hour * HOUR:%-d %b, %H:00} UTC: {good} delivered, {bad} pending or failed",
+            f"{begin + hour * HOUR:%-d %b, %H:00} UTC: {good} delivered, {bad} failed",
         )
         for hour, (good, bad) in enumerate(zip(delivered, failed, strict=True))
     ]

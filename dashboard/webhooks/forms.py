@@ -54,7 +54,7 @@ class DeliveryFilter(PeriodFilter):
     """Filter deliveries by state, event, day (UTC) and subject."""
 
     q = forms.CharField(required=False, max_length=100, label="Search")
-    state = forms.ChoiceField(required=False, choices=choices(Delivery.State.choices))
+    state = forms.ChoiceField(required=False, choices=choices([*Delivery.STATE_NAMES.items()]))
     event = forms.ChoiceField(required=False, choices=[("", "All"), *Event.choices])
 
     field_order = ("q", "state", "event", "since", "until")
@@ -86,7 +86,7 @@ class ReplayForm(PeriodForm):
     """A range of deliveries to resend. Days are UTC."""
 
     state = forms.ChoiceField(
-        choices=[(state, Delivery.State(state).label) for state in REPLAYABLE], initial=Delivery.State.DEAD
+        choices=[(state, Delivery.STATE_NAMES[state]) for state in REPLAYABLE], initial=Delivery.State.DEAD
     )
     since = forms.DateField(label="From")
     until = forms.DateField(label="To")

@@ -5,6 +5,7 @@ Nothing is deleted, no list counts or sorts a whole table, and query strings can
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from itertools import islice
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -217,21 +218,49 @@ class Amount:
         return self.field.replace("_", " ")
 
 
+@dataclass(frozen=True)
+class Name:
+    """A column that shows a code as pages name it."""
+
+    field: str
+    names: Mapping[str, str] = dataclass_field(hash=False)
+
+    def __call__(self, row: Model) -> str:
+        code = getattr(row, self.field)
+        return self.names.get(code, code)
+
+    def __str__(self) -> str:
+        return self.field
+
+    @property
+    def __name__(self) -> str:
+        return self.field
+
+    @property
+    def short_description(self) -> str:
+        return self.field.replace("_", " ")
+
+
 class ReadOnly(BaseModelAdmin):
     """Read-only rows: nothing can be added, changed or deleted."""
 
     amounts: ClassVar[tuple[str, ...]] = ()  # fields shown as formatted amounts
     currency: ClassVar[str] = "currency"  # path to the currency of the amounts
+    names: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # by field: how codes are named
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self._with_money(super().get_fields(request, obj))
+        return self._formatted(super().get_fields(request, obj))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*super().get_readonly_fields(request, obj), *self._with_money(self.amounts)]
+        return [*super().get_readonly_fields(request, obj), *self._formatted([*self.amounts, *self.names])]
 
-    def _with_money(self, names: Iterable[Any]) -> list[Any]:
-        shown = [Amount(name, self.currency) if name in self.amounts else name for name in names]
-        return list(dict.fromkeys(shown))  # Django repeats the read-only fields at the end
+    def _formatted(self, names: Iterable[Any]) -> list[Any]:
+        return list(dict.fromkeys(map(self._column, names)))  # Django repeats the read-only fields at the end
+
+    def _column(self, name: Any) -> Any:
+        if name in self.amounts:
+            return Amount(name, self.currency)
+        return Name(name, self.names[name]) if name in self.names else name
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -244,7 +273,7 @@ class ReadOnlyAdmin(ReadOnly, StaffAdmin):
     """A model's rows, read-only."""
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return self._with_money(super().get_list_display(request))
+        return self._formatted(super().get_list_display(request))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

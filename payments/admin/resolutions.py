@@ -64,7 +64,7 @@ class ResolvableAdmin(ReadOnlyAdmin):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in {"rail", "staff"}:
-            return self._with_money(self.unanswered_columns)
+            return self._formatted(self.unanswered_columns)
         return super().get_list_display(request)
 
     @admin.display(description="unanswered for")

@@ -328,6 +328,18 @@ class TestSearch:
         assert str(delivery.pk) not in words(staff.get(page(Delivery)))  # which lists dead deliveries
         assert str(delivery.pk) in words(staff.get(page(Delivery), {"state": "waiting"}))
 
+    def test_names_the_states_of_deliveries(self, staff):
+        delivery = make_delivery(make_endpoint())
+
+        assert '<div class="readonly">Retrying</div>' in words(
+            staff.get(page(Delivery, "change", delivery.pk))
+        )
+        assert '<td class="field-state">Retrying</td>' in words(
+            staff.get(page(Delivery), {"state": "waiting"})
+        )
+        Delivery.objects.filter(pk=delivery.pk).update(state=Delivery.State.DEAD, next_attempt_at=None)
+        assert '<td class="field-state">Stopped</td>' in words(staff.get(page(Delivery)))
+
     def test_counts_only_rows_that_can_be_paged(self, staff, card):
         with connection.execute_wrapper(self._only_counts_so_far):
             words(staff.get(page(Transaction)))
@@ -615,7 +627,7 @@ class TestSummary:
         assert figures["Deliveries due"].value == str(Delivery.objects.filter(state="waiting").count())
         assert figures["Deliveries due"].needs_attention
         assert waiting.state == "waiting"
-        assert figures["Died within 24 hours"].value == "0"  # created long ago, at NOON
+        assert figures["Stopped within 24 hours"].value == "0"  # created long ago, at NOON
         assert figures["Batches awaiting approval"].value == str(
             SettlementBatch.objects.filter(state="pending").count()
         )
@@ -651,7 +663,7 @@ class TestSummary:
                 delivery=dead, number=8, started_at=now - timedelta(hours=hours), total_ms=1
             )
 
-        assert self.figures()["Died within 24 hours"].value == "1"
+        assert self.figures()["Stopped within 24 hours"].value == "1"
 
     def test_redirects_password_changes_to_the_dashboard(self, staff):
         for answer in (staff.get("/admin/password_change/"), staff.post("/admin/password_change/")):

@@ -166,8 +166,10 @@ class TestDelivery:
             make_endpoint(business=ada.business), state=Delivery.State.DEAD, next_attempt_at=None
         )
 
+        assert ">Stopped</span>" in browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/").content.decode()
         browser.post(f"{WEBHOOKS}deliveries/{delivery.pk}/replay/")
 
+        assert ">Retrying</span>" in browser.get(f"{WEBHOOKS}deliveries/{delivery.pk}/").content.decode()
         delivery.refresh_from_db()
         assert (delivery.state, delivery.is_manual) == (Delivery.State.WAITING, True)
 
