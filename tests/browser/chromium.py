@@ -1,4 +1,4 @@
-"""A real browser for tests, and what it complained about."""
+"""A real browser for tests, and the errors and warnings that it reported."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,19 +31,19 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Visit:
-    """A page and everything that went on behind it."""
+    """A page, with its console messages, failed requests and requested origins."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
     origins: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.page.on("console", self._hear)
+        self.page.on("console", self._record_message)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self._note(request.url))
         self.page.on("requestfailed", self._note_failed)
 
-    def _hear(self, message: ConsoleMessage) -> None:
+    def _record_message(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
 

@@ -1,4 +1,6 @@
-"""Tests with a real browser. Without Playwright they are left out; in CI that is a failure, if they are wanted."""
+"""Tests with a real browser. They are skipped without Playwright, except in CI, where it is required if they
+are selected.
+"""
 
 import importlib.util
 import os
@@ -33,20 +35,20 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def owner(service: Service) -> Any:
-    """A user with a business for each test: endpoints, keys and second factors are not shared."""
+    """A new owner for each test, because endpoints, keys and second factors must not be shared."""
     from tests.browser.people import open_business  # noqa: PLC0415  (Playwright may be missing)
 
     return open_business(service)
 
 
-@pytest.fixture(params=["desk", "phone in the dark", "without JavaScript"])
+@pytest.fixture(params=["desktop", "phone in dark mode", "without JavaScript"])
 def seen(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
-    """A page as it is looked at on a desk, on a phone in the dark, and without JavaScript."""
+    """A page on a desktop, on a phone in dark mode, and without JavaScript."""
     from tests.browser.chromium import visit  # noqa: PLC0415  (Playwright may be missing)
 
     options = {
-        "desk": {"viewport": {"width": 1280, "height": 800}},
-        "phone in the dark": {
+        "desktop": {"viewport": {"width": 1280, "height": 800}},
+        "phone in dark mode": {
             "viewport": {"width": 390, "height": 844},
             "color_scheme": "dark",
             "is_mobile": True,
@@ -60,7 +62,7 @@ def seen(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
 
 @dataclass
 class Shop:
-    """A merchant's web server on an origin of its own, and the requests that came to it."""
+    """A merchant's web server on its own origin, and the requests that it received."""
 
     origin: str
     requests: list[str] = field(default_factory=list)
@@ -68,7 +70,7 @@ class Shop:
 
 @pytest.fixture
 def shop() -> Iterator[Shop]:
-    """A shop that shows a page for every address, but for /moved: that leads on to yet another origin."""
+    """A shop that serves a page at every path except /moved, which redirects to a third origin."""
     with Serving() as (elsewhere, _), Serving(moved_to=elsewhere) as (origin, requests):
         yield Shop(origin, requests)
 

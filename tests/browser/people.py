@@ -1,4 +1,4 @@
-"""People at a browser: whose business it is, how they sign in, and what they press."""
+"""Users in a browser: businesses, sign-in, buttons and authenticators."""
 
 import base64
 import json
@@ -26,11 +26,13 @@ class Owner:
 
     @property
     def client(self) -> HttpClient:
-        """Their shop, which calls the API."""
+        """The API client of the user's shop."""
         return HttpClient(self.base_url, self.credentials)
 
     def sign_in(self, page: Page, base_url: str | None = None, *, is_patient: bool = False) -> None:
-        """Sign in at a base URL; who is patient waits for the icon of the tab too, which loading does not."""
+        """Sign in at a base URL. With `is_patient`, also wait for the favicon, which the load event
+        does not cover.
+        """
         page.goto(f"{base_url or self.base_url}/dashboard/")
         if is_patient:
             page.wait_for_load_state("networkidle")
@@ -53,26 +55,26 @@ def open_business(service: Service, name: str = "Ada Books") -> Owner:
 
 
 def sign_in(page: Page, email: str, password: str) -> None:
-    """Sign in at the form that is shown."""
+    """Sign in with the form on the current page."""
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password", exact=True).fill(password)
     press(page, "Sign in")
 
 
 def press(page: Page, name: str, role: str = "button", *, exact: bool = True) -> None:
-    """Press, and wait until the next page is there with all its styles and pictures."""
+    """Press, and wait until the next page is loaded with its styles and images."""
     with page.expect_navigation():
         page.get_by_role(role, name=name, exact=exact).first.click()  # type: ignore[arg-type]
 
 
 def code_of(secret: str, *, steps: int = 0) -> str:
-    """Return what an authenticator app shows now, or so many steps of 30 s later."""
-    app = TOTP(base64.b32decode(secret), 6, SHA1(), 30)  # noqa: S303  (what apps reckon with)
+    """Return the code that an authenticator app shows now, or this many steps of 30 s later."""
+    app = TOTP(base64.b32decode(secret), 6, SHA1(), 30)  # noqa: S303 (the algorithm of authenticator apps)
     return app.generate(int(time.time()) + 30 * steps).decode()
 
 
 def attach_authenticator(page: Page) -> None:
-    """Give the browser of a page a device that makes passkeys and verifies its user."""
+    """Add a virtual authenticator with user verification to the browser of a page."""
     options = {
         "protocol": "ctap2",
         "transport": "internal",

@@ -1,4 +1,4 @@
-"""Our own people at work in a real browser: in by a second factor, a settlement, unapplied money, a delivery."""
+"""Staff in a real browser: sign-in with a second factor, settlements, unapplied money and deliveries."""
 
 import json
 import secrets
@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from payments.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
+from tests.browser.page_states import AN_HOUR_LATER
 from tests.browser.people import attach_authenticator, code_of, press, sign_in
-from tests.browser.stage import TOTP_SECRET
-from tests.browser.tour import AN_HOUR_LATER
+from tests.browser.sample_data import TOTP_SECRET
 from tests.clients import Credentials, HttpClient
 from tests.receiver import running_receiver
 
@@ -120,7 +120,9 @@ class TestStaff:
 
 
 class TestReauthentication:
-    """A session that is an hour old changes a user once it was confirmed, by a passkey or by a code."""
+    """In a session that is an hour old, a user can be changed after reauthentication with a passkey or a
+    code.
+    """
 
     @pytest.fixture
     def person(self, service):
@@ -129,7 +131,7 @@ class TestReauthentication:
         return email, int(service.command("shell", "-c", making).stdout.split()[-1])
 
     def change(self, service, page, here, person):
-        """Close the person's account, with a session that is an hour old by then."""
+        """Close the user's account in a session that is an hour old."""
         page.goto(f"{here}/admin/merchants/user/{person[1]}/change/")
         page.get_by_label("Is active").uncheck()
         page.get_by_label("Reason").fill("Left the company")
@@ -152,7 +154,7 @@ class TestReauthentication:
         return asked.stdout.split()[-1] == "True"
 
     def test_works_with_a_passkey(self, service, browser, person):
-        here = service.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
+        here = service.base_url.replace("127.0.0.1", "localhost")  # browsers require a host name
         email = f"{secrets.token_hex(6)}@staff.example"
         making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
         assert service.command("shell", "-c", making).returncode == 0
@@ -181,7 +183,7 @@ class TestReauthentication:
         self.change(service, page, service.base_url, person)
         if "code" not in page.url:
             press(page, "Use authenticator app or code", "link", exact=False)
-        page.get_by_label("Code").fill(code_of(TOTP_SECRET, steps=1))  # the code of now has signed in
+        page.get_by_label("Code").fill(code_of(TOTP_SECRET, steps=1))  # the current code was used to sign in
         press(page, "Confirm")
 
         self.check_and_continue(service, page, person)

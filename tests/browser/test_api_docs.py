@@ -1,4 +1,4 @@
-"""The API's page in a real browser: Swagger UI under the same strict policy as every other page."""
+"""The API reference in a real browser: Swagger UI under the same content security policy as every other page."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.e2e
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 
 
-@pytest.fixture(params=[{}, PHONE], ids=["desk", "phone in the dark"])
+@pytest.fixture(params=[{}, PHONE], ids=["desktop", "phone in dark mode"])
 def seen(request):
     with chromium() as browser, visit(browser, **request.param) as visited:
         yield visited

@@ -1,4 +1,4 @@
-"""The payer's page in a real browser, from the merchant's call to the merchant's page."""
+"""The payer's 3-D Secure page in a real browser, from the merchant's API call to the return URL."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def start(service, shop):
-    """Start a payment with the challenge card over the signed API; return the API's answer."""
+    """Start a payment with the challenge card over the signed API; return the response."""
 
     def start_payment(path="/back?cart=7#top", **changes):
         source = orders.card_source(pan=orders.CHALLENGED_CARD)

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: signing in, looking, and going."""
+"""The dashboard in a real browser: sign-in, pages and sign-out."""
 
 import json
 import secrets
@@ -56,7 +56,7 @@ class TestOwner:
         assert seen.complaints == []
 
 
-class TestStranger:
+class TestUnknownUser:
     def test_gets_one_error_message(self, service, browser):
         with visit(browser) as seen:
             seen.page.goto(f"{service.base_url}/dashboard/")

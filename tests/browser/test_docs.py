@@ -1,4 +1,4 @@
-"""The guides in a real browser: they fit, they are reached by keyboard, and their samples can be copied."""
+"""The guides in a real browser: layout, keyboard navigation, and copying of samples."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,19 +1,19 @@
-"""Every page in a real browser, light and dark, on a desk and on a phone: nothing sticks out, nothing is in the way."""
+"""Every page in a real browser, in light and dark mode, on desktop and phone: layout and accessibility."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import Resolver404, resolve
 
 from config.access_rules import routes
-from tests.browser.stage import full_stage
-from tests.browser.tour import LEGS, go, on
+from tests.browser.page_states import PERSONAS, go, on
+from tests.browser.sample_data import create_sample_data
 from tests.journeys.service import start_service
 
 pytestmark = pytest.mark.e2e
 
 SEEN_AS = [(1280, "light"), (390, "dark")]
 
-# Named addresses that are no pages: they answer programs, do something and lead on, or give a file.
+# Named URLs that are not pages: they serve programs, perform an action and redirect, or return a file.
 NO_PAGES = {
     "payments", "payment", "capture", "void", "refunds", "virtual-accounts", "virtual-account", "simulate",
     "deactivate", "balance", "banks", "openapi", "bank-transfers", "livez", "readyz", "metrics", "sample",
@@ -28,9 +28,9 @@ NO_PAGES = {
 
 WHAT_IS_OURS = {"exclude": [[".swagger-ui"]]}
 
-SECOND_NAMES = {"account_login", "sign-in", "mfa_list_webauthn"}  # of addresses that have another
+SECOND_NAMES = {"account_login", "sign-in", "mfa_list_webauthn"}  # other names of visited URLs
 
-# Fields whose stylesheet is missing keep the browser's own border.
+# Fields without our styles have the browser's default border.
 UNSTYLED = """
 [...document.querySelectorAll("main input:not([type=hidden], [type=checkbox], [type=radio]), main textarea")]
   .filter((each) => getComputedStyle(each).borderTopStyle === "inset").map((each) => each.outerHTML)
@@ -38,9 +38,9 @@ UNSTYLED = """
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
-    with start_service(tmp_path_factory.mktemp("tour")) as service, full_stage(service) as stage:
-        yield stage
+def data(tmp_path_factory):
+    with start_service(tmp_path_factory.mktemp("service")) as service, create_sample_data(service) as data:
+        yield data
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def visited():
 
 
 def serious(page):
-    """Return axe's findings that exclude users. What Swagger UI draws inside our page is a package's."""
+    """Return axe's serious findings, except those in the markup of Swagger UI."""
     return [
         (found["id"], [node["html"][:200] for node in found["nodes"]])
         for found in Axe().run(page, context=WHAT_IS_OURS).response["violations"]
@@ -65,28 +65,28 @@ def examine(page, width):
     }
 
 
-@pytest.mark.timeout(900)  # seconds: the longest leg has some sixty stops
+@pytest.mark.timeout(900)  # seconds: the longest persona has about sixty pages
 class TestEveryPage:
-    @pytest.mark.parametrize("leg", LEGS)
-    def test_fits_the_screen_and_is_accessible(self, stage, browser, visited, leg):
-        is_ours = leg != "staff"  # Django's administration scrolls its wide tables sideways
-        with on(browser, LEGS[leg], stage) as (seen, stops):
+    @pytest.mark.parametrize("persona", PERSONAS)
+    def test_fits_the_screen_and_is_accessible(self, data, browser, visited, persona):
+        is_ours = persona != "staff"  # Django's administration scrolls wide tables horizontally
+        with on(browser, PERSONAS[persona], data) as (seen, states):
             findings = {}
-            for stop in stops:
-                visited.add(name_of(stop.path))
+            for state in states:
+                visited.add(name_of(state.path))
                 for number, (width, scheme) in enumerate(SEEN_AS):
                     seen.page.set_viewport_size({"width": width, "height": 844})
                     seen.page.emulate_media(color_scheme=scheme)
-                    if number == 0 or stop.act is None:
-                        go(stage, seen.page, stop)
+                    if number == 0 or state.action is None:
+                        go(data, seen.page, state)
                     found = examine(seen.page, width)
                     if any(found.values() if is_ours else [found["serious"]]):
-                        findings[stop.name, scheme] = found
+                        findings[state.name, scheme] = found
         assert findings == {}
 
     def test_is_visited(self, visited):
-        if len(visited) < len(LEGS):
-            pytest.skip("only some of the legs ran")
+        if len(visited) < len(PERSONAS):
+            pytest.skip("only some of the personas ran")
         named = {each.name for route, each in routes() if each.name and not route.startswith("admin/")}
 
         assert named - visited - NO_PAGES - SECOND_NAMES == set()

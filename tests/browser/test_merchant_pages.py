@@ -1,4 +1,6 @@
-"""The merchant's pages in a real browser: a key seen once, a test event, a replay, a capture and a refund."""
+"""The merchant's pages in a real browser: a key shown once, a test event, a resent delivery, a capture and a
+refund.
+"""
 
 import re
 

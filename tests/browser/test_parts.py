@@ -1,12 +1,12 @@
-"""Parts of a page that refresh automatically, after the session or the recent reauthentication ended."""
+"""Parts of a page that refresh automatically, after the session or the reauthentication has expired."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.chromium import visit
+from tests.browser.page_states import AN_HOUR_LATER
 from tests.browser.people import press, sign_in
-from tests.browser.tour import AN_HOUR_LATER
 
 pytestmark = pytest.mark.e2e
 
@@ -19,7 +19,7 @@ htmx.ajax("POST", "/dashboard/webhooks/", { target: "#detail", values });
 
 @pytest.fixture
 def live_delivery(service, owner, browser):
-    """The page of a delivery that waits for its next attempt, and so asks for news of itself."""
+    """The page of a delivery that awaits its next attempt, and therefore refreshes automatically."""
     endpoint = ["--url", "http://127.0.0.1:9/hooks", "--events", "payment"]
     service.command("configure_webhook", "--business", owner.business, *endpoint)
     owner.client.post("/api/payments", orders.card_payment())

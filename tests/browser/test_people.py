@@ -1,4 +1,4 @@
-"""People in a real browser: a code, a passkey, an invitation, a key, and what a viewer cannot do."""
+"""User management in a real browser: app codes, passkeys, invitations, API keys and the limits of viewers."""
 
 import re
 import secrets
@@ -8,14 +8,14 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
 from tests.browser.people import attach_authenticator, code_of, press
-from tests.browser.stage import mailed_link
+from tests.browser.sample_data import mailed_link
 
 pytestmark = pytest.mark.e2e
 
 PASSWORD = "correct horse battery"
 SIZES = {
-    "desk": {"viewport": {"width": 1280, "height": 800}},
-    "phone in the dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+    "desktop": {"viewport": {"width": 1280, "height": 800}},
+    "phone in dark mode": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
 }
 
 
@@ -56,7 +56,7 @@ class TestAuthenticatorApp:
 
 class TestPasskey:
     def test_is_created_and_signs_in_without_a_password(self, owner, browser):
-        here = owner.base_url.replace("127.0.0.1", "localhost")  # browsers want a name
+        here = owner.base_url.replace("127.0.0.1", "localhost")  # browsers require a host name
         with visit(browser) as seen:
             page = seen.page
             attach_authenticator(page)

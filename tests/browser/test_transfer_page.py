@@ -1,4 +1,4 @@
-"""A payer waits for his bank transfer in a real browser."""
+"""The payer's page of a bank transfer in a real browser."""
 
 import pytest
 from playwright.sync_api import expect

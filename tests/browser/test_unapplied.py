@@ -1,4 +1,4 @@
-"""Money that fits no payment, in a real browser: made in the sandbox, decided about in the inbox."""
+"""Unapplied money in a real browser: simulated in the sandbox, decided in the inbox."""
 
 import pytest
 from playwright.sync_api import expect
@@ -23,7 +23,7 @@ def try_out(service, page, preset):
 
 
 def open_item(service, page):
-    """Open the only thing in the inbox, as one gets there from the area's first page."""
+    """Open the only item in the inbox, starting from the area's first page."""
     page.goto(f"{service.base_url}/dashboard/virtual-accounts/")
     press(page, "Unapplied transfers (1)", "link")
     press(page, "NGN 2,501.00", "link", exact=False)

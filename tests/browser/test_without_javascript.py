@@ -1,4 +1,4 @@
-"""The core of the dashboard in a browser that runs no scripts."""
+"""Core flows of the dashboard in a browser without JavaScript."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
-from tests.browser.tour import AN_HOUR_LATER, press, sign_in
+from tests.browser.page_states import AN_HOUR_LATER, press, sign_in
 from tests.receiver import running_receiver
 
 pytestmark = pytest.mark.e2e
@@ -104,7 +104,7 @@ class TestWithoutJavaScript:
 
 
 def until_shown(page, button):
-    """Load the page anew until what it waits for has happened: nothing refreshes automatically here."""
+    """Reload the page until the content is shown, because nothing refreshes automatically."""
     for _ in range(40):
         if page.get_by_role("button", name=button).count():
             return

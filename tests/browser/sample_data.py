@@ -1,4 +1,4 @@
-"""A business with something on every page: what `tour` walks through."""
+"""A business with data on every page, for `page_states`."""
 
 import json
 import re
@@ -32,10 +32,10 @@ business = Business.objects.get(pk="{{business}}")
 def member(email, role, of=business):
     return Member.objects.create(business=of, user=User.objects.create_user(email, "{PASSWORD}"), role=role)
 viewer = member("viewer@example.com", "viewer").pk
-careful = member("careful@example.com", "finance").user
-TOTP.activate(careful, "{TOTP_SECRET}")
-RecoveryCodes.activate(careful)
-passkey = passkey_of(careful)
+mfa_user = member("mfa@example.com", "finance").user
+TOTP.activate(mfa_user, "{TOTP_SECRET}")
+RecoveryCodes.activate(mfa_user)
+passkey = passkey_of(mfa_user)
 User.objects.create_superuser("staff@example.com", "{PASSWORD}")
 member("new@example.com", "owner", of=Business.objects.create(name="{LONG_NAME}"))
 print(json.dumps({{{{"viewer": viewer, "passkey": passkey.pk, "key": business.api_keys.first().pk}}}}))
@@ -43,8 +43,8 @@ print(json.dumps({{{{"viewer": viewer, "passkey": passkey.pk, "key": business.ap
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
-    """Who may come, and the ids of what there is to look at."""
+class SampleData:
+    """The service with its sample data: the owner's credentials, and ids of rows."""
 
     service: Service
     email: str  # of the owner
@@ -53,15 +53,15 @@ class Stage:
 
 
 @contextmanager
-def full_stage(service: Service) -> Iterator[Stage]:
-    """Open a business and let everything happen to it that a page shows."""
+def create_sample_data(service: Service) -> Iterator[SampleData]:
+    """Create a business with data for every page."""
     made = service.command("create_business", "--name", "Ada Books", "--email", "ada@example.com", "--json")
     owner = json.loads(made.stdout)
     client = HttpClient(service.base_url, Credentials(owner["api_key"], owner["secret_key"]))
     created = service.command("shell", "-v0", "-c", PEOPLE.format(business=owner["business"]))
     assert created.returncode == 0, created.stderr
     ids = json.loads(created.stdout.splitlines()[-1])
-    # After four it is out of order: what comes then waits for its next attempt.
+    # The receiver fails after four requests, so that later deliveries await their next attempt.
     with running_receiver(lambda count: 200 if count <= 4 else 500) as receiver:
         service.command(
             "configure_webhook", "--business", owner["business"], "--url", receiver.url,
@@ -76,11 +76,11 @@ def full_stage(service: Service) -> Iterator[Stage]:
         ids["batch"] = next(
             one["id"] for one in json.loads(settled.stdout)["batches"] if one["business"] == owner["business"]
         )
-        yield Stage(service=service, email="ada@example.com", password=owner["password"], ids=ids)
+        yield SampleData(service=service, email="ada@example.com", password=owner["password"], ids=ids)
 
 
 def transactions(client: HttpClient) -> dict[str, Any]:
-    """Make payments and payouts of every kind; return the ids of those that have a page in the tour."""
+    """Create payments and payouts of every kind. Return the ids of those with a page state."""
 
     def made(order: dict[str, Any]) -> dict[str, Any]:
         answer = client.post("/api/payments", order)
@@ -108,13 +108,13 @@ def transactions(client: HttpClient) -> dict[str, Any]:
 
 
 def challenged(client: HttpClient, amount: int) -> dict[str, Any]:
-    """Return an order that asks its payer, and afterwards sends them to a shop that is there: our front page."""
+    """Return an order with a 3-D Secure challenge. Its return URL is our front page, because that exists."""
     card = orders.card_source(pan=orders.CHALLENGED_CARD)
     return orders.card_payment(amount=amount, source=card, redirect_url=f"{client.base_url}/")
 
 
 def virtual_accounts(client: HttpClient) -> dict[str, Any]:
-    """Open an account and let a payer wait, pay, and pay the wrong amount."""
+    """Create an account with an open payment, a successful one, and one with the wrong amount."""
     account = client.post("/api/virtual-accounts", orders.dynamic_account()).json()
 
     def payment(received: int | None) -> dict[str, Any]:
@@ -140,9 +140,9 @@ def path_of(address: str) -> str:
 
 
 def mailed_link(log: Path, page: str = "login/new-password") -> str:
-    """Return the path of the last link that the service has mailed: to a new password, or to an invitation.
+    """Return the path of the last link that the service mailed, for a password reset or an invitation.
 
-    Links to new passwords are mailed by a worker.
+    A worker mails password resets.
     """
     ends_at = time.monotonic() + 20
     while not (links := re.findall(rf"https?://\S+/dashboard/{page}/\S+", log.read_text())):
