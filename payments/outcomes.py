@@ -68,6 +68,9 @@ CARD_DECLINES = (
 )
 
 
+MISMATCH_CODE = "20013"
+
+
 def transfer_received(*, amount: int, currency: str, sender: str) -> Outcome:
     """Return the outcome of a transfer of the expected amount, in minor units.
 
@@ -84,7 +87,7 @@ def amount_mismatch(*, expected: int, received: int, currency: str) -> Outcome:
     'Amount mismatch: expected 50000 NGN but received 40000 NGN'
     """
     return Outcome(
-        "20013", f"Amount mismatch: expected {expected} {currency} but received {received} {currency}"
+        MISMATCH_CODE, f"Amount mismatch: expected {expected} {currency} but received {received} {currency}"
     )
 
 

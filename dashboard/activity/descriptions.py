@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kit.money import written
+from kit.money import money
 
 FACTOR_NAMES = {
     "totp": "an authenticator app",
@@ -135,7 +135,7 @@ def _with_money(values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(amount, int) or not isinstance(currency, str):
         return dict(values)
     rest = {name: value for name, value in values.items() if name not in {"amount", "currency"}}
-    return {"amount": f"{currency} {written(amount, currency)}", **rest}
+    return {"amount": money(amount, currency), **rest}
 
 
 def shown(value: Any) -> str:

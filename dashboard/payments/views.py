@@ -31,6 +31,7 @@ from merchants.roles import Permission
 from payments.models import CardOperation, Transaction
 from payments.services import cancellations, refunds
 from payments.services.cards import captures
+from payments.services.operations import AmountTooLarge
 from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer
 
@@ -53,7 +54,10 @@ def capture_page(request: HttpRequest, membership: Membership, transaction_id: U
             lambda now: _capture_message(
                 captures.capture(transaction_id=payment.pk, amount=amount, now=now).resource, payment.currency
             ),
-            after={"amount": payment.amount if amount is None else amount},
+            after={
+                "amount": payment.amount if amount is None else amount,
+                "currency": payment.currency,
+            },
         )
     return _confirmation_page(request, membership, payment, "capture", form=form)
 
@@ -104,6 +108,7 @@ def refund_page(request: HttpRequest, membership: Membership, transaction_id: UU
             after={
                 "reference": wanted["reference"],
                 "amount": wanted.get("amount", payment.amount_refundable),
+                "currency": payment.currency,
             },
         )
     bank = banks.find(sender.bank_code) if sender else None
@@ -188,10 +193,16 @@ def _perform(
     )
     try:
         level, text = perform(now)
+    except AmountTooLarge as refusal:
+        level, text = messages.ERROR, _limit_message(refusal, payment.currency)
     except Problem as refusal:
         level, text = messages.ERROR, str(refusal.detail)
     messages.add_message(request, level, text)
     return redirect(address_of(payment))
+
+
+def _limit_message(refusal: AmountTooLarge, currency: str) -> str:
+    return f"Enter {money(refusal.limit, currency)} or less." if refusal.limit else str(refusal.detail)
 
 
 def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:

@@ -92,8 +92,8 @@ def _ended(transaction: Transaction, transition: Transition) -> Moment:
         else ""
     )
     if transition.after == Status.SUCCESS:
-        return Moment(at=transition.at, title=transaction.response_summary, text=cause, mark=GOOD)
-    title = f"{transaction.response_summary} ({transaction.response_code})"
+        return Moment(at=transition.at, title=transaction.outcome_text, text=cause, mark=GOOD)
+    title = f"{transaction.outcome_text} ({transaction.response_code})"
     return Moment(at=transition.at, title=title, text=cause, mark=BAD)
 
 
@@ -102,19 +102,22 @@ _NAMES = {Kind.CAPTURE: "Capture", Kind.VOID: "Void", Kind.REFUND: "Refund"}
 
 def _operation_moments(operations: Iterable[CardOperation], *, currency: str) -> Iterator[Moment]:
     for operation in operations:
-        name = f"{_NAMES[Kind(operation.kind)]} of {money(operation.amount, currency)}"
-        lines = [("Reference", operation.reference)] if operation.reference else []
+        kind, amount = _NAMES[Kind(operation.kind)], money(operation.amount, currency)
+        name = f"{kind} of {amount}"
+        lines = [("Amount", amount)]
+        if operation.reference:
+            lines.append(("Reference", operation.reference))
         if operation.is_transfer_refund:
             lines.append(("To", _destination(operation)))
         yield Moment(
             at=operation.created_at,
-            title=f"{name} requested",
+            title=f"{kind} requested",
             text=operation.reason,
             lines=lines,
             mark=REQUESTED,
         )
         if operation.status == CardOperation.Status.SUCCESS and operation.finished_at:
-            yield Moment(at=operation.finished_at, title=f"{name} succeeded", mark=GOOD)
+            yield Moment(at=operation.finished_at, title=_succeeded(operation, currency), mark=GOOD)
         elif operation.status == CardOperation.Status.FAILED and operation.finished_at:
             text = f"{operation.response_summary} ({operation.response_code})."
             yield Moment(at=operation.finished_at, title=f"{name} failed", text=text, mark=BAD)
@@ -125,6 +128,11 @@ def _operation_moments(operations: Iterable[CardOperation], *, currency: str) ->
                 is_planned=True,
                 mark=WAIT,
             )
+
+
+def _succeeded(operation: CardOperation, currency: str) -> str:
+    done = {Kind.CAPTURE: "captured", Kind.VOID: "voided", Kind.REFUND: "refunded"}
+    return f"{money(operation.amount, currency)} {done[Kind(operation.kind)]}"
 
 
 def _destination(refund: CardOperation) -> str:

@@ -10,7 +10,7 @@ dashboard.ui.amount_input.InvalidAmount: Enter at most 2 decimals for NGN.
 import re
 
 from kit.api.strict_fields import MAX_AMOUNT
-from kit.money import decimals_of, written
+from kit.money import decimals_of, money, written
 
 SHAPE = re.compile(r"([0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.([0-9]{0,4}))?\Z")
 
@@ -36,5 +36,5 @@ def minor_units(text: str, currency: str) -> int:
         )
     amount = int(whole + fraction.ljust(decimals, "0"))
     if not 0 < amount <= MAX_AMOUNT:
-        raise InvalidAmount(f"Enter an amount above 0 and up to {written(MAX_AMOUNT, currency)}.")
+        raise InvalidAmount(f"Enter an amount above 0 and up to {money(MAX_AMOUNT, currency)}.")
     return amount

@@ -18,9 +18,10 @@ from kit import banks
 from kit.db.card_number_fields import FreeTextField
 from kit.db.pipeline import pipeline
 from kit.db.prepared_statements import insert, update_if_unchanged
+from kit.money import money
 from merchants.models import Business
 from payments.models.state_errors import AlreadyTransitioned
-from payments.outcomes import PROCESSING, Outcome
+from payments.outcomes import MISMATCH_CODE, PROCESSING, Outcome, transfer_received
 from virtual_accounts.models import Session
 
 if TYPE_CHECKING:
@@ -341,6 +342,21 @@ class Transaction(models.Model):
     @property
     def is_transfer_payment(self) -> bool:
         return self.method == self.Method.VIRTUAL_ACCOUNT
+
+    @property
+    def outcome_text(self) -> str:
+        """Return the summary for pages. The API's has minor units where it mentions amounts."""
+        if not self.is_transfer_payment or self.session is None or self.session.amount_received is None:
+            return self.response_summary
+        received = self.session.amount_received
+        if self.response_code == MISMATCH_CODE:
+            expected = money(self.session.expected_amount, self.currency)
+            return f"Received {money(received, self.currency)} instead of {expected}"
+        named = transfer_received(amount=received, currency=self.currency, sender="").summary
+        if self.response_summary.startswith(named):
+            sender = self.response_summary.removeprefix(named)
+            return f"{money(received, self.currency)} received from {sender}"
+        return self.response_summary
 
     @property
     def bank_name(self) -> str:

@@ -33,6 +33,11 @@ class AmountTooLarge(Problem):
     default_code = "amount_too_large"
     default_detail = "The amount exceeds the available amount."
 
+    def __init__(self, detail: str | None = None, *, limit: int = 0) -> None:
+        """`limit` is the available amount in minor units, for pages."""
+        super().__init__(detail)
+        self.limit = limit
+
 
 def call_rail(operation: CardOperation, call: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
     """Call the rail, outside any database transaction, and apply its answer to the operation.

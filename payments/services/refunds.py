@@ -176,5 +176,5 @@ def _refundable_amount(transaction: Transaction, asked: int | None) -> int:
             raise AmountTooLarge("Nothing is left to refund.")
         raise InvalidState("Nothing is left to refund.")
     if asked is not None and asked > left:
-        raise AmountTooLarge(f"At most {left} is left to refund.")
+        raise AmountTooLarge(f"At most {left} is left to refund.", limit=left)
     return left if asked is None else asked

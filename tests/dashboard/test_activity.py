@@ -71,7 +71,7 @@ class TestPage:
     def test_formats_amounts(self, browser, ada):
         tell(ada.business, "wallet.topped_up", after={"amount": 250_050, "currency": "NGN"})
 
-        assert "NGN 2500.50" in page(browser)
+        assert "NGN 2,500.50" in page(browser)
 
     def test_shows_nothing_of_other_businesses(self, other_browser, ada):
         tell(ada.business)

@@ -23,7 +23,7 @@ class TestActions:
         assert (payment.status, payment.amount_captured) == ("success", 12_345)
         assert "Captured NGN 123.45." in answer.content.decode()
         entry = AuditEntry.objects.get(action="payment.capture_asked")
-        assert (entry.actor, entry.after) == ("ada@example.com", {"amount": 12_345})
+        assert (entry.actor, entry.after) == ("ada@example.com", {"amount": 12_345, "currency": "NGN"})
 
     def test_void_once(self, browser, ada, now):
         payment = authorised_payment(business=ada.business, now=now)
@@ -74,7 +74,7 @@ class TestActions:
         form = {"reference": "rf-1", "amount": "500.01"}
         answer = browser.post(f"{PAYMENTS}{payment.pk}/refund/", form, follow=True)
 
-        assert "At most 50000 is left to refund." in answer.content.decode()
+        assert "Enter NGN 500.00 or less." in answer.content.decode()
 
 
 def paid_by_transfer(ada, **sender):
@@ -86,6 +86,21 @@ def paid_by_transfer(ada, **sender):
     money["account_number"] = made["virtual_account_details"]["account_number"]
     api.post("/api/virtual-accounts/simulate", money)
     return Transaction.objects.get(pk=made["id"])
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (50_000, "NGN 500.00 received from Bisi Ade"),
+        (40_000, "Received NGN 400.00 instead of NGN 500.00"),
+    ],
+)
+def test_page_of_a_transfer_payment_formats_the_amounts_of_its_outcome(browser, ada, amount, text):
+    payment = paid_by_transfer(ada, amount=amount, sender_name="Bisi Ade")
+
+    page = browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
+
+    assert page.count(text) == 3  # in the introduction, the timeline and the details
 
 
 class TestRefundOfATransferPayment:

@@ -76,7 +76,7 @@ def _open(
         return transaction
     operations.require_capturable(transaction, now=now)
     if amount is not None and amount > transaction.amount:
-        raise AmountTooLarge(f"At most {transaction.amount} was authorised.")
+        raise AmountTooLarge(f"At most {transaction.amount} was authorised.", limit=transaction.amount)
     acquirer, trace = rail_choices.require(line)
     operation = CardOperation.objects.create(
         id=new_id(now),
