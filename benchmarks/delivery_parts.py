@@ -54,8 +54,8 @@ def isolation(options: argparse.Namespace) -> Iterator[Figure]:
             time.sleep(2)
             loaded = percentile(published(running, 100, options.seconds, first=1), 0.95)
     yield Figure("49 businesses, quiet: p95 from commit to receiver", quiet, "ms")
-    yield Figure("beside one with 10,000 due at a hanging endpoint: p95", loaded, "ms", 1_000)
-    yield Figure("the move of that p95", abs(loaded / quiet - 1) * 100, "%", 50)
+    yield Figure("with a business with 10,000 due rows and a hanging endpoint: p95", loaded, "ms", 1_000)
+    yield Figure("change of that p95", abs(loaded / quiet - 1) * 100, "%", 50)
 
 
 def slow(options: argparse.Namespace) -> Iterator[Figure]:
@@ -68,7 +68,7 @@ def slow(options: argparse.Namespace) -> Iterator[Figure]:
                 published(running, 20, 3)  # warm
                 p95[path] = percentile(published(running, 20, options.seconds), 0.95)
     yield Figure("one business, 20 events/s: p95 from commit to receiver", p95[""], "ms")
-    yield Figure("while its receiver keeps a request waiting: p95", p95["/slow"], "ms", 1_000)
+    yield Figure("with one request to the receiver always unanswered: p95", p95["/slow"], "ms", 1_000)
     yield Figure("ratio of that p95 to the undisturbed one", p95["/slow"] / p95[""], "times")
 
 

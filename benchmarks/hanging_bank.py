@@ -44,7 +44,7 @@ def hanging(options: argparse.Namespace) -> Iterator[Figure]:
     yield Figure(
         "all outcomes known after its return", report.seconds_until_resolved, "s", hanging_bank.WAIT_LIMIT
     )
-    yield Figure("questions asked twice at once", len(report.asked_twice_at_once), "", 0)
+    yield Figure("concurrent queries about one payout", len(report.duplicate_queries), "", 0)
     yield Figure("payouts paid twice, or not as recorded", report.paid_twice, "", 0)
     yield Figure("check_ledger: fails", float(not report.ledger_holds), "", 0)
 

@@ -88,7 +88,7 @@ def pages(options: argparse.Namespace) -> Iterator[Figure]:
             volume.fill(connection, transactions=options.transactions)
             paths = PATHS | paths_of_one(connection)
         owner = Owner(service)
-        yield Figure("overview, no day counted yet", owner.view(paths["overview of 90 days"]), "ms")
+        yield Figure("overview, without daily totals", owner.view(paths["overview of 90 days"]), "ms")
         started = time.perf_counter()
         service.command("roll_up_days")
         yield Figure("counting 89 days", time.perf_counter() - started, "s")

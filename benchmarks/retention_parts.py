@@ -90,8 +90,10 @@ def attempts(connection: Connection, businesses: list[Any], options: argparse.Na
 
     seconds = seconds_of(purge)
     yield Figure("purge: attempts deleted in batches", deleted / seconds, "/s")
-    yield Figure("purge: of so many", deleted, "rows")
-    yield Figure("then VACUUM", seconds_of(lambda: connection.execute("VACUUM webhooks_attempt")), "s")
+    yield Figure("purge: deleted attempts", deleted, "rows")
+    yield Figure(
+        "VACUUM after the purge", seconds_of(lambda: connection.execute("VACUUM webhooks_attempt")), "s"
+    )
     yield from drop_oldest(connection, "attempts_by_month", rate=deleted / seconds)
 
 
@@ -383,9 +385,11 @@ def drop_oldest(connection: Connection, table: str, *, rate: float | None = None
     name = f"{table}_02"
     (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchone() or (0,)
     yield Figure(f"{table}: rows of a month", rows, "rows")
-    yield Figure("dropping it", seconds_of(lambda: connection.execute(f"DROP TABLE {name}")) * 1000, "ms")
+    yield Figure(
+        "dropping that partition", seconds_of(lambda: connection.execute(f"DROP TABLE {name}")) * 1000, "ms"
+    )
     if rate:
-        yield Figure("deleting as many in pieces, at the rate above", rows / rate, "s")
+        yield Figure("deleting its rows in batches, at the rate above", rows / rate, "s")
 
 
 TABLES: dict[str, Callable[..., Iterator[Figure]]] = {"attempts": attempts, "transactions": transactions}

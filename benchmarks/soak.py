@@ -61,15 +61,15 @@ def soak(options: argparse.Namespace) -> Iterator[Figure]:
         database = exits.enter_context(
             Connection.connect(running.environment["DATABASE_URL"], autocommit=True)
         )
-        watch = Watch(processes, database, seconds=options.minutes * 60)
+        watch = Sampler(processes, database, seconds=options.minutes * 60)
         load = Load(port, shops, rate=rate)
-        load.run(options.minutes * 60, watching=watch.look)
+        load.run(options.minutes * 60, watching=watch.sample)
         yield from load.figures()
         yield from watch.figures()
         yield from events(running, database)
         database.execute("ANALYZE")  # autovacuum may not have run yet
         running.run("manage", "check_ledger")  # exits with 1 if an invariant is violated, and so does this
-        yield Figure("check_ledger: rules broken", 0, "", 0)
+        yield Figure("check_ledger: invariants violated", 0, "", 0)
 
 
 def start(running: Stack, port: int, exits: ExitStack) -> dict[str, Process]:
@@ -112,7 +112,7 @@ class Load:
         self._started = time.monotonic()
         with ThreadPoolExecutor(MERCHANTS) as pool:
             merchants = [
-                pool.submit(self._trade, self._shops[number % len(self._shops)])
+                pool.submit(self._send_requests, self._shops[number % len(self._shops)])
                 for number in range(MERCHANTS)
             ]
             try:
@@ -128,36 +128,36 @@ class Load:
         return self
 
     def figures(self) -> Iterator[Figure]:
-        yield Figure("requests asked for", self._pace, "/s")
-        yield Figure("requests answered", self.rate, "/s")
+        yield Figure("target request rate", self._pace, "/s")
+        yield Figure("actual request rate", self.rate, "/s")
         yield Figure("request: p50", percentile(self.milliseconds, 0.5), "ms")
         yield Figure("request: p99", percentile(self.milliseconds, 0.99), "ms")
         unexpected = sum(number for status, number in self.statuses.items() if status // 100 != 2)
         yield Figure("answers other than 2xx", unexpected, "", 0, note=str(dict(self.statuses)))
 
-    def _trade(self, shop: Credentials) -> None:
+    def _send_requests(self, shop: Credentials) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         for number in count():
             for method, target, body in requests_of_an_order(number):
                 self._wait_for_turn()
                 if self._over.is_set():
                     return
-                self._ask(connection, shop, method, target, body)
+                self._send(connection, shop, method, target, body)
 
     def _wait_for_turn(self) -> None:
         turn_at = self._started + next(self._turns) / self._pace
         self._over.wait(max(0, turn_at - time.monotonic()))
 
-    def _ask(
+    def _send(
         self, connection: http.client.HTTPConnection, shop: Credentials, method: str, target: str, body: Any
     ) -> None:
         raw = json.dumps(body).encode() if body else b""
         headers = signed_headers(shop, method, target, raw) | {"Content-Type": "application/json"}
-        asked_at = time.perf_counter()
+        sent_at = time.perf_counter()
         connection.request(method, target, raw, headers)
         answer = connection.getresponse()
         answer.read()
-        self.milliseconds.append((time.perf_counter() - asked_at) * 1000)
+        self.milliseconds.append((time.perf_counter() - sent_at) * 1000)
         self.statuses[answer.status] += 1
 
 
@@ -177,7 +177,7 @@ def requests_of_an_order(number: int) -> Iterator[tuple[str, str, Any]]:
         yield "GET", "/api/payments", None
 
 
-class Watch:
+class Sampler:
     """Samples during the load: memory of the service's processes, and lock waits."""
 
     def __init__(self, processes: dict[str, Process], database: Connection, *, seconds: float) -> None:
@@ -188,7 +188,7 @@ class Watch:
         self._memory: dict[str, list[float]] = defaultdict(list)  # MB
         self._longest = 0.0
 
-    def look(self, passed: float) -> None:
+    def sample(self, passed: float) -> None:
         waits = self._database.execute(
             "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - waitstart)), 0)::float8 FROM pg_locks "
             "WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -239,7 +239,7 @@ def events(running: Stack, database: Connection) -> Iterator[Figure]:
     ids = [str(key) for (key,) in database.execute("SELECT id FROM webhooks_delivery").fetchall()]
     lost = sum(key not in arrived for key in ids)
     yield Figure("events", len(ids), "")
-    yield Figure("payments that ended without one", silent, "", 0)
+    yield Figure("finished payments without an event", silent, "", 0)
     yield Figure("events that did not arrive", lost, "", 0)
 
 

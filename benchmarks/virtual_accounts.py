@@ -210,10 +210,12 @@ def expiry(options: argparse.Namespace) -> Iterator[Figure]:
         at_least=True,
     )
     yield Figure(
-        "opening a session when nothing ends: p99", percentile(quiet, 0.99), "ms", note=f"of {len(quiet)}"
+        "opening a session when none expire: p99", percentile(quiet, 0.99), "ms", note=f"of {len(quiet)}"
     )
-    yield Figure("opening a session meanwhile: p99", percentile(busy, 0.99), "ms", note=f"of {len(busy)}")
-    yield Figure("of the quiet one", percentile(busy, 0.99) / percentile(quiet, 0.99), "", 3)
+    yield Figure(
+        "opening a session while sessions expire: p99", percentile(busy, 0.99), "ms", note=f"of {len(busy)}"
+    )
+    yield Figure("ratio of these p99", percentile(busy, 0.99) / percentile(quiet, 0.99), "", 3)
 
 
 def created_during(running: Bank, act: Callable[[], object]) -> list[tuple[float, float]]:

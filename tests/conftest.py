@@ -79,7 +79,7 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _patient_requery(monkeypatch: pytest.MonkeyPatch) -> None:
+def _long_requery_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for every answer within the run, even on a busy machine, because another thread stores late
     ones.
     """

@@ -154,35 +154,35 @@ class HangingBank(SandboxBank):
     """
 
     may_answer = threading.Event()
-    questions: ClassVar[list[UUID]] = []
-    asking: ClassVar[set[UUID]] = set()
-    most_at_once = 0
-    asked_twice_at_once: ClassVar[list[UUID]] = []
+    queries: ClassVar[list[UUID]] = []
+    in_progress: ClassVar[set[UUID]] = set()
+    most_concurrent = 0
+    duplicate_queries: ClassVar[list[UUID]] = []
     _lock = threading.Lock()
 
     @classmethod
     def hang(cls) -> None:
         cls.may_answer.clear()
-        cls.questions.clear()
-        cls.asked_twice_at_once.clear()
-        cls.most_at_once = 0
+        cls.queries.clear()
+        cls.duplicate_queries.clear()
+        cls.most_concurrent = 0
 
     def send(self, order: PayoutOrder) -> NoReturn:
         raise AnswerLost
 
     def query(self, order: PayoutOrder) -> RailAnswer:
         with self._lock:
-            self.questions.append(order.id)
-            if order.id in self.asking:
-                self.asked_twice_at_once.append(order.id)
-            self.asking.add(order.id)
-            type(self).most_at_once = max(self.most_at_once, len(self.asking))
+            self.queries.append(order.id)
+            if order.id in self.in_progress:
+                self.duplicate_queries.append(order.id)
+            self.in_progress.add(order.id)
+            type(self).most_concurrent = max(self.most_concurrent, len(self.in_progress))
         try:
             assert self.may_answer.wait(60)
             return super().query(order)
         finally:
             with self._lock:
-                self.asking.discard(order.id)
+                self.in_progress.discard(order.id)
 
 
 class SilentBank(SandboxBank):

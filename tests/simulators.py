@@ -92,7 +92,7 @@ def acquirer_connected(settings, acquirer: RunningAcquirer, *, timeout: float = 
 
 
 @contextmanager
-def impatient(seconds: float = 0.3) -> Iterator[None]:
+def short_acquirer_timeout(seconds: float = 0.3) -> Iterator[None]:
     """Shorten the time-out for the acquirer's answers in a test that expects none. Other tests keep a
     long one.
     """
@@ -134,7 +134,7 @@ def connected_bank(settings, bank, *, timeout: float = 8) -> Iterator[None]:
 
 
 @contextmanager
-def impatient_bank(seconds: float = 0.3) -> Iterator[None]:
+def short_bank_timeout(seconds: float = 0.3) -> Iterator[None]:
     """Shorten the time-out for the bank's answers in a test that expects none."""
     caller = connectors.make(HTTP_BANK)._caller
     usual = caller._peer

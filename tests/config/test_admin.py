@@ -73,7 +73,7 @@ def staff(db):
 
 
 @pytest.fixture
-def onlooker(db):
+def view_only(db):
     """A member of staff with all view permissions and no others."""
     person = UserFactory(email="looks@example.com", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
@@ -246,12 +246,12 @@ class TestPages:
             assert not [secret for secret in secrets if secret in text], address
         assert "pbkdf2" not in words(staff.get(page(User, "change", User.objects.first().pk)))
 
-    def test_open_for_staff_with_view_permissions(self, onlooker, everything):
+    def test_open_for_staff_with_view_permissions(self, view_only, everything):
         for label in MODELS:
             model = apps.get_model(label)
-            words(onlooker.get(page(model, "change", model.objects.first().pk)))
-            assert onlooker.post(page(model, "change", model.objects.first().pk)).status_code == 403
-            assert onlooker.get(page(model)).status_code == 200
+            words(view_only.get(page(model, "change", model.objects.first().pk)))
+            assert view_only.post(page(model, "change", model.objects.first().pk)).status_code == 403
+            assert view_only.get(page(model)).status_code == 200
 
     @pytest.mark.parametrize("label", MODELS)
     @pytest.mark.parametrize(
@@ -557,10 +557,10 @@ class TestUnappliedMoney:
         late_money.refresh_from_db()
         assert late_money.is_open
 
-    def test_can_be_decided_by_staff_with_the_permission_only(self, onlooker, late_money):
-        assert "Credit business" not in words(onlooker.get(page(UnappliedMoney, "change", late_money.pk)))
+    def test_can_be_decided_by_staff_with_the_permission_only(self, view_only, late_money):
+        assert "Credit business" not in words(view_only.get(page(UnappliedMoney, "change", late_money.pk)))
         for what in ("credit", "return"):
-            answer = onlooker.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
+            answer = view_only.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
             assert answer.status_code == 403
 
 
@@ -609,8 +609,8 @@ class TestDeliveries:
         said = words(staff.post(page(Delivery, "replay", dead.pk), {"reason": "Try."}, follow=True))
         assert "Not resent: 1." in said
 
-    def test_can_be_replayed_by_staff_with_the_permission_only(self, onlooker, dead):
-        assert onlooker.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403
+    def test_can_be_replayed_by_staff_with_the_permission_only(self, view_only, dead):
+        assert view_only.post(page(Delivery, "replay", dead.pk), {"reason": "x"}).status_code == 403
 
 
 class TestSummary:

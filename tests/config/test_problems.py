@@ -327,10 +327,10 @@ class TestRateLimit:
         assert (last.status_code, next_second.status_code) == (429, 200)
 
     def test_is_not_enforced_while_the_cache_is_unavailable(self, api, monkeypatch):
-        def away(key):
+        def unavailable(key):
             raise RedisAway(f"Connection refused while counting {key}")
 
-        monkeypatch.setattr(rate_limits.cache, "incr", away)
+        monkeypatch.setattr(rate_limits.cache, "incr", unavailable)
 
         assert api.get("/api/banks").status_code == 200
 
@@ -410,11 +410,11 @@ class TestUnavailable:
         assert not Transaction.objects.exists()
 
     def test_database_is_503_with_retry_after(self, api, monkeypatch):
-        def away(*_, **__):
+        def unavailable(*_, **__):
             raise OperationalError("connection to server at 10.0.0.7 failed")
 
-        monkeypatch.setattr(KeyCache, "fetch", away)
-        monkeypatch.setattr(KeyCache, "get", away)
+        monkeypatch.setattr(KeyCache, "fetch", unavailable)
+        monkeypatch.setattr(KeyCache, "get", unavailable)
 
         answer = api.get(PAYMENTS)
 

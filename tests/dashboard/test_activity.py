@@ -23,7 +23,7 @@ ACTIVITY = "/dashboard/activity/"
 NASTY = "=HYPERLINK(1)</li><script>alert('x')</script>\u202e"
 
 
-def tell(business, action="webhook.key_rotated", actor="ada@example.com", **details):
+def record_entry(business, action="webhook.key_rotated", actor="ada@example.com", **details):
     return audit.record(
         action=action,
         actor=Actor(name=actor, address="192.0.2.9"),
@@ -44,7 +44,7 @@ def lines(client, query=""):
 
 class TestPage:
     def test_shows_user_action_and_address(self, browser, ada):
-        tell(ada.business)
+        record_entry(ada.business)
 
         shown = page(browser)
 
@@ -54,7 +54,7 @@ class TestPage:
         assert Audit(shown).findings == []
 
     def test_shows_before_and_after(self, browser, ada):
-        tell(
+        record_entry(
             ada.business,
             "member.role_changed",
             target="chidi@example.com",
@@ -69,12 +69,12 @@ class TestPage:
         assert "<bdi>finance</bdi>" in shown
 
     def test_formats_amounts(self, browser, ada):
-        tell(ada.business, "wallet.topped_up", after={"amount": 250_050, "currency": "NGN"})
+        record_entry(ada.business, "wallet.topped_up", after={"amount": 250_050, "currency": "NGN"})
 
         assert "NGN 2,500.50" in page(browser)
 
     def test_shows_nothing_of_other_businesses(self, other_browser, ada):
-        tell(ada.business)
+        record_entry(ada.business)
 
         assert "No activity yet" in page(other_browser)
         assert len(lines(other_browser)) == 1
@@ -97,15 +97,15 @@ class TestPage:
         ],
     )
     def test_is_filtered_by_its_query(self, browser, ada, query, count):
-        tell(ada.business)
-        tell(ada.business, "session.signed_in")
-        tell(ada.business, "member.invited", actor="left@example.com", target="chidi@example.com")
+        record_entry(ada.business)
+        record_entry(ada.business, "session.signed_in")
+        record_entry(ada.business, "member.invited", actor="left@example.com", target="chidi@example.com")
 
         assert page(browser, query).count('class="rows__row') == count
 
     def test_is_paginated(self, browser, ada):
         for number in range(30):
-            tell(ada.business, "member.invited", target=f"person{number}@example.com")
+            record_entry(ada.business, "member.invited", target=f"person{number}@example.com")
 
         first = browser.get(ACTIVITY)
         second = page(browser, first.context["page"].older)
@@ -114,7 +114,7 @@ class TestPage:
         assert second.count('class="rows__row') == 5
 
     def test_escapes_text(self, browser, ada):
-        tell(ada.business, "api_key.created", target=NASTY, after={"name": NASTY}, actor=NASTY[:50])
+        record_entry(ada.business, "api_key.created", target=NASTY, after={"name": NASTY}, actor=NASTY[:50])
 
         assert "<script>" not in page(browser)
         assert Audit(page(browser)).findings == []
@@ -123,8 +123,8 @@ class TestPage:
 
 class TestExport:
     def test_has_the_filtered_rows(self, browser, ada):
-        tell(ada.business)
-        tell(ada.business, "session.signed_in")
+        record_entry(ada.business)
+        record_entry(ada.business, "session.signed_in")
 
         head, *rows = lines(browser, "?kind=webhook")
 
@@ -151,7 +151,7 @@ class TestAttribution:
         UserFactory(email="left@example.com")
         User.objects.update(name="ada@example.com (Owner)")
         for actor in self.ACTORS:
-            tell(ada.business, actor=actor)
+            record_entry(ada.business, actor=actor)
 
     def test_is_by_address_and_role(self, browser):
         shown = page(browser)
@@ -180,7 +180,7 @@ class TestAttribution:
         self, browser, ada, django_assert_max_num_queries
     ):
         for number in range(20):
-            tell(ada.business, actor=f"person{number}@example.com")
+            record_entry(ada.business, actor=f"person{number}@example.com")
 
         with django_assert_max_num_queries(10):
             page(browser)

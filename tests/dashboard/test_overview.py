@@ -101,7 +101,7 @@ class TestRecent:
         assert '<span class="status status--' in shown
 
 
-class TestNastyText:
+class TestUntrustedText:
     def test_is_escaped(self, browser, ada, ada_member, now):
         payment = captured_payment(business=ada.business, now=now)
         Transaction.objects.filter(pk=payment.pk).update(reference=NASTY)

@@ -78,7 +78,7 @@ class TestBatch:
         assert other_browser.get(f"{SETTLEMENTS}{batch.pk}/{page}").status_code == 404
 
 
-class TestNastyText:
+class TestUntrustedText:
     def test_is_escaped_on_every_page_of_the_area(self, browser, ada, batch, payment):
         Transaction.objects.filter(pk=payment.pk).update(reference=NASTY[:100], customer_name=NASTY)
         decide(batch, "reject", reason=NASTY)

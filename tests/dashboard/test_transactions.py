@@ -156,7 +156,7 @@ class TestExport:
         assert row["customer_name"].startswith("'")
 
 
-class TestNastyText:
+class TestUntrustedText:
     def test_is_escaped_everywhere(self, browser, ada, now):
         payment = captured_payment(business=ada.business, now=now)
         Transaction.objects.filter(pk=payment.pk).update(

@@ -211,7 +211,7 @@ class TestDecision:
         assert state_of(money) == "open"
 
 
-class TestNastyText:
+class TestUntrustedText:
     def test_is_escaped_on_every_page_of_the_area(self, browser, ada):
         money = mismatched_money(
             business=ada.business, now=timezone.now(), sender_name=NASTY[:100], bank_reference=NASTY[:100]

@@ -70,9 +70,9 @@ class Report:
     """The measurements of one run, in seconds."""
 
     calls: Counter[str] = field(default_factory=Counter)  # number of calls, by "payout 201"
-    questions: list[BankCall] = field(default_factory=list)
-    questions_while_hanging: int = 0
-    asked_twice_at_once: list[str] = field(default_factory=list)
+    queries: list[BankCall] = field(default_factory=list)
+    queries_while_hanging: int = 0
+    duplicate_queries: list[str] = field(default_factory=list)
     tasks: list[Started] = field(default_factory=list)
     unknown_when_back: int = 0
     seconds_until_resolved: float = float("inf")
@@ -101,8 +101,8 @@ class Report:
 
     def lines(self) -> Iterator[str]:
         yield f"calls: {dict(sorted(self.calls.items()))}"
-        yield f"calls to the bank: {len(self.questions)}, {self.questions_while_hanging} of them while it hung"
-        yield f"asked twice at once: {len(self.asked_twice_at_once)}"
+        yield f"calls to the bank: {len(self.queries)}, {self.queries_while_hanging} of them while it hung"
+        yield f"concurrent queries about one payout: {len(self.duplicate_queries)}"
         for name, late in sorted(self.lateness().items()):
             yield f"{name}: {len(late)} runs, late {spread(late)}"
         yield f"longest time between two runs of expiry: {self.longest_gap('payments.expire_due'):.2f} s"
@@ -126,7 +126,7 @@ class HangingBank(BankSimulator):
 
     def __init__(self) -> None:
         super().__init__(client_id=CLIENT_ID, key=KEY)
-        self.questions: list[BankCall] = []
+        self.queries: list[BankCall] = []
         self.is_hanging = threading.Event()
         self.plan = _Plan(self.is_hanging)  # type: ignore[assignment]
         self.RequestHandlerClass = _recording(self.RequestHandlerClass)
@@ -161,7 +161,7 @@ def _recording(handler: Any) -> Any:
                 super()._misbehave(fault, path, body)
             finally:
                 ended_at = min(time.time(), began_at + BANK_TIMEOUT)
-                self.server.questions.append(BankCall(reference, began_at, ended_at))
+                self.server.queries.append(BankCall(reference, began_at, ended_at))
 
     return Recording
 
@@ -362,7 +362,7 @@ def run(folder: Path, *, server_url: str, before: float, hanging: float, after: 
         report.seconds_until_resolved = _resolved_at(service, until=back_at) - back_at
         _wait_for_all(service)
         _collect(service, traffic, report, began_at=began_at)
-        report.questions_while_hanging = sum(hung_at <= one.began_at < back_at for one in bank.questions)
+        report.queries_while_hanging = sum(hung_at <= one.began_at < back_at for one in bank.queries)
     return report
 
 
@@ -386,8 +386,8 @@ def _wait_for_all(service: Service) -> None:
 
 def _collect(service: Service, traffic: Traffic, report: Report, *, began_at: float) -> None:
     report.calls = traffic.calls
-    report.questions = sorted(service.bank.questions, key=lambda one: one.began_at)
-    report.asked_twice_at_once = _asked_twice_at_once(report.questions)
+    report.queries = sorted(service.bank.queries, key=lambda one: one.began_at)
+    report.duplicate_queries = _concurrent_queries(report.queries)
     report.tasks = [task for task in service.tasks() if task.published_at >= began_at]
     report.webhooks_late = [one.delay for one in service.receiver.arrivals if one.number == 1]
     late = "SELECT extract(epoch FROM ended_at - expires_at)::float8 FROM virtual_accounts_session"
@@ -408,10 +408,10 @@ def _collect(service: Service, traffic: Traffic, report: Report, *, began_at: fl
     report.ledger_holds = service.ledger_holds()
 
 
-def _asked_twice_at_once(questions: list[BankCall]) -> list[str]:
+def _concurrent_queries(queries: list[BankCall]) -> list[str]:
     """Return the payouts with two concurrent calls."""
     by_reference = defaultdict(list)
-    for one in questions:
+    for one in queries:
         by_reference[one.reference].append(one)
     tolerance = (
         0.25  # seconds: the caller's time-out began with its connection, before the bank read the request

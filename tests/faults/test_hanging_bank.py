@@ -17,7 +17,7 @@ class TestHangingBank:
         print("\n".join(report.lines()))
         assert report.questions_while_hanging > 0
         assert report.unknown_when_back > 0
-        assert report.asked_twice_at_once == []
+        assert report.duplicate_queries == []
         assert report.paid_twice == 0
         assert report.payouts_by_status.keys() == {"success"}
         assert report.ledger_holds

@@ -90,7 +90,7 @@ def again(rails, payment):
     return rails.service.client.get(f"{PAYMENTS}/{payment['reference']}").json()
 
 
-def ask_about_everything(rails):
+def requery_everything(rails):
     """Query every unknown outcome, as the schedule does after ten seconds."""
     deadline = time.monotonic() + 20
     while "Would query 0" not in rails.service.command("requery_pending", "--dry-run").stdout:
@@ -119,7 +119,7 @@ class TestRails:
         before = rails.acquirer(plan=["swallow"])["books"]
 
         pending = pay(rails)
-        ask_about_everything(rails)
+        requery_everything(rails)
 
         payment = again(rails, pending)
         assert (pending["status"], payment["status"], payment["gateway_code"]) == ("pending", "failed", "68")
@@ -130,7 +130,7 @@ class TestRails:
     def test_send_a_payout_once(self, rails):
         rails.bank(plan=["swallow", "cut"])
         payout = rails.service.client.post(PAYMENTS, orders.payout()).json()
-        ask_about_everything(rails)
+        requery_everything(rails)
 
         assert (payout["status"], again(rails, payout)["status"]) == ("pending", "success")
         assert rails.bank()["paid"][payout["id"].replace("-", "")] == 250_000
@@ -149,7 +149,7 @@ class TestRails:
         for _ in range(5):
             time.sleep(0.5)  # it reconnects after garbage
             rails.service.client.post(PAYMENTS, orders.card_payment(source=source))
-        ask_about_everything(rails)
+        requery_everything(rails)
 
         files = [path for path in rails.service.folder.rglob("*") if path.is_file()]
         assert "connection to the acquirer ended" in rails.service.log

@@ -207,7 +207,7 @@ class TestUpgrade:
                     migrating.poll() is not None or "Another transaction holds a lock" in messages.read_text()
                 ),
                 seconds=90,
-                what="migrate to give way",
+                what="migrate to release its locks",
             )
             assert migrating.poll() is None, messages.read_text()
             blocker.rollback()

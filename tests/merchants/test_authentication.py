@@ -165,9 +165,9 @@ class TestHeader:
     def test_that_is_malformed_gets_the_expected_format(self, send, headers, name, value, detail):
         assert refusal(send(headers | {name: value}), "malformed_header")["detail"] == detail
 
-    @pytest.mark.parametrize(("away", "side"), [(-4000, "behind"), (4000, "ahead of")])
-    def test_that_is_out_of_range_gets_the_difference_and_direction(self, api, away, side):
-        stale = signed_headers(api.credentials, "GET", "/api/banks", timestamp=str(int(time.time()) + away))
+    @pytest.mark.parametrize(("offset", "side"), [(-4000, "behind"), (4000, "ahead of")])
+    def test_that_is_out_of_range_gets_the_difference_and_direction(self, api, offset, side):
+        stale = signed_headers(api.credentials, "GET", "/api/banks", timestamp=str(int(time.time()) + offset))
 
         detail = refusal(api.django.get("/api/banks", headers=stale), "timestamp_out_of_range")["detail"]
 
@@ -240,10 +240,10 @@ class TestUnknownKey:
         key.business.is_active = False
         key.business.save()
 
-    def forget(self, key):
+    def delete(self, key):
         key.delete()
 
-    @pytest.mark.parametrize("end", ["revoke", "expire", "deactivate", "forget"])
+    @pytest.mark.parametrize("end", ["revoke", "expire", "deactivate", "delete"])
     @pytest.mark.parametrize("was_used_before", [False, True])
     def test_gets_the_same_response_for_every_reason(self, api, ada, client, end, was_used_before):
         unknown = signed_headers(api.credentials, "GET", "/api/banks") | {"X-Api-Key": "pk_sandbox_unknown"}

@@ -121,7 +121,7 @@ class TestFailedCalls:
             yield
 
     @pytest.fixture
-    def stranger(self, ada):
+    def unknown_caller(self, ada):
         return InProcessClient(Credentials(ada.public_id, "sk_wrong"))
 
     def call_from(self, address, ada, target="/api/banks"):
@@ -155,11 +155,11 @@ class TestFailedCalls:
         assert len(logged()) == 60
         assert [count for _, _, count in self.counts()] == [100]
 
-    def test_are_sampled_again_in_the_next_minute(self, stranger):
+    def test_are_sampled_again_in_the_next_minute(self, unknown_caller):
         for minute in (0, 1):
             with freeze_time(f"2026-01-01T12:0{minute}:00Z"):
                 for _ in range(12):
-                    stranger.get("/api/banks")
+                    unknown_caller.get("/api/banks")
 
         assert len(logged()) == 20
 
@@ -169,16 +169,16 @@ class TestFailedCalls:
 
         assert len(logged()) == 10
 
-    def test_wait_in_a_bounded_queue(self, stranger, monkeypatch):
+    def test_wait_in_a_bounded_queue(self, unknown_caller, monkeypatch):
         monkeypatch.setattr(module, "FAILURES_CAPACITY", 2)
         for _ in range(5):
-            stranger.get("/api/banks")
+            unknown_caller.get("/api/banks")
 
         assert len(logged()) == 2
 
-    def test_do_not_lock_the_key_for_its_owner(self, api, stranger):
+    def test_do_not_lock_the_key_for_its_owner(self, api, unknown_caller):
         for _ in range(200):
-            stranger.get("/api/banks")
+            unknown_caller.get("/api/banks")
 
         assert api.get("/api/banks").status_code == 200
 
@@ -189,9 +189,9 @@ class TestFailedCalls:
 
         assert "/api/payments" in [call.target for call in logged()]
 
-    def test_are_summed_over_flushes_and_reasons(self, stranger, api, ada):
+    def test_are_summed_over_flushes_and_reasons(self, unknown_caller, api, ada):
         for _ in range(2):
-            stranger.get("/api/banks")
+            unknown_caller.get("/api/banks")
             logged()
         api.get("/api/banks", **{"X-Timestamp": "1"})
         logged()
@@ -201,17 +201,17 @@ class TestFailedCalls:
             (ada.public_id, "timestamp_out_of_range", 1),
         ]
 
-    def test_are_counted_after_a_database_failure(self, stranger, monkeypatch):
-        stranger.get("/api/banks")
+    def test_are_counted_after_a_database_failure(self, unknown_caller, monkeypatch):
+        unknown_caller.get("/api/banks")
         with failing_database(monkeypatch, "_add_counts"):
             request_log.flush()
         logged()
 
         assert [count for _, _, count in self.counts()] == [1]
 
-    def test_are_not_counted_without_a_request_log(self, stranger, settings):
+    def test_are_not_counted_without_a_request_log(self, unknown_caller, settings):
         settings.REQUEST_LOG_DAYS = 0
-        stranger.get("/api/banks")
+        unknown_caller.get("/api/banks")
 
         assert logged() == []
         assert self.counts() == []

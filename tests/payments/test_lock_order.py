@@ -101,7 +101,7 @@ def arrive(account: VirtualAccount, amount: int = 100) -> UnappliedMoney | None:
     return UnappliedMoney.objects.filter(transfer=received.resource).first()
 
 
-def give_back(payout: Transaction, amount: int) -> object:
+def return_payout(payout: Transaction, amount: int) -> object:
     notice = ReturnNotice(
         bank_reference=uuid4().hex,
         payout_reference=str(payout.pk),
@@ -146,8 +146,10 @@ ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
     "payout": lambda business: partial(pay_out, business),
     "payout sent": lambda business: partial(answer, pay_out(business, customer=LOST), COMPLETED),
     "payout refused": lambda business: partial(answer, pay_out(business, customer=LOST), DO_NOT_HONOUR),
-    "payout returned": lambda business: partial(give_back, pay_out(business), 300),
-    "pending payout returned": lambda business: partial(give_back, pay_out(business, customer=LOST), 250_000),
+    "payout returned": lambda business: partial(return_payout, pay_out(business), 300),
+    "pending payout returned": lambda business: partial(
+        return_payout, pay_out(business, customer=LOST), 250_000
+    ),
     "release": lambda business: partial(
         batch_decisions.release, approved_batch(business).pk, actor=STAFF, now=timezone.now()
     ),
@@ -321,7 +323,7 @@ class Traffic:
         pay_out(chance.choice(self.businesses), **{"amount": 5_000} | way)
 
     def do_return_a_payout(self, chance: random.Random) -> None:
-        give_back(any_of(Transaction.objects.filter(request_type="payout")), chance.choice([100, 5_000]))
+        return_payout(any_of(Transaction.objects.filter(request_type="payout")), chance.choice([100, 5_000]))
 
     def do_requery(self, chance: random.Random) -> None:
         for _ in requery.query_leased(requery.unanswered()[:3]):

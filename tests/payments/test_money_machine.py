@@ -232,7 +232,7 @@ class Money(RuleBasedStateMachine):
     # Unknown outcomes and time
 
     @rule()
-    def ask_again(self) -> None:
+    def requery_everything(self) -> None:
         for _ in requery.query_leased(requery.unanswered(), clock=self.tick):
             pass
 

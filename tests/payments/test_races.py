@@ -30,12 +30,12 @@ def business():
     return BusinessFactory()
 
 
-def ask_about(subjects, *, now):
+def query(subjects, *, now):
     return list(requery.query_leased(subjects, clock=lambda: now))
 
 
-def ask_about_everything(*, now):
-    return ask_about(requery.unanswered(), now=now)
+def requery_everything(*, now):
+    return query(requery.unanswered(), now=now)
 
 
 def expire(payment, *, now):
@@ -61,9 +61,9 @@ class TestEndOfAChallenge:
                 approved, expired, _ = threads.race(
                     partial(challenges.approve, challenge=challenge, code="123456", now=end - AN_INSTANT),
                     partial(expire, payment, now=end),
-                    partial(ask_about_everything, now=end),
+                    partial(requery_everything, now=end),
                 )
-                ask_about_everything(now=end)
+                requery_everything(now=end)
 
                 payment.refresh_from_db()
                 has_expired = isinstance(approved, challenges.ChallengeClosed)
@@ -230,7 +230,7 @@ class TestRequery:
                 payment = captured_payment(business=business, now=NOON, amount=50_098)
                 two_lists = [requery.unanswered(), requery.unanswered()]
 
-                answers = threads.race(*[partial(ask_about, one, now=NOON) for one in two_lists])
+                answers = threads.race(*[partial(query, one, now=NOON) for one in two_lists])
 
                 assert [one.is_answered for one in (*answers[0], *answers[1])] == [True, True]
                 assert finishes(payment) == [("success", "requery")]
@@ -245,7 +245,7 @@ class TestRequery:
                 refunds.refund(transaction=payment, request=lost, now=NOON)
                 two_lists = [requery.unanswered(), requery.unanswered()]
 
-                answers = threads.race(*[partial(ask_about, one, now=NOON) for one in two_lists])
+                answers = threads.race(*[partial(query, one, now=NOON) for one in two_lists])
 
                 assert [one.is_answered for one in (*answers[0], *answers[1])] == [True, True]
                 payment.refresh_from_db()

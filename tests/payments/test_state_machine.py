@@ -113,7 +113,7 @@ class Payments(RuleBasedStateMachine):
             pass
 
     @rule()
-    def ask_again(self) -> None:
+    def requery_everything(self) -> None:
         for subject in requery.unanswered():
             for _ in requery.query_leased([subject], clock=self.tick):
                 pass

@@ -196,7 +196,9 @@ class TestTheSameMoney:
                     partial(decide, batch, "release"),
                     partial(refund, payment, at_random.choice([100, 400, 1_000])),
                     partial(pay_out, business, at_random.choice([200, 985, 1_500]), **maybe_lost(at_random)),
-                    partial(reverse, sent) if at_random.random() < 0.05 else partial(ask_again, business),
+                    partial(reverse, sent)
+                    if at_random.random() < 0.05
+                    else partial(requery_everything, business),
                 ]
                 at_random.shuffle(calls)
 
@@ -278,7 +280,7 @@ def send_back(transfer):
     return unapplied_decisions.return_to_sender(money.pk, reason="Closed", actor=STAFF, now=timezone.now())
 
 
-def ask_again(business):
+def requery_everything(business):
     return list(requery.query_leased(requery.unanswered(), clock=timezone.now))
 
 

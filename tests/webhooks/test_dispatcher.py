@@ -232,13 +232,13 @@ class TestDispatcher:
     def test_records_results_after_the_database_was_unavailable(self, module, step, monkeypatch):
         works, calls = getattr(module, step), []
 
-        def away_at_first(*arguments, **named):
+        def unavailable_at_first(*arguments, **named):
             calls.append(step)
             if len(calls) == 1:
                 raise OperationalError
             return works(*arguments, **named)
 
-        monkeypatch.setattr(module, step, away_at_first)
+        monkeypatch.setattr(module, step, unavailable_at_first)
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             made = dispatch_due()

@@ -356,7 +356,7 @@ class TestFailures:
         assert "<h1>This form has expired</h1>" in audited(answer)
         assert b"what-i-sent" in answer.content
 
-    @pytest.mark.urls("tests.config.impatient_urls")
+    @pytest.mark.urls("tests.config.rate_limited_urls")
     def test_of_rate_limits_is_used_by_the_sign_in_library(self, visitor):
         answer = visitor.get("/hasty", headers={"X-Request-Id": "what-i-sent"})
 

@@ -26,7 +26,7 @@ def staff():
 
 
 @pytest.fixture
-def onlooker():
+def view_only():
     person = UserFactory(is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename="view_settlementbatch"))
     return browser_of(person)
@@ -102,9 +102,9 @@ class TestBatchPage:
         batch.refresh_from_db()
         assert batch.state == "pending"
 
-    def test_is_read_only_without_the_permission(self, onlooker, batch):
-        assert ">Approve</button>" not in onlooker.get(page(batch)).content.decode()
-        assert decide_on(batch, onlooker, "approved").status_code == 403
+    def test_is_read_only_without_the_permission(self, view_only, batch):
+        assert ">Approve</button>" not in view_only.get(page(batch)).content.decode()
+        assert decide_on(batch, view_only, "approved").status_code == 403
         assert SettlementBatch.objects.get().state == "pending"
 
     def test_is_forbidden_for_other_users(self, batch):

@@ -113,7 +113,7 @@ class TestUnknownPayment:
         assert payer.post(f"/pay/{payment['id']}").status_code == 405
 
 
-class TestNastyText:
+class TestUntrustedText:
     def test_is_shown_as_text(self, payer, api):
         account = api.post(ACCOUNTS, orders.dynamic_account(first_name="<script>alert(1)</script>")).json()
         payment = api.post("/api/payments", orders.transfer_payment(account["id"])).json()

@@ -13,7 +13,7 @@ from payments.services import rail_choices
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
-from tests.simulators import HTTP_BANK, ISO8583, impatient
+from tests.simulators import HTTP_BANK, ISO8583, short_acquirer_timeout
 
 pytestmark = pytest.mark.django_db
 
@@ -102,7 +102,7 @@ class TestTransaction:
         choose(ada.business, clock, card_acquirer=ISO8583)
         own_acquirer.plan("swallow")
         order = orders.card_payment()
-        with impatient():
+        with short_acquirer_timeout():
             api.post(PAYMENTS, order)
         choose(ada.business, clock, card_acquirer="")
 

@@ -17,7 +17,7 @@ from payments.services.payouts import name_enquiries
 from payments.simulators import bank as simulator
 from tests import orders
 from tests.memory import peak_below
-from tests.simulators import impatient_bank
+from tests.simulators import short_bank_timeout
 
 pytestmark = pytest.mark.django_db
 
@@ -186,7 +186,7 @@ class TestEndlessAnswer:
         answer_with(streamed(pieces))
 
         begun = time.monotonic()
-        with peak_below(MOST_MEMORY), impatient_bank(PATIENCE):
+        with peak_below(MOST_MEMORY), short_bank_timeout(PATIENCE):
             payout = pay_out(api)
 
         assert payout["status"] == "pending"

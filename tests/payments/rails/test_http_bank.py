@@ -24,7 +24,7 @@ from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
 from payments.services.payouts import name_enquiries
 from tests import orders
-from tests.simulators import HTTP_BANK, impatient_bank, plan
+from tests.simulators import HTTP_BANK, plan, short_bank_timeout
 
 pytestmark = pytest.mark.django_db
 
@@ -93,7 +93,7 @@ class TestPayout:
     def test_is_paid_once_whatever_happens_to_the_answer(self, api, bank, act):
         plan(bank, act)
 
-        with impatient_bank():
+        with short_bank_timeout():
             payout = pay_out(api)
         requery_all()
 
@@ -107,7 +107,7 @@ class TestPayout:
     def test_is_queried_until_answered(self, api, bank, act):
         plan(bank, "lose", act, act)
 
-        with impatient_bank():
+        with short_bank_timeout():
             payout = pay_out(api)
             for _ in range(2):
                 requery_all()
@@ -215,7 +215,7 @@ class TestNameEnquiry:
     def test_without_an_answer_is_refused(self, ada, bank, act):
         plan(bank, act)
 
-        with impatient_bank(), pytest.raises(RailUnavailable):
+        with short_bank_timeout(), pytest.raises(RailUnavailable):
             name_enquiries.account_name(business=ada.business, bank_code="058", account_number="0123456789")
 
     def test_works_in_the_sandbox(self, ada):
@@ -331,7 +331,7 @@ class TestCall:
     def test_hides_its_key(self, api, bank, caplog):
         caplog.set_level(logging.DEBUG)
         plan(bank, *LOST)
-        with impatient_bank():
+        with short_bank_timeout():
             for _ in LOST:
                 pay_out(api)
 

@@ -28,7 +28,7 @@ from payments.services.intents import FIRST_QUERY_AFTER
 from payments.services.transitions import Cause
 from payments.simulators import acquirer as acquirer_simulator
 from tests import orders
-from tests.simulators import ISO8583, impatient
+from tests.simulators import ISO8583, short_acquirer_timeout
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -179,7 +179,7 @@ class TestCardCheck:
     def test_without_an_answer_fails_at_requery(self, api, acquirer):
         acquirer.plan("swallow")
 
-        with impatient():
+        with short_acquirer_timeout():
             check = api.post(PAYMENTS, orders.card_check()).json()
         requery_all()
 
@@ -216,7 +216,7 @@ class TestAuthorisation:
         payment = pay(api, capture=False)
         acquirer.plan(act)
 
-        with impatient():
+        with short_acquirer_timeout():
             pending = api.post(f"{PAYMENTS}/{payment['reference']}/{action}").json()
         requery_all()
 
@@ -251,7 +251,7 @@ class TestRefund:
         payment = pay(api)
         acquirer.plan(act)
 
-        with impatient():
+        with short_acquirer_timeout():
             api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "rf", "amount": 12_000})
         requery_all()
         requery_all()
@@ -268,7 +268,7 @@ class TestLostAnswer:
     def test_ends_reversed_and_failed(self, api, acquirer, act, capture):
         acquirer.plan(act)
 
-        with impatient():
+        with short_acquirer_timeout():
             pending = pay(api, capture=capture)
         requery_all()
         time.sleep(0.5 if "0.8" in act else 0)  # late messages arrive now
@@ -283,7 +283,7 @@ class TestLostAnswer:
         assert books(acquirer, pending) == {"charged": 0, "reserved": 0, "refunded": 0}
 
     def test_triggered_by_amount_is_also_reversed(self, api, acquirer):
-        with impatient():
+        with short_acquirer_timeout():
             pending = pay(api, amount=10_098)
 
         requery_all()
@@ -294,7 +294,7 @@ class TestLostAnswer:
     def test_is_reversed_until_the_acquirer_confirms(self, api, acquirer, clock):
         acquirer.plan("swallow", "lose", "swallow", "lose_and_cut")
         awaited = []
-        with impatient():
+        with short_acquirer_timeout():
             payment = pay(api)
             for _ in range(3):
                 requery_all()
@@ -313,7 +313,7 @@ class TestLostAnswer:
         """The calling thread was delayed after it received the answer, and requery began the reversal."""
         acquirer.plan("swallow", "swallow")
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
-        with impatient():
+        with short_acquirer_timeout():
             payment = pay(api)
             held_up = Transaction.objects.get()
             requery_all()
@@ -327,7 +327,7 @@ class TestLostAnswer:
 
     def test_that_arrives_before_requery_is_applied(self, api, acquirer):
         acquirer.plan("swallow")
-        with impatient():
+        with short_acquirer_timeout():
             payment = pay(api)
         begun = requery.unanswered()
         approved = RailAnswer(outcome=outcomes.COMPLETED, authorization_code="123456")
@@ -341,7 +341,7 @@ class TestLostAnswer:
 
     def test_leaves_one_event(self, api, acquirer):
         acquirer.plan("swallow")
-        with impatient():
+        with short_acquirer_timeout():
             pay(api)
 
         requery_all()
@@ -356,7 +356,7 @@ class TestLateAnswer:
         acquirer.plan("delay 0.6", "answer")
         caplog.set_level(logging.WARNING)
 
-        with impatient():
+        with short_acquirer_timeout():
             first = pay(api, amount=10_051)
         second = pay(api)
         until(lambda: "unexpected answer from the acquirer" in caplog.text)
@@ -417,7 +417,7 @@ class TestHostileAnswer:
         for length in (1, 4, 12, 20, 100, 4096):
             sent = b"0110" + noise.randbytes(length)
             monkeypatch.setattr(acquirer_simulator, "_as_sent", lambda *_, sent=sent: frame_of(sent[:4096]))
-            with impatient():
+            with short_acquirer_timeout():
                 assert pay(api)["status"] == "pending"
         monkeypatch.undo()
 
@@ -485,7 +485,7 @@ class TestConnection:
 
     def test_failure_does_not_affect_pending_payments(self, api, acquirer):
         acquirer.plan("swallow")
-        with impatient():
+        with short_acquirer_timeout():
             pay(api)
         acquirer.stop()
         until(lambda: not connectors.make(ISO8583).is_available())
@@ -523,7 +523,7 @@ class TestSecrets:
         source = orders.card_source(pan=number, cvv="8263")
         for act in ("answer", "swallow", "garbage", "half", "cut", "twice", "delay 0.6"):
             acquirer.plan(act)
-            with impatient():
+            with short_acquirer_timeout():
                 pay(api, source=source)
         monkeypatch.setattr("payments.rails.iso8583.messages.PURCHASE", "too long for its field")
         assert pay(api, source=source)["gateway_code"] == "30"
@@ -538,7 +538,7 @@ class TestSecrets:
 
     def test_are_not_stored_by_the_link(self, api, acquirer):
         acquirer.plan("swallow")
-        with impatient():
+        with short_acquirer_timeout():
             pay(api, source=orders.card_source(pan="5399838383838381", cvv="8263"))
         link = connectors.make(ISO8583).link
 

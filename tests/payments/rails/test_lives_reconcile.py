@@ -143,7 +143,7 @@ def test_lifecycle_of_transfers(api, bank, reconcile):
     assert_clean(reconcile(bank.order(statement=True)["statement"], "bank"), lines=7)
 
 
-def give_back(bank, payout, **part):
+def return_payout(bank, payout, **part):
     result = bank.order(**{"return": {"reference": payout["id"].replace("-", ""), **part}})
     return json.loads(result["answer"]["body"])["applied"]
 
@@ -162,7 +162,7 @@ def test_lifecycle_of_payouts(api, bank, reconcile):
     never_answered["customer"]["account_number"] = "0000000097"
     pending = create(api, never_answered, status="pending")
     parts = [(returned, {}), (in_parts, {"amount": 50_000}), (in_parts, {"amount": 100_000})]
-    applied = [give_back(bank, payout, **part) for payout, part in [*parts, (pending, {})]]
+    applied = [return_payout(bank, payout, **part) for payout, part in [*parts, (pending, {})]]
     assert applied == ["reversed", "reversed", "reversed", "failed"]
 
     assert not Transaction.objects.filter(status="pending").exists()

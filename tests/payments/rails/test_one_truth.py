@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from payments.models import CardOperation, Transaction
 from payments.services import requery
 from tests import orders
-from tests.simulators import impatient, impatient_bank, plan
+from tests.simulators import plan, short_acquirer_timeout, short_bank_timeout
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -72,7 +72,7 @@ def take(api, step, order, number):
 def test_of_cards(api, acquirer, scenario):
     order = orders.card_payment(capture=scenario["capture"], amount=scenario["amount"])
     acquirer.plan(*scenario["acts"])
-    with impatient(PATIENCE):
+    with short_acquirer_timeout(PATIENCE):
         api.post(PAYMENTS, order)
         for number, step in enumerate(scenario["steps"]):
             take(api, step, order, number)
@@ -105,7 +105,7 @@ def test_of_cards(api, acquirer, scenario):
 def test_of_payouts(api, bank, acts, amount, sweeps):
     order = orders.payout(amount=amount)
     plan(bank, *acts)
-    with impatient_bank(PATIENCE):
+    with short_bank_timeout(PATIENCE):
         api.post(PAYMENTS, order)
         for _ in range(sweeps):
             requery_all()

@@ -56,7 +56,7 @@ def sent_payout(api):
     return Transaction.objects.get(reference=order["reference"])
 
 
-def bring_back(payout, amount, bank_reference="ret-1"):
+def return_payout(payout, amount, bank_reference="ret-1"):
     return payout_returns.receive(
         ReturnNotice(
             bank_reference=bank_reference,
@@ -110,9 +110,9 @@ class TestReversals:
     def test_each_return_is_published_with_the_payout(self, api):
         payout = sent_payout(api)
 
-        bring_back(payout, 100_000, "ret-1")
-        bring_back(payout, 150_000, "ret-2")
-        bring_back(payout, 150_000, "ret-2")  # the bank repeats the notification
+        return_payout(payout, 100_000, "ret-1")
+        return_payout(payout, 150_000, "ret-2")
+        return_payout(payout, 150_000, "ret-2")  # the bank repeats the notification
 
         first, second = events()
         assert {event["event"] for event in (first, second)} == {"payout.reversed"}
@@ -133,7 +133,7 @@ class TestReversals:
     def test_return_that_matches_nothing_is_not_published(self, api):
         payout = sent_payout(api)
 
-        bring_back(payout, 250_001)
+        return_payout(payout, 250_001)
 
         assert events() == []
 
@@ -180,7 +180,7 @@ class TestSubscription:
     def everything_happens(self, api, business):
         reference = pay(api)
         refund(api, reference, amount=20_000)
-        bring_back(sent_payout(api), 100_000, orders.new_reference("ret"))
+        return_payout(sent_payout(api), 100_000, orders.new_reference("ret"))
         mismatched_money(business=business, now=timezone.now())
         decide(*settle(), "approve", "release")
 
@@ -258,7 +258,7 @@ class TestTransaction:
         monkeypatch.setattr(payout_returns.ledger, "book", _fail)
 
         with pytest.raises(RuntimeError):
-            bring_back(payout, 100_000)
+            return_payout(payout, 100_000)
 
         assert events() == []
 
@@ -292,7 +292,7 @@ class TestRaces:
     def test_concurrent_returns_show_each_sum_once(self, api, endpoint):
         payout = sent_payout(api)
         calls = [
-            (lambda place=place: bring_back(payout, 50_000, f"ret-{place}").resource.applied)
+            (lambda place=place: return_payout(payout, 50_000, f"ret-{place}").resource.applied)
             for place in range(4)
         ]
 

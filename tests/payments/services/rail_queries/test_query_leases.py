@@ -92,7 +92,7 @@ def status_of(transaction):
 
 class TestHangingBank:
     @pytest.fixture(autouse=True)
-    def _short_run(self, _patient_requery, monkeypatch):
+    def _short_run(self, _long_requery_time, monkeypatch):
         monkeypatch.setattr(requery, "RUN_TIME", 0.3)
 
     def test_is_queried_about_each_payout_by_one_of_four_runs(self, business, bank, monkeypatch):
@@ -103,8 +103,8 @@ class TestHangingBank:
             runs = threads.race(*[run] * 4)
 
         assert runs == [None] * 4
-        assert len(bank.questions) == len(set(bank.questions)) == 3
-        assert bank.asked_twice_at_once == []
+        assert len(bank.queries) == len(set(bank.queries)) == 3
+        assert bank.duplicate_queries == []
 
     def test_has_a_limited_number_of_concurrent_queries(self, business, bank):
         due_payouts(business, 3 * parallel_calls.SLOTS)
@@ -112,7 +112,7 @@ class TestHangingBank:
         for _ in range(3):
             requery_due()
 
-        assert bank.most_at_once == parallel_calls.SLOTS
+        assert bank.most_concurrent == parallel_calls.SLOTS
 
     def test_does_not_delay_queries_to_the_acquirer(self, business, bank):
         payouts = due_payouts(business, 2 * parallel_calls.SLOTS)
@@ -130,12 +130,12 @@ class TestHangingBank:
         due_payouts(business, 1)
         first = threading.Thread(target=_in_thread(requery_due))
         first.start()
-        eventually(lambda: bank.asking)
+        eventually(lambda: bank.in_progress)
         due_payouts(business, 1)
 
         requery_due()
 
-        assert len(bank.questions) == 1
+        assert len(bank.queries) == 1
         assert first.is_alive()
         bank.may_answer.set()
         first.join(10)
@@ -147,17 +147,17 @@ class TestHangingBank:
         bank.may_answer.set()
 
         eventually(lambda: {status_of(payout) for payout in payouts} == {"success"})
-        assert len(bank.questions) == len(payouts)
+        assert len(bank.queries) == len(payouts)
 
     def test_other_payouts_are_queried_when_it_answers_again(self, business, bank):
         payouts = due_payouts(business, 3 * parallel_calls.SLOTS)
         requery_due()
         bank.may_answer.set()
-        eventually(lambda: not bank.asking)
+        eventually(lambda: not bank.in_progress)
 
         eventually(lambda: requery_due() or {status_of(payout) for payout in payouts} == {"success"})
 
-        assert len(bank.questions) == len(set(bank.questions)) == len(payouts)
+        assert len(bank.queries) == len(set(bank.queries)) == len(payouts)
 
 
 class TestLease:

@@ -55,7 +55,7 @@ def pay_out(api, **changes):
     return Transaction.objects.get(reference=order["reference"])
 
 
-def give_back(api, payment, amount):
+def refund_payment(api, payment, amount):
     request = {"reference": orders.new_reference("rf"), "amount": amount}
     api.post(f"/api/payments/{payment.reference}/refunds", request)
     return CardOperation.objects.get(reference=request["reference"])
@@ -87,7 +87,7 @@ class TestReconcile:
 
     def test_finds_outgoing_payouts_and_refunds(self, api, reconcile):
         payment, payout = pay(api), pay_out(api)
-        refund = give_back(api, payment, 10_000)
+        refund = refund_payment(api, payment, 10_000)
 
         found = reconcile(
             line(payment.retrieval_reference_number, 50_000),
@@ -112,7 +112,7 @@ class TestReconcile:
     def test_distinguishes_refunds_of_one_payment_by_amount(self, api, reconcile):
         payment = pay(api)
         for amount in (10_000, 20_000):
-            give_back(api, payment, amount)
+            refund_payment(api, payment, amount)
         number = payment.retrieval_reference_number
 
         found = reconcile(
@@ -126,8 +126,8 @@ class TestReconcile:
     @pytest.mark.parametrize("name", ["retrieval_reference_number", "system_trace_audit_number", "reference"])
     def test_finds_a_refund_by_its_own_references(self, api, reconcile, name):
         payment = pay(api)
-        refund = give_back(api, payment, 20_000)
-        another = give_back(api, payment, 20_000)
+        refund = refund_payment(api, payment, 20_000)
+        another = refund_payment(api, payment, 20_000)
 
         found = reconcile(
             line(payment.retrieval_reference_number, 50_000),

@@ -36,7 +36,7 @@ def pay(business, count=1, **changes):
     return [captured_payment(business=business, now=timezone.now(), **changes) for _ in range(count)]
 
 
-def give_back(payment, amount):
+def refund(payment, amount):
     request = {"reference": orders.new_reference("rf"), "amount": amount}
     return refunds.refund(transaction=payment, request=request, now=timezone.now())
 
@@ -79,7 +79,7 @@ class TestSettle:
             for turn in range(1, 31):
                 (payment,) = pay(business, amount=100_000)
 
-                made, _ = threads.race(settle, partial(give_back, payment, 10_000))
+                made, _ = threads.race(settle, partial(refund, payment, 10_000))
                 netted_at_once.add(made[0].refunds)
 
                 pay(business)
@@ -194,7 +194,7 @@ class TestDecisions:
 
                 answers = threads.race(
                     partial(decide_on, batch, "release"),
-                    *[partial(give_back, payment, 1_000) for payment in payments[:2]],
+                    *[partial(refund, payment, 1_000) for payment in payments[:2]],
                 )
 
                 assert not [one for one in answers if isinstance(one, Exception)]

@@ -278,9 +278,9 @@ class TestExpiry:
 class TestRights:
     def test_confirmation_needs_the_permission(self, first, ada):
         first.post(TOP_UP, top_up(ada.business))
-        onlooker = person("looks@example.com", is_superuser=False)
-        onlooker.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
-        client = signed_in(onlooker, client=Client())
+        view_only = person("looks@example.com", is_superuser=False)
+        view_only.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+        client = signed_in(view_only, client=Client())
         proposal = Proposal.objects.get()
 
         assert "Confirm proposal" not in client.get(page(proposal)).content.decode()

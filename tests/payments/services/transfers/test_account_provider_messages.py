@@ -34,7 +34,7 @@ def provider(settings):
 
 
 @pytest.fixture(autouse=True)
-def _patient_run(monkeypatch):
+def _long_run(monkeypatch):
     monkeypatch.setattr(account_provider_messages, "RUN_TIME", 30.0)
 
 

@@ -57,7 +57,7 @@ def stays_open(money):
     return money.is_open and payouts() == []
 
 
-def give_back(person, money, **entered):
+def submit_return(person, money, **entered):
     """Submit the admin form of a return, and return the resulting page."""
     address = reverse("admin:virtual_accounts_unappliedmoney_return", args=[money.pk])
     answer = signed_in(person, client=Client()).post(
@@ -91,7 +91,7 @@ class TestReturnOfUnappliedMoney:
     def test_in_the_admin_rejects_another_account(self, staff, money, settings, entered, four_eyes):
         settings.FOUR_EYES = four_eyes
 
-        said = give_back(staff, money, **entered)
+        said = submit_return(staff, money, **entered)
 
         assert "goes back to the sender&#x27;s account" in said
         assert stays_open(money)
@@ -109,16 +109,16 @@ class TestReturnOfUnappliedMoney:
     def test_in_the_admin_pays_the_sender(self, staff, money, settings):
         settings.FOUR_EYES = False
 
-        assert "The money is returned." in give_back(staff, money)
+        assert "The money is returned." in submit_return(staff, money)
         assert payouts() == [("1112223334", "044")]
 
     def test_in_the_admin_requires_an_account_if_the_sender_is_unknown(self, staff, ada, settings):
         settings.FOUR_EYES = True
         money = mismatched_money(business=ada.business, now=timezone.now())
 
-        assert "The bank did not send them" in give_back(staff, money)
+        assert "The bank did not send them" in submit_return(staff, money)
         assert not Proposal.objects.exists()
-        assert "awaits" in give_back(staff, money, **ELSEWHERE)
+        assert "awaits" in submit_return(staff, money, **ELSEWHERE)
 
     def test_proposed_to_another_account_cannot_be_confirmed(self, staff, money, settings):
         settings.FOUR_EYES = True
