@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/lists.py --rows 1000 20000
 
 Signed calls in this process to `GET /api/payments`, from signature to JSON. Rows are copies of one real payment of
-one business, spread over 400 days, in a database of its own.
+one business, spread over 400 days, in a separate database.
 """
 
 import argparse

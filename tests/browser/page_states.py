@@ -359,7 +359,7 @@ def for_viewers(data: SampleData, _page: Page) -> list[PageState]:
     ]
 
 
-def for_new_owners(_stage: SampleData, _page: Page) -> list[PageState]:
+def for_new_owners(_data: SampleData, _page: Page) -> list[PageState]:
     areas = ["payments", "payouts", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
              "webhooks/deliveries", "settlements", "balance", "developers/requests"]  # fmt: skip
     return [
@@ -398,7 +398,7 @@ def sign_in_with_a_code(data: SampleData, page: Page) -> None:
     press(page, "Continue")
 
 
-def for_the_mfa_step(_stage: SampleData, page: Page) -> list[PageState]:
+def for_the_mfa_step(_data: SampleData, page: Page) -> list[PageState]:
     path = "/dashboard/login/code/"
     return [
         PageState("second-step", path),

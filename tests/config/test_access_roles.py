@@ -36,9 +36,9 @@ from tests.factories import ApiKeyFactory, MemberFactory, UserFactory
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 REFUSED = {401, 403, 405}
-STRANGER, KEY, READ_ONLY_KEY = "a stranger", "a key", "a read-only key"
+ANONYMOUS, KEY, READ_ONLY_KEY = "an anonymous client", "a key", "a read-only key"
 NO_RIGHTS, VIEWS, SUPERUSER = "staff without rights", "staff who may view", "a superuser"
-OUTSIDERS = [STRANGER, KEY, READ_ONLY_KEY, *Member.Role.values]
+OUTSIDERS = [ANONYMOUS, KEY, READ_ONLY_KEY, *Member.Role.values]
 STAFF = [NO_RIGHTS, VIEWS, SUPERUSER]
 
 
@@ -47,7 +47,7 @@ def use(ada):
     """Return a function that returns the client of a user or key."""
 
     def client(who):
-        if who == STRANGER:
+        if who == ANONYMOUS:
             return Client(raise_request_exception=False)
         if who in {KEY, READ_ONLY_KEY}:
             access = ApiKey.Access.FULL if who == KEY else ApiKey.Access.READ_ONLY
@@ -76,7 +76,7 @@ def stored():
 class TestApi:
     SIGNED = [route for route, each in OF_KEYS.items() if each.readers or each.writers]
 
-    @pytest.mark.parametrize("who", [STRANGER, *Member.Role.values, *STAFF])
+    @pytest.mark.parametrize("who", [ANONYMOUS, *Member.Role.values, *STAFF])
     def test_rejects_requests_without_a_key(self, use, who):
         client = use(who)
 
@@ -115,21 +115,21 @@ class TestBank:
 class TestPublic:
     @pytest.mark.parametrize("who", OUTSIDERS[1:] + STAFF)
     def test_pages_are_the_same_for_everyone(self, use, who):
-        client, stranger = use(who), use(STRANGER)
+        client, anonymous = use(who), use(ANONYMOUS)
 
         for route in [*OPEN, *OF_PAYERS, *OF_OPERATIONS]:
-            assert client.get(path_of(route)).status_code == stranger.get(path_of(route)).status_code, route
+            assert client.get(path_of(route)).status_code == anonymous.get(path_of(route)).status_code, route
 
 
 class TestDashboard:
     @pytest.mark.parametrize("who", [KEY, READ_ONLY_KEY])
     def test_ignores_keys(self, use, who):
-        client, stranger = use(who), use(STRANGER)
+        client, anonymous = use(who), use(ANONYMOUS)
 
         for route in [*OF_MEMBERS, *OF_PEOPLE]:
             for method in ("get", "post"):
                 answered = getattr(client, method)(path_of(route)).status_code
-                assert answered == getattr(stranger, method)(path_of(route)).status_code, (method, route)
+                assert answered == getattr(anonymous, method)(path_of(route)).status_code, (method, route)
 
     @pytest.mark.parametrize("who", STAFF)
     def test_is_not_available_to_staff_without_membership(self, use, who):

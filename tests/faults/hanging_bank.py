@@ -1,6 +1,6 @@
 """A bank that hangs under mixed traffic: how late other tasks start, and when every outcome is known again.
 
-Web, a worker, two re-query workers and beat run as they do in production, over a database and a Redis of their own,
+Web, a worker, two re-query workers and beat run as they do in production, with their own database and Redis,
 and payouts go to the bank simulator. Each figure is recorded as a distribution; the caller judges.
 """
 
@@ -337,7 +337,7 @@ class Traffic:
 
 
 def run(folder: Path, *, server_url: str, before: float, hanging: float, after: float, rate: float) -> Report:
-    """Run the traffic, let the bank hang meanwhile, and return the measurements. Times are seconds."""
+    """Run the traffic, make the bank hang during it, and return the measurements. Times are seconds."""
     report = Report()
     with ExitStack() as exits:
         bank = exits.enter_context(_serving())

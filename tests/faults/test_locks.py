@@ -57,7 +57,7 @@ def refused(mixed_load):
 
 
 def calls_while_held(stack, mixed_load, table, *, refusals):
-    """Lock a table until this many calls were rejected. Return the calls meanwhile, and those of a bystander."""
+    """Lock a table until this many calls were rejected. Return the calls made during that time, and those of a bystander."""
     bystander = Bystander(stack.shops[0])
     before, began_at = refused(mixed_load), time.time()
     with stack.locked(f"LOCK TABLE {table}"), bystander.watching():
