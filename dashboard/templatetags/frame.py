@@ -16,6 +16,7 @@ from dashboard.ui import navigation
 from kit.durations import relative
 from kit.masking import mask_card_numbers
 from kit.money import signed_money, written
+from payments.status_names import STATUS_NAMES, status_name
 
 register = template.Library()
 
@@ -104,6 +105,15 @@ def typed(minor_units: int, currency: str) -> str:
 def words(code: str) -> str:
     """Show a code as words, such as "Partially refunded" for `partially_refunded`."""
     return str(code).replace("_", " ").capitalize()
+
+
+register.filter(status_name)
+
+
+@register.filter
+def named_status(status: str) -> str:
+    """Show the status of a refund, transfer or payout."""
+    return STATUS_NAMES.get(status, words(status))
 
 
 @register.filter

@@ -16,13 +16,17 @@ from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
 from merchants.models import Business
 from payments.identifiers import earliest_id
 from payments.models import CardOperation, Transaction
+from payments.status_names import STATUS_NAMES
 
 
 class TransactionFilter(PeriodFilter):
     """Search, status and days. Days are UTC."""
 
     q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
-    status = forms.ChoiceField(required=False, choices=choices(Transaction.Status.choices))
+    status = forms.ChoiceField(
+        required=False,
+        choices=choices([(status, STATUS_NAMES[status]) for status in Transaction.Status.values]),
+    )
 
     field_order: Sequence[str] | None = ("q", "status", "since", "until")
 

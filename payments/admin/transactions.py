@@ -1,7 +1,7 @@
 """Read-only admin pages of transactions and card operations."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
@@ -19,6 +19,7 @@ from merchants.admin import (
 from merchants.admin.base import CurrencyFilter
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
 from payments.models import CardOperation, Transaction, Transition
+from payments.status_names import STATUS_NAMES
 
 STAN, RRN = "[0-9]{6}", "[0-9]{12}"
 
@@ -89,6 +90,7 @@ class TransactionAdmin(ResolvableAdmin):
         "amount_being_refunded",
         "amount_returned",
     )
+    names: ClassVar = {"status": STATUS_NAMES, "refund_status": STATUS_NAMES}
     list_filter = (UnansweredFilter, WaitsFilter, "status", "request_type", CurrencyFilter)
     unanswered_columns = (
         "reference", "amount", "business", "awaiting", "waiting_for", "queries_made", "connector",
@@ -118,6 +120,7 @@ class TransactionAdmin(ResolvableAdmin):
 class CardOperationAdmin(ResolvableAdmin):
     list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
     amounts, currency = ("amount",), "transaction.currency"
+    names: ClassVar = {"status": STATUS_NAMES}
     list_filter = (UnansweredFilter, "kind", "status")
     unanswered_columns = ("transaction", "kind", "amount", "waiting_for", "queries_made", "reference")
     list_select_related = ("transaction",)

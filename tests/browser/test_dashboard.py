@@ -49,7 +49,7 @@ class TestOwner:
 
         row = seen.page.get_by_role("row").filter(has_text=order["reference"])
         expect(row).to_contain_text("NGN 123,456.00")
-        expect(row).to_contain_text("Success")
+        expect(row).to_contain_text("Succeeded")
         width = seen.page.viewport_size["width"]
         table = seen.page.locator("table").bounding_box()
         assert table["x"] + table["width"] <= width

@@ -89,18 +89,19 @@ def paid_by_transfer(ada, **sender):
 
 
 @pytest.mark.parametrize(
-    ("amount", "text"),
+    ("amount", "text", "status"),
     [
-        (50_000, "NGN 500.00 received from Bisi Ade"),
-        (40_000, "Received NGN 400.00 instead of NGN 500.00"),
+        (50_000, "NGN 500.00 received from Bisi Ade", "Succeeded"),
+        (40_000, "Received NGN 400.00 instead of NGN 500.00", "Mismatch"),
     ],
 )
-def test_page_of_a_transfer_payment_formats_the_amounts_of_its_outcome(browser, ada, amount, text):
+def test_page_of_a_transfer_payment_names_its_outcome(browser, ada, amount, text, status):
     payment = paid_by_transfer(ada, amount=amount, sender_name="Bisi Ade")
 
     page = browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
 
     assert page.count(text) == 3  # in the introduction, the timeline and the details
+    assert page.count(f">{status}</span>") == 2  # of the payment, and of its transfer
 
 
 class TestRefundOfATransferPayment:

@@ -61,7 +61,7 @@ class TestNewPayout:
 
 
 class TestReturnedPayout:
-    @pytest.mark.parametrize(("returned", "badge"), [(250_000, "Returned"), (1, "Partially returned")])
+    @pytest.mark.parametrize(("returned", "badge"), [(250_000, "Returned"), (1, "Partly returned")])
     def test_is_marked_in_the_list(self, browser, ada, now, returned, badge):
         payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
         type(payout).objects.filter(pk=payout.pk).update(amount_returned=returned)
