@@ -18,7 +18,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses field-tables clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses field-tables fonts clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -96,6 +96,31 @@ openapi: install ## print the OpenAPI document
 
 addresses: install ## write docs/addresses.md from the table of config/access_rules.py
 	@$(RUN) manage.py address_guide > docs/addresses.md
+
+# Inter: Latin-1, the letters of Yoruba, Igbo and Hausa with their marks, punctuation, naira, euro, arrows and keys.
+INTER := inter-ui@4.1.1
+INTER_LETTERS := U+20-7E,U+A0-AC,U+AE-FF,U+131,U+143-144,U+152-153,U+181,U+18A,U+198-199,U+1F8-1F9,U+253,U+257,U+300-301,$\
+	U+304,U+323,U+1E44-1E45,U+1E62-1E63,U+1EB8-1EB9,U+1ECA-1ECD,U+1EE4-1EE5,U+2010-2015,U+2018-201E,U+2022,U+2026,$\
+	U+2032-2033,U+20A6,U+20AC,U+2190-2193,U+2197,U+21A9,U+2212,U+2318,U+25CF,U+2713
+MONO := @fontsource-variable/jetbrains-mono@5.3.0
+MONO_LETTERS := U+20-7E,U+A0-FF,U+2013-2014,U+2018-201A,U+201C-201D,U+2022,U+2026,U+2191,U+2193,U+2212
+
+fonts: install ## rebuild static/fonts from the published fonts (needs npm to fetch them)
+	@$(UV) sync --locked --quiet --group fonts
+	@rm -rf build/fonts && mkdir -p static/fonts build/fonts/inter build/fonts/mono
+	@cd build/fonts && for font in "inter $(INTER)" "mono $(MONO)"; do \
+		set -- $$font; tar -xzf "$$(npm pack --silent "$$2")" -C "$$1" --strip-components=1 || exit 2; done
+	@.venv/bin/fonttools varLib.instancer --quiet --no-recalc-timestamp --output build/fonts/inter.ttf \
+		build/fonts/inter/variable/InterVariable.woff2 wght=400:650 opsz=14
+	@.venv/bin/fonttools varLib.instancer --quiet --no-recalc-timestamp --output build/fonts/mono.ttf \
+		build/fonts/mono/files/jetbrains-mono-latin-wght-normal.woff2 wght=400:600
+	@.venv/bin/pyftsubset build/fonts/inter.ttf --unicodes="$(INTER_LETTERS)" --flavor=woff2 \
+		--layout-features=calt,case,ccmp,cv05,locl,ss02,tnum,zero,kern,mark,mkmk --output-file=static/fonts/inter.woff2
+	@.venv/bin/pyftsubset build/fonts/mono.ttf --unicodes="$(MONO_LETTERS)" --flavor=woff2 \
+		--layout-features=ccmp --output-file=static/fonts/jetbrains-mono.woff2
+	@cp build/fonts/inter/LICENSE.txt static/fonts/inter-OFL.txt
+	@cp build/fonts/mono/LICENSE static/fonts/jetbrains-mono-OFL.txt
+	@ls -l static/fonts
 
 field-tables: install ## write the tables of fields in docs/*.md from the declarations of answers
 	@$(RUN) manage.py field_tables
