@@ -399,11 +399,11 @@ class TestDispatcher:
         """PostgreSQL may be killed right after the commit. The deliveries must not wait for the lease to end."""
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             delivery = make_delivery(make_endpoint(url=listener.url), at=now())
-            with through_proxy.swallowing():
+            with through_proxy.dropping_a_response():
                 made = dispatch_due()
 
         delivery.refresh_from_db()
-        assert len(through_proxy.swallowed) == 1
+        assert len(through_proxy.dropped) == 1
         assert (made, len(listener.requests)) == (1, 1)
         assert (delivery.state, delivery.attempts_made) == (STATES.DELIVERED, 1)
 
