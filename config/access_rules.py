@@ -356,7 +356,7 @@ OF_MEMBERS = {
     "dashboard/team/<int:member_id>/": _form(Permission.MANAGE_TEAM, "change a member's role", NO_LIMIT),
     "dashboard/team/<int:member_id>/remove/": _button(Permission.MANAGE_TEAM, "remove a member", NO_LIMIT),
     "dashboard/team/invitations/<uuid:invitation_id>/withdraw/": _button(
-        Permission.MANAGE_TEAM, "withdraw an invitation", NO_LIMIT
+        Permission.MANAGE_TEAM, "cancel an invitation", NO_LIMIT
     ),
     "dashboard/invitation/<str:token>/": _form(Who.INVITED, "join a business", (Limit.INVITATION,)),
     "dashboard/activity/": _page(Permission.VIEW, NO_LIMIT),

@@ -14,7 +14,7 @@ class Special(Enum):
 
     CHALLENGE = "3-D Secure challenge, whatever `3ds` says"
     FRICTIONLESS = "frictionless 3-D Secure, then success"
-    LOST_ANSWER = "the answer is lost: pending until the next query, then success"
+    LOST_ANSWER = "acquirer timeout: pending until the next query, then success"
 
 
 @dataclass(frozen=True, slots=True)

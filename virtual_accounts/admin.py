@@ -42,7 +42,7 @@ class VirtualAccountAdmin(ReadOnlyAdmin):
         exactly("account_number", "numbers", shape=ACCOUNT_NUMBER.pattern),
         by_business_name(),
     )
-    search_help_text = "Id, whole reference, account number, or name of the business."
+    search_help_text = "ID, full reference, account number, or name of the business."
     exclude = ("fingerprint", "bvn", "bvn_hash")
 
 
@@ -51,7 +51,7 @@ class AccountNumberAdmin(ReadOnlyAdmin):
     list_display = ("number", "bank_name", "holder", "last_holder", "free_at")
     list_select_related = ("holder", "last_holder")
     searches = (exactly("pk", shape=ACCOUNT_NUMBER.pattern), by_id("holder"))
-    search_help_text = "Account number, or id of the account that holds it."
+    search_help_text = "Account number, or ID of the account that holds it."
 
 
 @admin.register(Session)
@@ -61,7 +61,7 @@ class SessionAdmin(ReadOnlyAdmin):
     list_filter = ("status", CurrencyFilter)
     list_select_related = ("number", "account")
     searches = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER.pattern))
-    search_help_text = "Account number, or id of the session, its account or its payment."
+    search_help_text = "Account number, or ID of the session, its account or its payment."
 
 
 class UnansweredFilter(FilledFilter):
@@ -87,7 +87,7 @@ class ProviderMessageAdmin(ReadOnlyAdmin):
     list_filter = (UnansweredFilter, "kind")
     list_select_related = ("account",)
     searches = (by_id("account"), exactly("account__account_number", shape=ACCOUNT_NUMBER.pattern))
-    search_help_text = "Account number, or id of the account."
+    search_help_text = "Account number, or ID of the account."
 
 
 @admin.register(Transfer)
@@ -102,7 +102,7 @@ class TransferAdmin(ReadOnlyAdmin):
         exactly("bank_reference"),
         exactly("number", shape=ACCOUNT_NUMBER.pattern),
     )
-    search_help_text = "Whole bank reference, account number, or id of the transfer or its account."
+    search_help_text = "Full bank reference, account number, or ID of the transfer or its account."
 
 
 class ResolvedFilter(FilledFilter):
@@ -129,7 +129,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
     amounts = ("amount",)
     list_filter = (ResolvedFilter, "why", CurrencyFilter)
     searches = (by_id(), exactly("bank_reference"), exactly("account_number", shape=ACCOUNT_NUMBER.pattern))
-    search_help_text = "Id, whole bank reference, or account number."
+    search_help_text = "ID, full bank reference, or account number."
 
     def get_urls(self) -> list[URLPattern]:
         return [*self.action_urls("transfer_id", {"resolve": self.resolve}), *super().get_urls()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from http.client import responses
 from typing import ClassVar
 
 from django.db import models
@@ -265,3 +266,13 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
+
+    @property
+    def result(self) -> str:
+        """Return the result as pages show it, such as "500 Internal Server Error in 18 ms"."""
+        if self.status is None:
+            return str(self.explanation)
+        note = " Redirects are not followed." if self.error == "redirect" else ""
+        return (
+            f"{self.status} {responses.get(self.status, '')}".rstrip() + f" in {self.total_ms:.0f} ms." + note
+        )

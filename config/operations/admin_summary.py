@@ -46,7 +46,7 @@ def _queue(now: datetime) -> Iterator[Figure]:
     oldest = due.aggregate(oldest=Min("next_attempt_at"))["oldest"]
     late = now - oldest if oldest else timedelta(0)
     yield Figure("Deliveries due", _many(due[:COUNTED].count()), late > LATE, f"{deliveries}?state=waiting")
-    yield Figure("Oldest due", in_words(late, parts=2) if oldest else "none", late > LATE)
+    yield Figure("Oldest due", in_words(late, parts=2) if oldest else "Queue empty", late > LATE)
     # The index finds stopped deliveries by creation time. They stopped at their last attempt.
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), started_at__gte=now - DAY)
     stopped = (

@@ -158,7 +158,10 @@ def _volume(payments: Sequence[Tally]) -> list[tuple[str, int]]:
     ]
 
 
-SUMMARIES = {outcome.code: outcome.summary for outcome in outcomes.CARD_DECLINES} | {
+SUMMARIES = {
+    outcome.code: outcome.summary.removeprefix("Declined - ") for outcome in outcomes.CARD_DECLINES
+} | {
+    "20051": "Insufficient funds",
     "20013": "Amount mismatch",
     "20068": "Expired",
     "20090": "Voided",

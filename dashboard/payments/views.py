@@ -208,13 +208,19 @@ def _limit_message(refusal: AmountTooLarge, currency: str) -> str:
 def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:
     if payment.status == Transaction.Status.SUCCESS:
         return messages.SUCCESS, f"Captured {money(payment.amount_captured, currency)}."
-    return messages.WARNING, "The acquirer hasn't responded yet. We'll keep checking the capture's status."
+    return (
+        messages.WARNING,
+        "The acquirer hasn't responded yet. The capture's status is checked until it is known.",
+    )
 
 
 def _void_message(payment: Transaction) -> tuple[int, str]:
     if payment.status == Transaction.Status.FAILED:
         return messages.SUCCESS, "The authorisation was released. Nothing was charged."
-    return messages.WARNING, "The acquirer hasn't responded yet. We'll keep checking the void's status."
+    return (
+        messages.WARNING,
+        "The acquirer hasn't responded yet. The void's status is checked until it is known.",
+    )
 
 
 def _cancellation_message(payment: Transaction) -> tuple[int, str]:
@@ -228,4 +234,7 @@ def _refund_message(refund: CardOperation, currency: str) -> tuple[int, str]:
     if refund.status == CardOperation.Status.FAILED:
         return messages.ERROR, f"The refund of {amount} failed: {refund.response_summary}."
     rail = "bank" if refund.is_transfer_refund else "acquirer"
-    return messages.WARNING, f"The {rail} hasn't responded yet. We'll keep checking the refund's status."
+    return (
+        messages.WARNING,
+        f"The {rail} hasn't responded yet. The refund's status is checked until it is known.",
+    )

@@ -104,4 +104,6 @@ def _add_message(request: HttpRequest, payout: Transaction) -> None:
     elif payout.status == Transaction.Status.FAILED:
         messages.error(request, f"The payout of {amount} failed: {payout.response_summary}.")
     else:
-        messages.warning(request, "The bank hasn't responded yet. We'll keep checking the payout's status.")
+        messages.warning(
+            request, "The bank hasn't responded yet. The payout's status is checked until it is known."
+        )

@@ -170,15 +170,10 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
     address = reverse("dashboard-delivery", args=[delivery.pk])
     for attempt in attempts:
         succeeded = attempt.error == "" and attempt.status is not None
-        result = (
-            f"Responded with {attempt.status} in {attempt.total_ms:.0f} ms."
-            if attempt.status
-            else attempt.explanation
-        )
         yield Moment(
             at=attempt.started_at,
             title=f"Webhook {event_name(delivery.event)}, attempt {attempt.number}",
-            text=result,
+            text=attempt.result,
             address=address,
             mark=GOOD if succeeded else BAD,
         )

@@ -105,7 +105,9 @@ def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
         text = f"The return of {amount} failed: {payout.response_summary}. The amount was credited to the wallet."
         messages.error(request, text)
     else:
-        messages.warning(request, "The bank hasn't responded yet. We'll keep checking the return's status.")
+        messages.warning(
+            request, "The bank hasn't responded yet. The return's status is checked until it is known."
+        )
 
 
 def _context(

@@ -108,7 +108,7 @@ def _attempt_moment(attempt: Attempt, previous: Attempt | None) -> Moment:
     result = f"{title}: responded with {attempt.status}" if attempt.status else f"{title}: no response"
     lines = [(name, f"{value:.1f} ms") for name, value in _phases(attempt) if value is not None]
     delay = "" if previous is None or attempt.is_manual else f" {_actual_delay(attempt, previous)}"
-    text = (attempt.explanation or f"Delivered in {attempt.total_ms:.0f} ms.") + delay
+    text = attempt.result + delay
     return Moment(
         at=attempt.started_at, title=result, text=text, lines=lines, mark=GOOD if succeeded else BAD
     )

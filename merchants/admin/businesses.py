@@ -41,7 +41,7 @@ class BusinessAdmin(ReasonedAdmin):
         by_id(),
         exactly("name__icontains", "members__user__email__iexact", "api_keys__public_id"),
     )
-    search_help_text = "Name, ID, e-mail address of a member, or public key ID."
+    search_help_text = "Name, ID, email address of a member, or public key ID."
     ordering = ("name",)
     fields = (
         "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied", "created_at",

@@ -26,7 +26,7 @@ class UserAdmin(ReasonedAdmin):
     list_display = ("email", "name", "is_staff", "is_active", "last_login")
     list_filter = ("is_staff", "is_active")
     searches = (exactly("email__iexact", "name__icontains"),)
-    search_help_text = "E-mail address or name."
+    search_help_text = "Email address or name."
     ordering = ("email",)
     fields = ("email", "name", "is_active", *RIGHTS, "last_login", "date_joined")
     formfield_overrides: ClassVar = StaffAdmin.formfield_overrides | {
@@ -90,7 +90,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("at", "actor", "role", "action", "target", "business")
     list_select_related = ("business",)
     searches = (exactly("actor", "target"), by_id("business"), by_business_name())
-    search_help_text = "Full e-mail address or command, full target, or name or ID of the business."
+    search_help_text = "Full email address or command, full target, or name or ID of the business."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
         return with_roles(super().get_queryset(request))

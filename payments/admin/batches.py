@@ -58,7 +58,7 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business",)
     searches = (by_id(), by_id("business"), by_business_name())
-    search_help_text = "Id, or name or id of the business."
+    search_help_text = "ID, or name or ID of the business."
     inlines = (BatchTransitionInline,)
 
     def get_urls(self) -> list[URLPattern]:
@@ -119,4 +119,4 @@ class SettlementItemAdmin(ReadOnlyAdmin):
         by_id("transaction"),
         in_each_business("transaction__reference", business="transaction__business"),
     )
-    search_help_text = "Id of the batch, or id or whole reference of the payment."
+    search_help_text = "ID of the batch, or ID or full reference of the payment."

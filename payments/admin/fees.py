@@ -36,7 +36,7 @@ class TariffAdmin(ReadOnlyAdmin):
     list_select_related = ("business",)
     form = ReasonForm
     searches = (by_id("business"), by_business_name(), exactly("agreed_by"))
-    search_help_text = "Name or id of the business, or who agreed it."
+    search_help_text = "Name or ID of the business, or who agreed it."
     autocomplete_fields = ("business",)
     ordering = ("-id",)
 

@@ -51,7 +51,7 @@ class PayoutReturnAdmin(SubmittedRowAdmin):
         exactly("bank_reference"),
         in_each_business("transaction__reference", business="transaction__business"),
     )
-    search_help_text = "Id of the return, id or whole reference of the payout, or whole bank reference."
+    search_help_text = "ID of the return, ID or full reference of the payout, or full bank reference."
     autocomplete_fields = ("transaction",)
 
     def get_form(

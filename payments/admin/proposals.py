@@ -82,7 +82,7 @@ class ProposalAdmin(ReadOnlyAdmin):
     list_filter = (StateFilter, "action")
     list_select_related = ("business", "proposed_by")
     searches = (by_id(), by_id("target"), exactly("proposed_by__email__iexact"), by_business_name())
-    search_help_text = "Id of the proposal or of what it is about, e-mail address, or name of the business."
+    search_help_text = "ID of the proposal or of what it is about, email address, or name of the business."
     fields = (
         "action", "subject", "business", "amount", "details", "reason", "evidence", "state", "proposed_by",
         "created_at", "expires_at", "decided_by", "decided_at", "decision_reason",

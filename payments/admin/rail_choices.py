@@ -19,7 +19,7 @@ class RailChoiceAdmin(StaffAdmin):
     list_select_related = ("business",)
     form = ReasonForm
     searches = (by_id("business"), by_business_name())
-    search_help_text = "Name or id of the business."
+    search_help_text = "Name or ID of the business."
     autocomplete_fields = ("business",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: RailChoice | None = None) -> tuple[str, ...]:

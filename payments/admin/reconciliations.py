@@ -22,7 +22,7 @@ class ReconciliationAdmin(ReadOnlyAdmin):
     )
     list_filter = ("source",)
     searches = (by_id(), exactly("file_name", "actor"))
-    search_help_text = "Id, file name, or who compared it."
+    search_help_text = "ID, file name, or who compared it."
 
 
 @admin.register(ReconciliationLine)
@@ -42,4 +42,4 @@ class ReconciliationLineAdmin(ReadOnlyAdmin):
     list_filter = ("result", "direction")
     list_select_related = ("reconciliation",)
     searches = (by_id("reconciliation"), by_id("entry_id"), exactly("reference"))
-    search_help_text = "Whole reference, or id of the reconciliation or of our entry."
+    search_help_text = "Full reference, or ID of the reconciliation or of our entry."

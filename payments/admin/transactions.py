@@ -109,7 +109,7 @@ class TransactionAdmin(ResolvableAdmin):
         by_business_name(),
     )
     search_help_text = (
-        "Whole reference (of a refund too), id, RRN, STAN, last four digits, e-mail address, account number, or "
+        "Full reference (of a refund too), ID, RRN, STAN, last four digits, email address, account number, or "
         "name of the business."
     )
     exclude = ("fingerprint", "card_number_hash")
@@ -130,5 +130,5 @@ class CardOperationAdmin(ResolvableAdmin):
         in_each_business("reference"),
         in_each_business("transaction__reference", business="transaction__business"),
     )
-    search_help_text = "Id, whole reference, or id or reference of the transaction."
+    search_help_text = "ID, full reference, or ID or reference of the transaction."
     exclude = ("fingerprint",)

@@ -51,7 +51,7 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
         exactly("transfer__number", shape=ACCOUNT_NUMBER.pattern),
         by_business_name(),
     )
-    search_help_text = "Id, bank reference, account number, or name of the business."
+    search_help_text = "ID, bank reference, account number, or name of the business."
 
     @admin.display(description="why")
     def why(self, money: UnappliedMoney) -> str:

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the URL's token authenticates)
 
 from kit.db import clock
-from payments import sandbox_triggers
+from payments import outcomes, sandbox_triggers
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
 from payments.services.cards import challenges
@@ -34,10 +34,10 @@ class ReturnToMerchant(HttpResponseRedirect):
 
 PAID = Ending("success", "Payment approved", "You have paid. There is nothing more to do here.")
 RESERVED = Ending("success", "Payment approved", "The amount is reserved on your card.")
-UNDER_WAY = Ending(
-    "plain", "Thank you, we've received your answer", "Your bank is still processing this payment."
-)
-NOT_MADE = Ending("plain", "This payment was not made", "No money has left your card.")
+UNDER_WAY = Ending("plain", "Payment in progress", "Your bank is still processing this payment.")
+DECLINED = Ending("plain", "Your bank declined this card", "No money has left your card.")
+NOT_CONFIRMED = Ending("plain", "This payment was not confirmed", "No money has left your card.")
+CANCELLED = Ending("plain", "This payment was cancelled", "No money has left your card.")
 EXPIRED = Ending(
     "warning", "This page has expired", "The time to confirm has run out. No money has left your card."
 )
@@ -47,6 +47,14 @@ ENDINGS = {
     Transaction.Awaiting.REVERSAL: UNDER_WAY,
     Transaction.Awaiting.CAPTURE: RESERVED,
     Transaction.Awaiting.PAYER: EXPIRED,  # overdue, but not expired yet
+}
+
+
+# By response code. All others are declines.
+FAILURES = {
+    outcomes.AUTHENTICATION_FAILED.code: NOT_CONFIRMED,
+    outcomes.VOIDED.code: CANCELLED,
+    outcomes.CANCELLED.code: CANCELLED,
 }
 
 
@@ -132,4 +140,4 @@ def _ending(payment: Transaction) -> Ending:
     if payment.status == Transaction.Status.SUCCESS:
         return PAID
     ran_out = payment.transitions.filter(attribute="status", cause=Transition.Cause.EXPIRY).exists()
-    return EXPIRED if ran_out else NOT_MADE
+    return EXPIRED if ran_out else FAILURES.get(payment.response_code, DECLINED)

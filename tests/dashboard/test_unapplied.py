@@ -181,7 +181,7 @@ class TestReturn:
     def test_without_an_answer_is_shown_as_pending(self, browser, money):
         page = decide(browser, money, RETURN | {"account_number": "0000000097"})
 
-        assert "The bank hasn't responded yet. We'll keep checking the return's status." in page
+        assert "The bank hasn't responded yet. The return's status is checked until it is known." in page
         assert state_of(money) == "returned"
 
     def test_reports_an_unavailable_bank(self, browser, money, settings):

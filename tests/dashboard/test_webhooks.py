@@ -144,7 +144,7 @@ class TestDelivery:
             "Attempt 1: responded with 500",
             "Attempt 2",
         ]
-        assert "The endpoint answered 500." in shown
+        assert "500 Internal Server Error in" in shown
         assert "X-Service-Idempotency-Key: " + str(delivery.pk) in shown
         assert "attempt 3 after 1 minute to 3 minutes" in shown
         assert Audit(shown).findings == []

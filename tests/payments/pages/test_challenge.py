@@ -326,7 +326,7 @@ class TestWrongCode:
 class TestFinishedPage:
     @pytest.mark.parametrize(
         ("action", "heading", "status"),
-        [(approve, "Payment approved", "success"), (decline, "This payment was not made", "failed")],
+        [(approve, "Payment approved", "success"), (decline, "This payment was not confirmed", "failed")],
     )
     def test_shows_the_result_and_a_link_back(self, challenge, payer, action, heading, status):
         path = challenge()
