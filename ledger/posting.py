@@ -77,14 +77,6 @@ class Booking:
         with transaction.atomic():
             return self._write_rows()
 
-    def write_without_reply(self) -> None:
-        """Write the entry, unless its cause was booked before. In a pipeline, this doesn't wait for the database."""
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute(STATEMENT, self.values)
-        else:
-            self.write()
-
     @cached_property
     def amounts(self) -> dict[int, int]:
         """Amounts by account id, in locking order."""

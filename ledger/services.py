@@ -55,9 +55,9 @@ def covering(*, wallet: int, pending: int) -> int:
     return wallet + min(pending, 0)
 
 
-def book(booking: Booking) -> None:
-    """Write an entry in the caller's transaction. A cause that was booked before is not booked again."""
-    booking.write_without_reply()
+def book(booking: Booking) -> bool:
+    """Write an entry in the caller's transaction. Return False if the same cause was booked before."""
+    return booking.write()
 
 
 def book_all(entries: Sequence[Booking]) -> None:

@@ -22,8 +22,7 @@ Converter = Callable[[Any], Any]
 def insert(row: models.Model) -> None:
     """Insert a row. A key that the database generates is not read back: `row.pk` stays None."""
     statement, attributes = _insert_statement(type(row))
-    with connection.cursor() as cursor:
-        cursor.execute(statement, _values(row, attributes))
+    _execute(statement, _values(row, attributes))
     _is_stored(row)
 
 
@@ -38,7 +37,7 @@ def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> 
     """
     _check_defaults(row, at_default)
     statement, attributes = _insert_statement(type(row), at_default)
-    inserted = _returns_a_row(f"{statement} ON CONFLICT DO NOTHING RETURNING 1", _values(row, attributes))
+    inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
     if inserted:
         _is_stored(row)
     return inserted
@@ -50,7 +49,7 @@ def update_if_unchanged(row: models.Model, fields: tuple[str, ...], *, still: tu
     First writer wins: a second writer waits for the first one's commit and then finds another value.
     """
     statement, attributes, key = _update_statement(type(row), fields, still[0])
-    return _returns_a_row(f"{statement} RETURNING 1", [*_values(row, attributes), key(row.pk), still[1]])
+    return _execute(statement, [*_values(row, attributes), key(row.pk), still[1]]) == 1
 
 
 def _check_defaults(row: models.Model, names: tuple[str, ...]) -> None:
@@ -64,10 +63,10 @@ def _defaults(model: type[models.Model], names: tuple[str, ...]) -> tuple[tuple[
     return tuple((name, _field(model, name).get_default()) for name in names)
 
 
-def _returns_a_row(statement: str, values: list[Any]) -> bool:
+def _execute(statement: str, values: list[Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        return cursor.fetchone() is not None  # in a pipeline, there is no row count
+        return int(cursor.rowcount)
 
 
 class Lookup(Generic[M]):

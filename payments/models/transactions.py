@@ -16,7 +16,6 @@ from django.db.models.functions import Upper
 
 from kit import banks
 from kit.db.card_number_fields import FreeTextField
-from kit.db.pipeline import pipeline
 from kit.db.prepared_statements import insert, update_if_unchanged
 from kit.money import money
 from merchants.models import Business
@@ -498,7 +497,7 @@ class Transaction(models.Model):
     ) -> None:
         before, self.awaiting = self.awaiting, whom
         self.next_query_at, self.expires_at = next_query_at, expires_at
-        with pipeline(), database.atomic():
+        with database.atomic():
             self.save_transition(("awaiting", "next_query_at", "expires_at", *also), awaited=before)
             insert(self._transition("awaiting", before, whom, cause=cause, now=now))
 

@@ -12,7 +12,6 @@ from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
 from kit.db import clock
-from kit.db.pipeline import pipeline
 from kit.db.prepared_statements import insert
 from ledger import services as ledger
 from ledger.services import Booking
@@ -115,7 +114,7 @@ def finish(
     )
     entry = _ledger_entry(transaction, cause=cause, now=now)
     event = _event(transaction)
-    with pipeline(), database.atomic():
+    with database.atomic():
         transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
         insert(transition)
         if event is not None:
@@ -126,7 +125,7 @@ def finish(
                 data=lambda: represent(transaction),
                 now=now,
             )
-        if entry is not None:  # last, in one round trip with the COMMIT: the ledger accounts are hot
+        if entry is not None:  # last, so that the ledger accounts are locked for a short time
             ledger.book(entry)
     OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
 

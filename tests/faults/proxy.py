@@ -54,7 +54,6 @@ class PostgreSQLWire:
         self._prepared: dict[bytes, bytes] = {}  # texts by name
         self._statement = b""
         self._state = b"I"
-        self._syncs = 0  # that the server has not confirmed
 
     def asked(self, piece: bytes) -> None:
         self._asked += piece
@@ -62,7 +61,6 @@ class PostgreSQLWire:
             self._asked = self._asked[struct.unpack_from("!I", self._asked)[0] :]
             self._has_begun = True
         for kind, content in self._messages("_asked"):
-            self._syncs += kind in {b"Q", b"S"}
             if kind == b"Q":
                 self._statement = content
             elif kind == b"P":
@@ -72,7 +70,7 @@ class PostgreSQLWire:
                 self._statement = self._prepared[content.split(b"\0")[1]]
 
     def answered(self, piece: bytes) -> tuple[bytes, bool]:
-        """Hold a response back until it is complete. Within a pipeline, results come before the end of the response."""
+        """Hold a response back until it is complete."""
         before, held = self._state, self._answered + piece
         self._answered += piece
         is_over = False
@@ -80,12 +78,9 @@ class PostgreSQLWire:
             is_over = kind == b"Z"
             if is_over:
                 self._state = content[:1]
-                self._syncs = max(0, self._syncs - 1)
-        if not is_over and self._syncs:
+        if not is_over:
             self._answered = held
             return b"", False
-        if not is_over:
-            return held[: len(held) - len(self._answered)], False
         is_alone = before == self._state == b"I" and bool(WRITES.search(self._statement))
         return held, self._state == b"I" and (is_alone or self._statement.startswith(b"COMMIT"))
 

@@ -19,8 +19,8 @@ def run(sql, *values):
 
 class TestBook:
     def test_updates_the_accounts_and_stores_each_posting(self, booking, balance_of):
-        assert booking().write()
-        assert booking({Kind.PENDING_SETTLEMENT: -485, Kind.WALLET: 485}, kind="settlement_released").write()
+        assert book(booking())
+        assert book(booking({Kind.PENDING_SETTLEMENT: -485, Kind.WALLET: 485}, kind="settlement_released"))
 
         assert balance_of(Kind.ACQUIRER_RECEIVABLE) == -1_000
         assert balance_of(Kind.PENDING_SETTLEMENT) == 500
@@ -35,8 +35,8 @@ class TestBook:
     def test_books_a_cause_once(self, booking, balance_of):
         once = booking()
 
-        assert once.write()
-        assert not booking(cause=once.cause).write()
+        assert book(once)
+        assert not book(booking(cause=once.cause))
 
         assert balance_of(Kind.FEES) == 15
         assert (Entry.objects.count(), Posting.objects.count()) == (1, 3)
@@ -44,8 +44,8 @@ class TestBook:
     def test_books_one_cause_once_for_each_kind(self, booking):
         once = booking()
 
-        assert once.write()
-        assert booking(cause=once.cause, kind="refund").write()
+        assert book(once)
+        assert book(booking(cause=once.cause, kind="refund"))
 
     def test_omits_postings_of_zero(self, booking):
         book(booking({Kind.ACQUIRER_RECEIVABLE: -100, Kind.PENDING_SETTLEMENT: 100, Kind.FEES: 0}))
