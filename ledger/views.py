@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answers import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
+from kit.api.answer_fields import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
 from ledger.services import balances
 from merchants.models import Business
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kit.api.answers import (
+from kit.api.answer_fields import (
     COUNT,
     FLAG,
     MOMENT,

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from kit import banks
-from kit.api.answers import (
+from kit.api.answer_fields import (
     BALANCE,
     COUNT,
     CURRENCY,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
-from kit.api.answers import (
+from kit.api.answer_fields import (
     CURRENCY_FIELD,
     DIGITS,
     EMPTY,

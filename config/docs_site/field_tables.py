@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from config.docs_site.guides import DOCS
-from kit.api.answers import Answer, Field, ListOf
+from kit.api.answer_fields import Answer, Field, ListOf
 from payments import representation as payments
 from payments.event_representation import EVENT, EVENT_ATTEMPT
 from virtual_accounts.representation import TRANSFER_DETAILS, VIRTUAL_ACCOUNT

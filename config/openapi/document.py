@@ -1,6 +1,6 @@
 """How the API is described, OpenAPI 3.1: `make openapi` prints the document.
 
-Requests come from the serializers (`config.openapi.fields`), answers from the apps' declarations (`kit.api.answers`).
+Requests come from the serializers (`config.openapi.request_fields`), answers from the apps' declarations (`kit.api.answer_fields`).
 `config.openapi.operations` lists the operations, whose summaries and descriptions are the docstrings of the views' methods.
 """
 
@@ -14,9 +14,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
 from config.error_codes import ERROR_CODES
-from config.openapi.answers import components, headers
+from config.openapi.answer_schemas import components, headers
 from config.openapi.descriptions import INTRODUCTION, sandbox_tables
-from config.openapi.fields import described, field_schema
 from config.openapi.operations import (
     EVERYWHERE,
     OF_LISTS,
@@ -29,9 +28,10 @@ from config.openapi.operations import (
     Operation,
     Success,
 )
+from config.openapi.request_fields import described, field_schema
 from config.openapi.webhooks import KINDS, webhooks
 from config.problems import CONTENT_TYPE
-from kit.api.answers import Answer
+from kit.api.answer_fields import Answer
 from kit.api.pagination import NewestFirst
 from kit.api.strict_fields import UUID, Reference, StrictField
 from webhooks.representation import WEBHOOK_EVENT

@@ -5,7 +5,7 @@ Values are the examples of the declared fields. Here stands only what makes one 
 
 from typing import Any, TypeAlias
 
-from kit.api.answers import Answer, ListOf
+from kit.api.answer_fields import Answer, ListOf
 from kit.api.strict_fields import RequestSerializer
 from payments import event_representation as events
 from payments import outcomes

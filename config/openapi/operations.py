@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from config.openapi import examples
 from config.openapi.descriptions import DECIDE_UNAPPLIED
-from kit.api.answers import Answer
+from kit.api.answer_fields import Answer
 from kit.api.strict_fields import RequestSerializer
 from ledger.views import BALANCES, BalanceView
 from payments import filters

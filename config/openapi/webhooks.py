@@ -3,7 +3,7 @@
 from typing import Any, TypeAlias
 
 from config.openapi.examples import PAYMENT, REFUND, RETURNED_PAYOUT, SETTLEMENT, UNAPPLIED, named
-from kit.api.answers import Answer
+from kit.api.answer_fields import Answer
 from payments import representation as shown
 from webhooks.models import Event, category_of
 from webhooks.representation import WEBHOOK_EVENT

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit import banks
-from kit.api.answers import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, constant
+from kit.api.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, constant
 from kit.api.conditional_requests import matches
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed

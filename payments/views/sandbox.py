@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answers import Field, one_of
+from kit.api.answer_fields import Field, one_of
 from kit.api.strict_fields import read_request
 from merchants.models import Business
 from merchants.request_actors import key_acting

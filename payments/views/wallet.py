@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answers import BALANCE, CURRENCY, MOMENT, NONE, TEXT, Answer, Field, one_of, page_of, text
+from kit.api.answer_fields import BALANCE, CURRENCY, MOMENT, NONE, TEXT, Answer, Field, one_of, page_of, text
 from kit.api.filters import read_query
 from kit.api.pagination import NewestFirst
 from kit.timestamps import until_inclusive

@@ -17,7 +17,7 @@ from freezegun import freeze_time
 from redis.exceptions import ConnectionError as RedisAway
 
 from config.error_codes import ERROR_CODES
-from config.openapi.answers import PROBLEM
+from config.openapi.answer_schemas import PROBLEM
 from config.problems import answer_exception
 from config.wsgi import application, readable
 from merchants import rate_limits

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kit.api.answers import (
+from kit.api.answer_fields import (
     COUNT,
     EMPTY,
     MOMENT,

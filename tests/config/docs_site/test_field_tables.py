@@ -5,7 +5,7 @@ import pytest
 from config.docs_site import field_tables
 from config.docs_site.field_tables import TABLES, FieldTable, rows, written
 from config.docs_site.guides import DOCS
-from kit.api.answers import NONE, TEXT, Answer, Field
+from kit.api.answer_fields import NONE, TEXT, Answer, Field
 
 BOX = Answer("Box", "A box.", Field("name", TEXT, "Its name.", "books"))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from config.error_codes import ERROR_CODES
 from config.problems import problem
-from kit.api.answers import (
+from kit.api.answer_fields import (
     EMPTY,
     TEXT,
     UUID,

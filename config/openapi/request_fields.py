@@ -10,7 +10,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 from rest_framework.fields import Field
 
-from kit.api.answers import METADATA
+from kit.api.answer_fields import METADATA
 from kit.api.strict_fields import (
     UUID,
     Choice,
@@ -102,7 +102,7 @@ def _meaning(field: Field) -> Schema:
 @singledispatch
 def field_schema(field: StrictField) -> Schema:
     """Return the JSON Schema of a field."""
-    warn(f"config.openapi.fields does not know {type(field).__name__}.")
+    warn(f"config.openapi.request_fields does not know {type(field).__name__}.")
     return {}
 
 
