@@ -58,6 +58,7 @@ class Service:
         made = self.command(
             "create_business", "--name", name, "--email", f"{secrets.token_hex(6)}@example.com", "--json"
         )
+        assert made.returncode == 0, made.stderr
         document = json.loads(made.stdout)
         return HttpClient(self.base_url, Credentials(document["api_key"], document["secret_key"]))
 
