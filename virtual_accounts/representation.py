@@ -45,7 +45,7 @@ VIRTUAL_ACCOUNT = Answer(
     CURRENCY_FIELD,
     Field("status", one_of(VirtualAccount.Status.values), "An inactive account accepts nothing."),
     Field("reference", TEXT, "Your reference.", "customer-7"),
-    Field("customer", ACCOUNT_HOLDER, "Its holder.", value=lambda account: account),
+    Field("customer", ACCOUNT_HOLDER, "The account's holder.", value=lambda account: account),
     METADATA_FIELD,
 )  # fmt: skip
 VIRTUAL_ACCOUNTS_PAGE = page_of(VIRTUAL_ACCOUNT, "A page of virtual accounts, newest first.")

@@ -65,8 +65,8 @@ SIMULATED = Answer(
 BENEFICIARY = Answer(
     "Beneficiary",
     "An account and the name of its holder.",
-    Field("account_name", TEXT, "The holder's name, as the bank has it.", "Bisi Ade", itemgetter("account_name")),
-    Field("account_number", ACCOUNT_NUMBER, "Its number.", "0123456789", itemgetter("account_number")),
+    Field("account_name", TEXT, "The holder's name in the bank's records.", "Bisi Ade", itemgetter("account_name")),
+    Field("account_number", ACCOUNT_NUMBER, "The account number.", "0123456789", itemgetter("account_number")),
     Field("bank_code", TEXT, "The bank's `code`.", "058", itemgetter("bank_code")),
 )  # fmt: skip
 BANK = Answer(
