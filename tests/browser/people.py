@@ -42,7 +42,7 @@ class Owner:
 
 
 def open_business(service: Service, name: str = "Ada Books") -> Owner:
-    email = f"{secrets.token_hex(6)}@example.com"
+    email = f"{secrets.token_hex(5)}@example.com"
     made = service.command("create_business", "--name", name, "--email", email, "--json")
     assert made.returncode == 0, made.stderr
     document = json.loads(made.stdout)

@@ -29,7 +29,7 @@ TOTP.activate(User.objects.create_superuser("{email}", "{password}"), "{secret}"
 
 @pytest.fixture
 def business(service):
-    email = f"{secrets.token_hex(6)}@example.com"
+    email = f"{secrets.token_hex(5)}@example.com"
     made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
     return json.loads(made.stdout)
 
@@ -42,7 +42,7 @@ def client(service, business):
 @pytest.fixture
 def seen(service, browser):
     """A member of staff, signed in with password and code."""
-    email = f"{secrets.token_hex(6)}@staff.example"
+    email = f"{secrets.token_hex(5)}@staff.example"
     making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
     assert service.command("shell", "-c", making).returncode == 0
     with visit(browser, viewport={"width": 1280, "height": 844}) as visited:
@@ -126,7 +126,7 @@ class TestReauthentication:
 
     @pytest.fixture
     def person(self, service):
-        email = f"{secrets.token_hex(6)}@example.com"
+        email = f"{secrets.token_hex(5)}@example.com"
         making = f"from merchants.models import User; print(User.objects.create_user('{email}', 'x').pk)"
         return email, int(service.command("shell", "-c", making).stdout.split()[-1])
 
@@ -155,7 +155,7 @@ class TestReauthentication:
 
     def test_works_with_a_passkey(self, service, browser, person):
         here = service.base_url.replace("127.0.0.1", "localhost")  # browsers require a host name
-        email = f"{secrets.token_hex(6)}@staff.example"
+        email = f"{secrets.token_hex(5)}@staff.example"
         making = MAKE_STAFF.format(email=email, password=PASSWORD, secret=TOTP_SECRET)
         assert service.command("shell", "-c", making).returncode == 0
         with visit(browser) as seen:

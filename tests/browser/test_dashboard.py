@@ -60,7 +60,7 @@ class TestUnknownUser:
     def test_gets_one_error_message(self, service, browser):
         with visit(browser) as seen:
             seen.page.goto(f"{service.base_url}/dashboard/")
-            sign_in(seen.page, f"{secrets.token_hex(6)}@example.com", "wrong")
+            sign_in(seen.page, f"{secrets.token_hex(5)}@example.com", "wrong")
 
             expect(seen.page.get_by_role("alert")).to_contain_text("Incorrect email or password")
             expect(seen.page.get_by_label("Password")).to_be_focused()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def page(service, browser):
     """The owner of a new business, signed in."""
-    email = f"{secrets.token_hex(6)}@example.com"
+    email = f"{secrets.token_hex(5)}@example.com"
     made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
     with visit(browser, java_script_enabled=False, viewport={"width": 390, "height": 844}) as seen:
         seen.page.goto(f"{service.base_url}/dashboard/")

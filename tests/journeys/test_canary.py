@@ -183,7 +183,7 @@ def send_in_wrong_fields(canary):
 def enter_in_commands(canary):
     """Enter the number as arguments of commands, and in the URL of a webhook."""
     service, number = canary.service, canary.typed
-    email = f"{secrets.token_hex(6)}@example.com"
+    email = f"{secrets.token_hex(5)}@example.com"
     created = service.command("create_business", "--name", f"Ada {blanks(number)}", "--email", email)
     owned = service.command("create_business", "--name", "Ada", "--email", f"{number}@example.com")
     configured = service.command(
@@ -227,7 +227,7 @@ class Browser:
 
 def enter_in_the_dashboard(canary):
     service, number = canary.service, canary.typed
-    email = f"{secrets.token_hex(6)}@example.com"
+    email = f"{secrets.token_hex(5)}@example.com"
     opened = service.command("create_business", "--name", f"Shop {dots(number)}", "--email", email, "--json")
     document = json.loads(opened.stdout)
     client = HttpClient(service.base_url, Credentials(document["api_key"], document["secret_key"]))
