@@ -15,7 +15,7 @@ class TestHangingBank:
         )
 
         print("\n".join(report.lines()))
-        assert report.questions_while_hanging > 0
+        assert report.queries_while_hanging > 0
         assert report.unknown_when_back > 0
         assert report.duplicate_queries == []
         assert report.paid_twice == 0
