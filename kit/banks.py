@@ -47,3 +47,9 @@ def _by_code() -> dict[str, Bank]:
 
 def find(code: str) -> Bank | None:
     return _by_code().get(code)
+
+
+def name_of(code: str) -> str:
+    """Return the name of a listed bank, or an empty string."""
+    bank = find(code)
+    return bank.name if bank else ""

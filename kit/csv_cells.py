@@ -17,9 +17,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import TypeAlias
 
-Cell: TypeAlias = str | int | None
+Cell: TypeAlias = str | int | Decimal | None
 
 _SIGN = r"=+\-@\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"  # with small and full-width forms
 # Characters that spreadsheets trim or hide: white space, format characters, fillers, quotation marks.

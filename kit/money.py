@@ -1,8 +1,11 @@
 """Amounts formatted for people, with the decimals of their currency. The only place that divides minor units."""
 
+from decimal import Decimal
+
 from iso4217 import Currency
 
 MINUS = "\u2212"
+UNITS = ((Decimal(10**9), "bn"), (Decimal(10**6), "m"), (Decimal(10**3), "k"))
 USUAL_DECIMALS = 2  # default if ISO 4217 does not define it
 
 
@@ -16,6 +19,16 @@ def money(minor_units: int, currency: str) -> str:
     """
     sign = MINUS if minor_units < 0 else ""
     return f"{sign}{currency} {_major(abs(minor_units), currency, separator=',')}"
+
+
+def figures(minor_units: int, currency: str) -> str:
+    """Format minor units without their currency, for columns whose head names it.
+
+    >>> figures(123_456, "NGN"), figures(1_500, "JPY")
+    ('1,234.56', '1,500')
+    """
+    sign = MINUS if minor_units < 0 else ""
+    return f"{sign}{_major(abs(minor_units), currency, separator=',')}"
 
 
 def signed_money(minor_units: int, currency: str) -> str:
@@ -35,6 +48,26 @@ def written(minor_units: int, currency: str) -> str:
     """
     sign = "-" if minor_units < 0 else ""
     return f"{sign}{_major(abs(minor_units), currency, separator='')}"
+
+
+def decimal_amount(minor_units: int, currency: str) -> Decimal:
+    """Return minor units as a number in major units, exactly.
+
+    >>> decimal_amount(250_050, "NGN"), decimal_amount(-5, "NGN"), decimal_amount(1_500, "JPY")
+    (Decimal('2500.50'), Decimal('-0.05'), Decimal('1500'))
+    """
+    return Decimal(written(minor_units, currency))
+
+
+def compact(minor_units: int, currency: str) -> str:
+    """Format a round amount for the axis of a chart, without its currency.
+
+    >>> compact(120_000_000, "NGN"), compact(25_000, "NGN"), compact(100, "NGN"), compact(1_250_000, "JPY")
+    ('1.2m', '250', '1', '1.25m')
+    """
+    major = decimal_amount(minor_units, currency)
+    unit, sign = next((each for each in UNITS if major >= each[0]), (Decimal(1), ""))
+    return f"{(major / unit).normalize():f}{sign}"
 
 
 def decimals_of(currency: str) -> int:

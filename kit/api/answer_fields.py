@@ -142,7 +142,7 @@ METADATA_FIELD = Field(
     "metadata",
     METADATA,
     "Your own keys and values, as you sent them. Present if you sent any.",
-    {"order": "1042", "shop": "Lagos"},
+    MetadataField.EXAMPLE,
     omit=NONE,
 )
 

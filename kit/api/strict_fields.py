@@ -368,6 +368,45 @@ class Metadata(StrictField):
     _value = Text(min_length=0, max_length=LONGEST_VALUE)
 
 
+class Items(StrictField):
+    """An array of `minimum` to `maximum` items, each read by `item`."""
+
+    def __init__(
+        self, item: serializers.Field, *, minimum: int = 0, maximum: int, is_set: bool = False, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.item, self.minimum, self.maximum, self.is_set = item, minimum, maximum, is_set
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+            self.refuse("This field must be an array.", "invalid_type")
+        if not self.minimum <= len(data) <= self.maximum:
+            self.refuse(f"This field must have {self.minimum} to {self.maximum} items.", "invalid_length")
+        values, errors = [], {}
+        for place, each in enumerate(data):
+            try:
+                values.append(self.item.run_validation(each))
+            except ValidationError as refused:
+                errors[str(place)] = refused.detail
+        if errors:
+            raise InvalidFields(errors)
+        if self.is_set and len(set(values)) < len(values):
+            self.refuse("This field may hold each value once only.", "duplicate")
+        return values
+
+
+class Lines(Text):
+    r"""Text of one or more lines without other control characters, with `\n` as the line end. Not blank."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data).replace("\r\n", "\n")
+        if not value.strip():
+            self.refuse("This field may not be blank.")
+        if any(has_control_character(line) for line in value.split("\n")):
+            self.refuse(REFUSAL)
+        return value
+
+
 class PastDate(Text):
     """A date before today, YYYY-MM-DD."""
 
@@ -404,14 +443,15 @@ class Ignored(StrictField):
 class RequestSerializer(Strict, serializers.Serializer):
     """An object of a request. All errors are found in one pass; unknown fields are errors.
 
-    `elsewhere` names the fields of other kinds of request, for a more specific error. `title` and the docstring
-    describe the object in the API's description.
+    `elsewhere` names the fields of other kinds of request, for a more specific error. `removable` names the fields
+    that may be null: their value is then None. `title` and the docstring describe the object in the API's description.
     """
 
     title = ""  # default: the class's name
 
     default_error_messages = {"invalid": "This field must be an object."}
     elsewhere: frozenset[str] = frozenset()
+    removable: frozenset[str] = frozenset()
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
@@ -431,6 +471,9 @@ class RequestSerializer(Strict, serializers.Serializer):
         values: dict[str, Any] = {}
         errors: Errors = {}
         for name, source, field in self._plan:
+            if name in self.removable and data.get(name, empty) is None:
+                values[source] = None
+                continue
             try:
                 values[source] = field.run_validation(data.get(name, empty))
             except ValidationError as refused:

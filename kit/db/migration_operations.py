@@ -45,6 +45,29 @@ class AddIndexConcurrently(OnPostgreSQL, operations.AddIndexConcurrently):
         super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
+class AddUniqueConstraintConcurrently(OnPostgreSQL, AddConstraint):
+    """Build the index of a unique constraint with a condition while rows are written.
+
+    Its migration has `atomic = False`.
+    """
+
+    elsewhere = AddConstraint
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if not _is_postgresql(schema_editor):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        model = to_state.apps.get_model(app_label, self.model_name)
+        statement: Any = self.constraint.create_sql(model, schema_editor)
+        # An interrupted build leaves an invalid index of this name.
+        leftover = schema_editor.quote_name(self.constraint.name)
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {leftover}", params=None)
+        statement.template = statement.template.replace(
+            "CREATE UNIQUE INDEX", "CREATE UNIQUE INDEX CONCURRENTLY", 1
+        )
+        schema_editor.execute(statement, params=None)
+
+
 class RemoveIndexConcurrently(OnPostgreSQL, operations.RemoveIndexConcurrently):
     """Drop an index without blocking queries of its table. Its migration has `atomic = False`."""
 

@@ -1,8 +1,8 @@
 """Rules enforced by database triggers, on PostgreSQL and SQLite.
 
 `AppendOnly` refuses to change or delete rows. `Final` allows a column to change only from one given value. `Fixed`
-refuses changes of columns, and `PermanentRows` also refuses to delete rows. `Transitions` allows only the listed
-transitions of a column.
+refuses changes of columns, `Kept` also of nullable ones, and `PermanentRows` also refuses to delete rows.
+`Transitions` allows only the listed transitions of a column.
 
 Triggers are created after each `migrate` and not by migrations, because SQLite alters a table by recreating it,
 which drops its triggers.
@@ -10,11 +10,13 @@ which drops its triggers.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 from django.apps import AppConfig
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.models.signals import post_migrate
 
 
@@ -69,6 +71,24 @@ class Fixed:
         return refusing_trigger(
             vendor,
             f"{self.table}_keeps_its_columns",
+            f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
+            f"{self.table} keeps {', '.join(self.columns)}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Refuse every change of columns, from and to null too."""
+
+    table: str
+    columns: tuple[str, ...]
+
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        differs = "IS NOT" if vendor == "sqlite" else "IS DISTINCT FROM"
+        changed = " OR ".join(f"NEW.{column} {differs} OLD.{column}" for column in self.columns)
+        return refusing_trigger(
+            vendor,
+            f"{self.table}_keeps_{self.columns[0]}",
             f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
             f"{self.table} keeps {', '.join(self.columns)}",
         )
@@ -151,17 +171,33 @@ def missing(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def create_missing(rules: Iterable[TriggerRule], connection: BaseDatabaseWrapper) -> None:
-    """Create the triggers that are missing."""
+    """Create the triggers that are missing, except those on columns that a later migration adds."""
     with connection.cursor() as cursor:
         cursor.execute(_EXISTING[connection.vendor])
         existing = {name for (name,) in cursor.fetchall()}
         for rule in rules:
-            for name, statements in rule.triggers(connection.vendor).items():
-                if name not in existing:
-                    for statement in statements:
-                        cursor.execute(statement)
+            new = {
+                name: statements
+                for name, statements in rule.triggers(connection.vendor).items()
+                if name not in existing
+            }
+            if new and _has_columns(cursor, rule, connection.vendor):
+                for statement in chain.from_iterable(new.values()):
+                    cursor.execute(statement)
 
 
+def _has_columns(cursor: CursorWrapper, rule: TriggerRule, vendor: str) -> bool:
+    """Return whether the columns that a rule of `Kept` names exist: the database may be migrated in part only."""
+    if not isinstance(rule, Kept):
+        return True
+    cursor.execute(_COLUMNS[vendor], [rule.table])
+    return {name for (name,) in cursor.fetchall()}.issuperset(rule.columns)
+
+
+_COLUMNS = {
+    "postgresql": "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND NOT attisdropped",
+    "sqlite": "SELECT name FROM pragma_table_info(%s)",
+}
 _EXISTING = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
