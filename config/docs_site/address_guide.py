@@ -16,6 +16,8 @@ from merchants.attempt_limits import Limit as Throttle
 from merchants.roles import GRANTS, Permission, Role, names_of
 from payments.models import Challenge
 from payments.models.transactions import MOST_CARD_NUMBER_MISMATCHES
+from payments.pages import payer_requests
+from payments.services import card_declines, checkout_limits
 
 NONE = "-"
 HEAD = ("Address", "What", "Who", "Reauthentication", "Second person", "Limit")
@@ -242,6 +244,18 @@ def _amount(limit: Limit) -> str:
         Limit.KEY: "`RATE_LIMIT_READS` and `RATE_LIMIT_WRITES` per key and second",
         Limit.CARD_NUMBER: f"{MOST_CARD_NUMBER_MISMATCHES} requests with a different card number per reference",
         Limit.CHALLENGE: f"{Challenge.WRONG_CODES_ALLOWED} wrong codes per payment",
+        Limit.PAYER_VIEWS: (
+            f"{payer_requests.VIEWS} a minute per address, {payer_requests.UNKNOWN} wrong addresses, "
+            f"{payer_requests.STATES} states per checkout"
+        ),
+        Limit.CHECKOUTS: (
+            f"{checkout_limits.MOST_UNPAID_CHECKOUTS} unpaid in {in_words(checkout_limits.SHORT)} per address, unless "
+            "many were paid"
+        ),
+        Limit.DECLINES: (
+            f"{checkout_limits.MOST_DECLINES_OF_ADDRESS} in {in_words(checkout_limits.SHORT)} per address, unless many "
+            f"succeeded; {card_declines.MOST_DECLINES} in {in_words(card_declines.REMEMBERED_FOR)} per card"
+        ),
         Limit.EXPORT: f"{rate_limits.EXPORTS} in {in_words(timedelta(seconds=rate_limits.EXPORT_WINDOW))} per user",
         Limit.READINESS: "one check a second per process",
     }[limit]
@@ -256,6 +270,9 @@ def _beyond(limit: Limit) -> str:
         Limit.KEY: "429 `rate_limited`",
         Limit.CARD_NUMBER: "409 `duplicate_reference` for every card",
         Limit.CHALLENGE: "the payment fails",
+        Limit.PAYER_VIEWS: "429",
+        Limit.CHECKOUTS: "429",
+        Limit.DECLINES: "another card, or a transfer",
         Limit.RESET: "429",
         Limit.EXPORT: "429",
         Limit.READINESS: "returns the last check",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from config.docs_site.guides import DOCS
 from kit.api.answer_fields import Answer, Field, ListOf
+from payments import link_representation as links
 from payments import representation as payments
 from payments.event_representation import EVENT, EVENT_ATTEMPT
 from virtual_accounts.representation import TRANSFER_DETAILS, VIRTUAL_ACCOUNT
@@ -31,6 +32,8 @@ TABLES = (
     FieldTable("card-checks.md", "Field of a card check", payments.PAYMENT, payments.CARD_CHECK),
     FieldTable("payouts.md", "Field of a payout", payments.PAYMENT, payments.PAYOUT),
     FieldTable("payouts.md", "Field of `reversal`", payments.REVERSAL),
+    FieldTable("payment-links.md", "Field of a payment link", links.PAYMENT_LINK),
+    FieldTable("payment-links.md", "Field of a checkout", links.CHECKOUT),
     FieldTable("settlement.md", "Field of a batch", payments.SETTLEMENT),
     FieldTable("settlement.md", "Field of an item", payments.SETTLEMENT_ITEM),
     FieldTable("virtual-accounts.md", "Field of an account", VIRTUAL_ACCOUNT),

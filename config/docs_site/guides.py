@@ -48,6 +48,7 @@ GUIDES: dict[str, Guide] = {
         Guide("card-checks", "Card checks", "Check whether a card is valid. No money moves.", "card-checks.md"),
         Guide("payouts", "Payouts", "Money to a bank account.", "payouts.md"),
         Guide("virtual-accounts", "Virtual accounts", "Account numbers that payers transfer to.", "virtual-accounts.md"),
+        Guide("payment-links", "Payment links", "Pages on which your payers pay, without any code.", "payment-links.md"),
         Guide("settlement", "Settlement", "Fees, batches and reconciliation.", "settlement.md"),
         Guide("webhooks", "Webhooks", "Events, signatures and retries.", "webhooks.md"),
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes.", "limits.md"),
@@ -194,8 +195,8 @@ def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -
         return mark_safe("")
     shown = [
         format_html(
-            '<input class="tabs__choice" type="radio" name="language" id="{}"{}><label class="tabs__label" for="{}">{}</label>'
-            '<div class="tabs__panel">{}</div>',
+            '<input type="radio" name="language" id="{}"{}><label class="pick__tab" for="{}">{}</label>'
+            '<div class="pick__part">{}</div>',
             anchor,
             mark_safe(" checked") if place == 0 else "",
             anchor,
@@ -205,7 +206,7 @@ def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -
         for place, (anchor, language, tokens) in enumerate(tabs)
     ]
     return format_html(
-        '<fieldset class="tabs"><legend class="visually-hidden">Language</legend>{}</fieldset>',
+        '<fieldset class="pick"><legend class="unseen">Language</legend>{}</fieldset>',
         _joined(shown),
     )
 
@@ -238,7 +239,7 @@ class _Renderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         text = tokens[idx].content
         button = render_to_string("components/copy.html", {"text": text, "what": "this sample"})
-        return f'<div class="code"><pre class="code-block"><code>{escape(text)}</code></pre>{button}</div>\n'
+        return f'<div class="code"><pre tabindex="0"><code>{escape(text)}</code></pre>{button}</div>\n'
 
     def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         text = tokens[idx].content

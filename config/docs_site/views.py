@@ -54,7 +54,7 @@ def navigation() -> list[tuple[str, list[Entry]]]:
     )
     return [
         ("Get started", [_entry("quickstart"), _entry("signing"), test_data]),
-        ("Payments and payouts", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "settlement")]),
+        ("Payments and payouts", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links", "settlement")]),
         ("Webhooks", [_entry("webhooks"), errors, _entry("limits")]),
         ("Reference", [reference, _entry("changelog")]),
         ("Operations", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),

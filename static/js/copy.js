@@ -1,4 +1,4 @@
-// Copies the text in a button's data-copy attribute and confirms it.
+// Copies the text in a button's data-copy attribute, or the code below the button if it is empty, and confirms it.
 
 function offer(scope) {
   for (const button of scope.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
@@ -17,7 +17,7 @@ async function write(text) {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await write(button.dataset.copy);
+  await write(button.dataset.copy || button.closest(".code").querySelector("code").textContent);
   const label = button.querySelector("[data-copy-label]");
   const before = label.textContent;
   if (button.hasAttribute("data-copied")) return;

@@ -1,9 +1,6 @@
 // Closes menus on Escape and on clicks outside.
 
-// On phones, scroll the navigation to the current area.
-document.querySelector(".sidebar__area[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-
-const openMenus = () => document.querySelectorAll("details.menu[open]");
+const openMenus = () => document.querySelectorAll("details.menu[open], details.chip[open]");
 
 document.addEventListener("pointerdown", (event) => {
   for (const menu of openMenus()) {

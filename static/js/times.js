@@ -1,12 +1,10 @@
-// Shows times in the browser's time zone, and updates relative times ("3 minutes ago"). The title keeps the exact time in
-// UTC.
+// Updates relative times ("3 minutes ago"), and shows the times of payer pages in the browser's time zone. The server shows
+// those of the dashboard in the business's zone.
 
 const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
-const second = { ...minute, year: "numeric", second: "2-digit" };
 const thisYear = new Date().getFullYear();
 const formats = {
   minute: (at) => at.toLocaleString("en-GB", at.getFullYear() === thisYear ? minute : { ...minute, year: "numeric" }),
-  second: (at) => at.toLocaleString("en-GB", second),
 };
 const distances = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];

@@ -220,11 +220,11 @@ class TestGuides:
     def test_show_samples_as_tabs_and_as_files(self, visitor):
         text = visitor.get("/docs/signing").content.decode()
 
-        assert re.findall(r'<label class="tabs__label" for="\w[^"]*">([^<]+)<', text)[:2] == [
+        assert re.findall(r'<label class="pick__tab" for="\w[^"]*">([^<]+)<', text)[:2] == [
             "Python",
             "Python with requests",
         ]
-        assert text.count("tabs__choice") == text.count("tabs__panel")
+        assert text.count("pick__tab") == text.count("pick__part")
         assert len(re.findall(r'type="radio"[^>]* checked', text)) == 1
         for name, path in samples().items():
             answer = visitor.get(f"/docs/samples/{name}")
@@ -259,8 +259,8 @@ class TestGuides:
 
         assert seen == [
             "/docs/quickstart", "/docs/signing", "/docs/test-data", "/docs/card-payments", "/docs/card-checks",
-            "/docs/payouts", "/docs/virtual-accounts", "/docs/settlement", "/docs/webhooks", "/docs/errors/",
-            "/docs/limits",
+            "/docs/payouts", "/docs/virtual-accounts", "/docs/payment-links", "/docs/settlement",
+            "/docs/webhooks", "/docs/errors/", "/docs/limits",
         ]  # fmt: skip
 
 

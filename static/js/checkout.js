@@ -1,0 +1,74 @@
+// The card page: checks the fields before anything is sent, by the server's rules, and disables the button after the
+// first press. Without it, the server does the same.
+
+const form = document.querySelector("[data-card-form]");
+const field = (name) => form.elements[name];
+const digits = (text) => text.replace(/[\s\u00a0\u2009\u2010-\u2013-]/g, "");
+
+function passesLuhn(number) {
+  const doubled = [...number].reverse().map((digit, place) => digit * (1 + (place % 2)));
+  return doubled.reduce((sum, value) => sum + (value > 9 ? value - 9 : value), 0) % 10 === 0;
+}
+
+function numberFault(text) {
+  const number = digits(text);
+  if (!number) return "Enter the card number.";
+  if (!/^[0-9]+$/.test(number)) return "Enter the card number without letters.";
+  if (number.length < 12 || number.length > 19) return "Enter the whole card number, usually 16 digits.";
+  return passesLuhn(number) ? "" : "Check the card number. One of its digits is wrong.";
+}
+
+function expiryFault(text) {
+  const match = /^(0?[1-9]|1[0-2])[/ -]{0,3}(?:20)?([0-9]{2})$/.exec(text.trim());
+  if (!match) return "Enter the expiry date as on the card, such as 03/29.";
+  const now = new Date();
+  const months = (2000 + Number(match[2])) * 12 + Number(match[1]);
+  return months < now.getFullYear() * 12 + now.getMonth() + 1 ? "This card has expired. Use another card." : "";
+}
+
+const faults = {
+  number: numberFault,
+  expiry: expiryFault,
+  name: (text) => (text.trim() ? "" : "Enter the name on the card."),
+  code: (text) =>
+    /^[0-9]{3,4}$/.test(digits(text)) ? "" : "Enter the 3 or 4 digits of the security code, usually on the back.",
+};
+
+function say(name, message) {
+  const input = field(name);
+  const id = `${name}-error`;
+  document.getElementById(id)?.remove();
+  const described = (input.getAttribute("aria-describedby") || "").split(" ").filter((each) => each && each !== id);
+  if (message) {
+    const error = document.createElement("p");
+    error.className = "box__error";
+    error.id = id;
+    error.textContent = message;
+    input.before(error);
+    described.unshift(id);
+    input.setAttribute("aria-invalid", "true");
+  } else {
+    input.removeAttribute("aria-invalid");
+  }
+  if (described.length) input.setAttribute("aria-describedby", described.join(" "));
+  else input.removeAttribute("aria-describedby");
+}
+
+form.addEventListener("submit", (event) => {
+  const wrong = Object.keys(faults).filter((name) => {
+    const fault = faults[name](field(name).value);
+    say(name, fault);
+    return fault;
+  });
+  if (wrong.length) {
+    event.preventDefault();
+    field(wrong[0]).focus();
+    return;
+  }
+  const button = form.querySelector("[data-paying]");
+  button.textContent = button.dataset.paying;
+  button.disabled = true;
+});
+
+// A page from the browser's history must be usable again.
+window.addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -1,0 +1,6 @@
+// Offers to print the page.
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}
