@@ -13,10 +13,11 @@ Kind = Entry.Kind
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The cause of a movement: the reference that merchants look it up by, and its id."""
+    """The cause of a movement: the reference that merchants look it up by, its id, and whom or what it is about."""
 
     reference: str
     id: UUID
+    about: str = ""  # the beneficiary of a payout, the sender of a transfer, the day of a settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +52,26 @@ def movements(postings: Sequence[Posting]) -> list[Movement]:
 
 
 def _transactions(ids: Iterable[UUID]) -> dict[UUID, Cause]:
-    rows = Transaction.objects.filter(pk__in=ids).values_list("pk", "reference")
-    return {pk: Cause(reference, pk) for pk, reference in rows}
+    rows = Transaction.objects.filter(pk__in=ids).values_list("pk", "reference", "customer_name")
+    return {pk: Cause(reference, pk, name) for pk, reference, name in rows}
 
 
 def _returned_payouts(ids: Iterable[UUID]) -> dict[UUID, Cause]:
     rows = PayoutReturn.objects.filter(pk__in=ids)
-    found = rows.values_list("pk", "transaction__reference", "transaction_id")
-    return {pk: Cause(reference, payout) for pk, reference, payout in found}
+    found = rows.values_list("pk", "transaction__reference", "transaction_id", "transaction__customer_name")
+    return {pk: Cause(reference, payout, name) for pk, reference, payout, name in found}
 
 
 def _settlements(ids: Iterable[UUID]) -> dict[UUID, Cause]:
-    rows = SettlementBatch.objects.filter(pk__in=ids).values_list("pk", flat=True)
-    return {pk: Cause(str(pk), pk) for pk in rows}
+    rows = SettlementBatch.objects.filter(pk__in=ids).values_list("pk", "day")
+    return {pk: Cause(str(pk), pk, f"{day:%-d %b %Y}") for pk, day in rows}
 
 
 def _unapplied_transfers(ids: Iterable[UUID]) -> dict[UUID, Cause]:
-    rows = UnappliedMoney.objects.filter(transfer__in=ids).values_list("transfer_id", "pk")
-    return {transfer: Cause(str(pk), pk) for transfer, pk in rows}
+    rows = UnappliedMoney.objects.filter(transfer__in=ids).values_list(
+        "transfer_id", "pk", "transfer__sender_name"
+    )
+    return {transfer: Cause(str(pk), pk, name) for transfer, pk, name in rows}
 
 
 # The kinds of entries that change a wallet, with their labels.

@@ -1,20 +1,26 @@
-"""Past days are counted once, and totals always equal the plain sums."""
+"""Past days are counted once, and totals of any time zone's days always equal the plain sums."""
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from importlib import import_module
+from itertools import combinations_with_replacement
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
+from kit.time_zones import day_begins, names
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
-from payments.models import DayTotals, RolledDay, Transaction
+from payments.models import CountedDay, HourlyTotals, Transaction
 from payments.services import refunds
 from payments.services.cards import captures
 from payments.services.reporting import daily_totals
@@ -25,8 +31,13 @@ from tests.racing import racers
 from tests.state_machines import run_machine
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 
-NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # two days after the clocks of New York went forward
 DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+# East and west of UTC, those furthest from it, and two whose clocks change: one of them at midnight.
+ZONES = (
+    "Africa/Lagos", "America/New_York", "America/Santiago", "Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +46,20 @@ def _small_chunks(monkeypatch):
     monkeypatch.setattr(daily_totals, "CHUNK", 2)
 
 
+def days_of(business, *, back, now):
+    """Return the first and the last of some days that end today, in the business's time zone."""
+    today = now.astimezone(business.zone).date()
+    return today - (back - 1) * DAY, today
+
+
 def counted(business, *, back=90, now=NOW):
     """Return the service's totals: count and volume by day and kind."""
+    return counted_between(business, *days_of(business, back=back, now=now))
+
+
+def counted_between(business, first, last):
     counts, volumes = Counter(), Counter()
-    for tally in daily_totals.tallies(business, days=back, now=now):
+    for tally in daily_totals.tallies(business, first=first, last=last):
         alike = (tally.day, *(getattr(tally, name) for name in daily_totals.GROUP_BY))
         counts[alike] += tally.count
         volumes[alike] += tally.volume
@@ -47,10 +68,15 @@ def counted(business, *, back=90, now=NOW):
 
 def plain(business, *, back=90, now=NOW):
     """Return the same totals, computed row by row."""
+    return plain_between(business, *days_of(business, back=back, now=now))
+
+
+def plain_between(business, first, last):
     counts, volumes = Counter(), Counter()
     for row in Transaction.objects.filter(business=business):
-        if now.date() - back * DAY < row.created_at.date() <= now.date():
-            alike = (row.created_at.date(), *(getattr(row, name) for name in daily_totals.GROUP_BY))
+        day = row.created_at.astimezone(business.zone).date()
+        if first <= day <= last:
+            alike = (day, *(getattr(row, name) for name in daily_totals.GROUP_BY))
             counts[alike] += 1
             volumes[alike] += row.amount_captured if row.method == "card" else row.amount
     return counts, volumes
@@ -58,6 +84,11 @@ def plain(business, *, back=90, now=NOW):
 
 def roll_up(now=NOW):
     return list(daily_totals.roll_up(now=now))
+
+
+def live_in(business, zone):
+    business.time_zone = zone
+    business.save()
 
 
 class CountedPayments(Payments):
@@ -75,6 +106,10 @@ class CountedPayments(Payments):
     @rule(wait=st.sampled_from([timedelta(hours=7), DAY, 40 * DAY]))
     def let_time_pass_without_queries(self, wait: timedelta) -> None:
         self.clock += wait
+
+    @rule(zone=st.sampled_from(ZONES))
+    def change_the_time_zone(self, zone: str) -> None:
+        live_in(self.business, zone)
 
     @rule()
     def roll_up(self) -> None:
@@ -106,10 +141,10 @@ class TestRollingUp:
     def test_counts_every_past_day_once(self, ada):
         captured_payment(business=ada.business, now=NOW - 3 * DAY)
 
-        assert roll_up() == [NOW.date() - ago * DAY for ago in range(89, 0, -1)]
+        assert roll_up() == [NOW.date() - ago * DAY for ago in range(90, 0, -1)]
         assert roll_up() == []
         assert roll_up(NOW + DAY) == [NOW.date()]
-        assert DayTotals.objects.get().day_id == NOW.date() - 3 * DAY
+        assert HourlyTotals.objects.get().day_id == NOW.date() - 3 * DAY
 
     def test_counts_at_most_one_chunk_per_statement(self, ada):
         """The limit of 30 seconds per statement must hold for days of any size."""
@@ -182,8 +217,8 @@ class TestRollingUp:
         call_command("roll_up_days")
 
         assert capsys.readouterr().out in {
-            "Counted 88 days.\n",
             "Counted 89 days.\n",
+            "Counted 90 days.\n",
         }  # the first hour of a day
 
     def test_reads_no_payment_of_a_counted_day(self, ada, django_assert_num_queries):
@@ -195,6 +230,116 @@ class TestRollingUp:
 
         with django_assert_num_queries(3):
             assert counted(ada.business) == before
+
+
+class TestDaysOfAZone:
+    @given(
+        zone=st.sampled_from(names()),
+        day=st.dates(min_value=date(2025, 1, 1), max_value=date(2030, 12, 31)),
+    )
+    def test_are_those_of_each_hour(self, zone, day):
+        begin, zone = datetime.combine(day, time(), tzinfo=UTC), ZoneInfo(zone)
+        parts = list(daily_totals._days_of(day, zone))
+
+        assert [local for local, hours in parts for _ in range(24)[hours]] == [
+            (begin + hour * HOUR).astimezone(zone).date() for hour in range(24)
+        ]
+
+
+@pytest.mark.django_db
+class TestTimeZones:
+    MOMENTS = tuple(
+        datetime(2026, 3, day, hour, tzinfo=UTC) + edge
+        for day in (7, 8, 9)
+        for hour in (0, 4, 5, 10, 11, 23)
+        for edge in (timedelta(microseconds=-1), timedelta(0))
+    )
+
+    @pytest.fixture
+    def business(self, ada):
+        """A business with payments around the midnights of all zones, of which some haven't finished."""
+        for number, moment in enumerate(self.MOMENTS):
+            make = authorised_payment if number % 5 == 0 else captured_payment
+            make(business=ada.business, now=moment, amount=100 + number)
+        return ada.business
+
+    def days(self):
+        return [date(2026, 3, day) for day in range(6, 11)]
+
+    @pytest.mark.long
+    def test_have_the_totals_of_their_own_days(self, business):
+        for now in (None, NOW - DAY, NOW):
+            if now:
+                roll_up(now)
+            for zone in ZONES:
+                live_in(business, zone)
+                for first, last in combinations_with_replacement(self.days(), 2):
+                    assert counted_between(business, first, last) == plain_between(business, first, last)
+
+    @pytest.mark.parametrize("is_counted", [False, True])
+    @pytest.mark.parametrize(
+        ("zone", "day", "hours"),
+        [
+            ("America/New_York", date(2026, 3, 8), 23),
+            ("America/New_York", date(2026, 11, 1), 25),
+            ("America/New_York", date(2026, 11, 2), 24),
+        ],
+    )
+    def test_may_have_days_of_23_or_25_hours(self, ada, zone, day, hours, is_counted):
+        live_in(ada.business, zone)
+        for hour in range(-1, hours + 1):
+            captured_payment(business=ada.business, now=day_begins(day, ada.business.zone) + hour * HOUR)
+        if is_counted:
+            roll_up(datetime.combine(day, time(12), tzinfo=UTC) + 3 * DAY)
+
+        counts, _ = counted_between(ada.business, day, day)
+
+        assert sum(counts.values()) == hours
+
+    def test_west_of_utc_include_the_first_of_ninety_days(self, ada):
+        """In the morning (UTC), the first of ninety days began on the day before."""
+        live_in(ada.business, "Pacific/Pago_Pago")
+        now = datetime(2026, 3, 10, 2, tzinfo=UTC)
+        first, _ = days_of(ada.business, back=90, now=now)
+        payment = captured_payment(
+            business=ada.business, now=day_begins(first, ada.business.zone) + HOUR, amount=300
+        )
+        roll_up(now)
+        Transaction.objects.filter(pk=payment.pk).update(business=BusinessFactory())
+
+        assert sum(counted(ada.business, now=now)[1].values()) == 300
+
+
+@pytest.mark.django_db
+class TestUpgrade:
+    def test_counts_past_days_like_a_roll_up(self, ada, bisi, monkeypatch):
+        upgrade = import_module("payments.migrations.0003_count_past_hours")
+        monkeypatch.setattr(upgrade.clock, "now", lambda: NOW)
+        for business in (ada.business, bisi.business):
+            captured_payment(business=business, now=NOW - 2 * DAY + 5 * HOUR, amount=700)
+            authorised_payment(business=business, now=NOW - 2 * DAY)
+        captured_payment(business=ada.business, now=NOW)
+
+        upgrade.count_past_hours(apps, None)
+
+        stored = list(
+            HourlyTotals.objects.order_by("business").values("business", "day", "tallies", "unfinished")
+        )
+        assert len(stored) == 2
+        assert roll_up() == []
+        for business in (ada.business, bisi.business):
+            assert counted(business) == plain(business)
+        HourlyTotals.objects.all().delete()
+        CountedDay.objects.all().delete()
+        roll_up()
+        assert stored == list(
+            HourlyTotals.objects.order_by("business").values("business", "day", "tallies", "unfinished")
+        )
+
+    def test_of_an_empty_database_counts_nothing(self, db):
+        import_module("payments.migrations.0003_count_past_hours").count_past_hours(apps, None)
+
+        assert not CountedDay.objects.exists()
 
 
 @pytest.mark.django_db
@@ -217,9 +362,9 @@ class TestLateChanges:
         captures.capture(transaction_id=payment.pk, amount=20_000, now=NOW)
         roll_up()
 
-        totals = DayTotals.objects.get()
+        totals = HourlyTotals.objects.get()
         assert totals.unfinished == [str(waiting.pk)]
-        assert [tally["count"] for tally in totals.tallies] == [2]
+        assert [sum(tally["counts"]) for tally in totals.tallies] == [2]
         assert counted(ada.business) == plain(ada.business)
 
     def test_of_a_refund_do_not_change_totals(self, ada):
@@ -240,7 +385,7 @@ class TestLateChanges:
         assert counted(ada.business) == plain(ada.business)
         roll_up()
         assert counted(ada.business) == plain(ada.business)
-        assert DayTotals.objects.get().unfinished == [str(payments[4].pk)]
+        assert HourlyTotals.objects.get().unfinished == [str(payments[4].pk)]
 
 
 @pytest.mark.django_db
@@ -284,12 +429,12 @@ class TestAtTheSameTime:
                 one, two, seen = line.race(roll_up, roll_up, partial(counted, ada.business))
 
                 assert seen == expected
-                assert sorted(one + two) == [NOW.date() - ago * DAY for ago in range(89, 0, -1)]
+                assert sorted(one + two) == [NOW.date() - ago * DAY for ago in range(90, 0, -1)]
                 captures.capture(transaction_id=payment.pk, amount=number + 1, now=NOW)
                 assert line.race(roll_up, roll_up, partial(counted, ada.business))[:2] == [[], []]
                 assert counted(ada.business) == plain(ada.business)
-                DayTotals.objects.all().delete()
-                RolledDay.objects.all().delete()
+                HourlyTotals.objects.all().delete()
+                CountedDay.objects.all().delete()
 
     def test_a_capture_is_counted_once(self, ada):
         """Counted either before or after the update, never twice."""

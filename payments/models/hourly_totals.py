@@ -1,4 +1,4 @@
-"""Daily totals of past days, for charts and figures over many days."""
+"""Totals by hour of past days (UTC), for charts and figures over many days in any time zone."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from django.db import models
 from merchants.models import Business
 
 
-class RolledDay(models.Model):
+class CountedDay(models.Model):
     """A day (UTC) whose totals are complete for all businesses. Businesses without transactions have no row."""
 
     day = models.DateField(primary_key=True)
@@ -16,21 +16,22 @@ class RolledDay(models.Model):
         return self.day.isoformat()
 
 
-class DayTotals(models.Model):
-    """Totals of a business's transactions that were created on one day. Never updated.
+class HourlyTotals(models.Model):
+    """Totals of a business's transactions that were created on one day (UTC), by hour.
 
-    Contains counts of finished transactions, which are final, and the ids of unfinished ones; see decision 0036.
+    Contains counts of finished transactions, which are final, and the ids of unfinished ones; see decision 0092. A row
+    has all hours of its day, so that one read sees each transaction at one moment.
     """
 
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
-    day = models.ForeignKey(RolledDay, on_delete=models.PROTECT, related_name="+", db_column="day")
+    day = models.ForeignKey(CountedDay, on_delete=models.PROTECT, related_name="+", db_column="day")
     tallies = models.JSONField()  # of finished transactions; see `payments.services.reporting.daily_totals`
     unfinished = models.JSONField()  # ids of the other transactions, which are queried each time
 
     class Meta:
-        verbose_name_plural = "day totals"
+        verbose_name_plural = "hourly totals"
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["business", "day"], name="one_total_per_business_and_day"),
+            models.UniqueConstraint(fields=["business", "day"], name="one_row_of_hours_per_business_and_day"),
         ]
 
     def __str__(self) -> str:
