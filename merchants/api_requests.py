@@ -1,9 +1,24 @@
 """What the middleware and the API note on a request."""
 
+from dataclasses import dataclass
+from uuid import UUID
+
 from django.http import HttpRequest
 from rest_framework.request import Request
 
 from merchants.models import ApiKey
+from merchants.models import ApiRequest as LoggedRequest
+
+ObjectKind = LoggedRequest.ObjectKind
+
+
+@dataclass(frozen=True, slots=True)
+class NamedObject:
+    """The object that a request made, changed or read."""
+
+    kind: str  # an ObjectKind
+    id: UUID
+    reference: str = ""  # the merchant's; empty if the object has none
 
 
 class ApiRequest(HttpRequest):
@@ -13,8 +28,14 @@ class ApiRequest(HttpRequest):
     api_key: ApiKey | None  # the key that was named; the signature may be wrong
     is_authentic: bool
     rate_limit: dict[str, str]  # headers of the response
+    named_object: NamedObject
 
 
 def noted_on(request: Request) -> ApiRequest:
     """Return Django's request, from which the middleware reads what views and authentication note."""
     return request._request  # type: ignore[return-value]  # noqa: SLF001
+
+
+def note_object(request: Request, kind: str, object_id: UUID, reference: str = "") -> None:
+    """Note the object of a request, for the request log. A later object replaces an earlier one."""
+    noted_on(request).named_object = NamedObject(kind, object_id, reference)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -13,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.db.models.functions import Lower
 
+from kit import colours, time_zones
 from kit.db.card_number_fields import CheckedEmailField, FreeTextField, FreeTextJSONField, TargetField
 from kit.db.encrypted_field import EncryptedTextField
 from kit.email_addresses import canonical
@@ -39,10 +41,36 @@ class Business(models.Model):
         db_default=False,
         help_text="Keys with full access may then credit unapplied transfers to the wallet, or return them.",
     )
+    time_zone = models.CharField(
+        max_length=64,
+        default=time_zones.DEFAULT,
+        db_default=time_zones.DEFAULT,
+        validators=[time_zones.validate],
+        help_text="Times, days and charts of the dashboard are shown in it.",
+    )
+    accent_color = models.CharField(
+        "accent colour",
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[colours.validate_ground],
+        help_text="The background of buttons on payers' pages; Sluice's colour where empty.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name_plural = "businesses"
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(time_zone__regex=r"^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$"),
+                name="time_zone_is_a_name",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(accent_color="") | models.Q(accent_color__regex=colours.HEXADECIMAL),
+                name="accent_color_is_hexadecimal",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -60,6 +88,10 @@ class Business(models.Model):
     def is_authenticated(self) -> bool:
         """A business is `request.user` only after its signature was verified."""
         return True
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return time_zones.zone_of(self.time_zone)
 
     @property
     def statement_descriptor(self) -> str:
@@ -253,6 +285,16 @@ class ApiRequest(models.Model):
     Rows are written in batches after the response and purged after their retention period.
     """
 
+    class ObjectKind(models.TextChoices):
+        PAYMENT = "payment"
+        PAYOUT = "payout"
+        CARD_CHECK = "card_check"
+        REFUND = "refund"
+        VIRTUAL_ACCOUNT = "virtual_account"
+        UNAPPLIED_TRANSFER = "unapplied_transfer"
+        SETTLEMENT = "settlement"
+        EVENT = "event"
+
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=64, help_text="The public id of the key pair.")
     request_id = models.CharField(max_length=128)
@@ -263,6 +305,18 @@ class ApiRequest(models.Model):
     milliseconds = models.PositiveIntegerField()
     address = models.GenericIPAddressField(null=True)
     at = models.DateTimeField()
+    # The object that the call made, changed or read; empty if it named none, or several.
+    object_kind = models.CharField(
+        max_length=18, choices=ObjectKind.choices, blank=True, default="", db_default=""
+    )
+    object_id = models.UUIDField(null=True)
+    reference = FreeTextField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The object's reference; card numbers are masked.",
+    )
 
     class Meta:
         indexes: ClassVar = [
@@ -270,6 +324,11 @@ class ApiRequest(models.Model):
             models.Index(fields=["business", "request_id"], name="request_by_its_id"),
             models.Index(
                 fields=["business", "-id"], condition=models.Q(status__gte=400), name="refused_requests"
+            ),
+            models.Index(
+                fields=["object_id", "id"],
+                condition=models.Q(object_id__isnull=False),
+                name="requests_of_object",
             ),
         ]
 

@@ -1,5 +1,6 @@
 """Rate limits of API keys: writes and reads per second, counted in the shared cache."""
 
+import hashlib
 import math
 import time
 
@@ -47,6 +48,12 @@ class PerKeyRateLimit(BaseThrottle):
 def may_export(*, person: int | None) -> bool:
     """Count an export of a user, and return whether it is allowed. Each export reads a whole list."""
     return _count(f"exports:{person}:{int(time.time()) // EXPORT_WINDOW}", seconds=EXPORT_WINDOW) <= EXPORTS
+
+
+def is_within(rule: str, subject: str, *, most: int, seconds: int = 60) -> bool:
+    """Count a request of a subject, such as an address, and return whether it is within the limit of a window."""
+    hashed = hashlib.sha256(subject.encode()).hexdigest()[:32]
+    return _count(f"{rule}:{hashed}:{int(time.time()) // seconds}", seconds=seconds) <= most
 
 
 def _count(key: str, *, seconds: int = WINDOW) -> int:

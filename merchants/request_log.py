@@ -8,7 +8,8 @@ Calls that fail authentication can come from anyone with the public id of a key.
 never displace authenticated calls, and only a sample per minute of each network and of each key enters it. All of
 them are counted, by key, reason and hour.
 
-Bodies and headers are not stored. The target is stored without card numbers.
+Bodies and headers are not stored. The target is stored without card numbers, and so is the reference of the object
+that the view noted.
 """
 
 import atexit
@@ -20,6 +21,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -29,6 +31,7 @@ from django.db.models import Q, QuerySet, Sum
 from kit.db.batched_purge import purge_in_order
 from kit.ip_networks import network_of
 from kit.masking import mask_target
+from merchants.api_requests import NamedObject
 from merchants.models import ApiKey, ApiRequest, Business, FailedCallCount
 
 log = structlog.get_logger("sluice.request_log")
@@ -56,6 +59,7 @@ class Call:
     seconds: float
     address: str | None
     at: datetime
+    named: NamedObject | None = None  # the object that it made, changed or read
 
     def row(self) -> ApiRequest:
         return ApiRequest(
@@ -69,7 +73,17 @@ class Call:
             milliseconds=round(self.seconds * 1000),
             address=self.address,
             at=self.at,
+            **self._object_columns(),
         )
+
+    def _object_columns(self) -> dict[str, Any]:
+        if self.named is None:
+            return {}
+        return {
+            "object_kind": self.named.kind,
+            "object_id": self.named.id,
+            "reference": self.named.reference[:100],
+        }
 
 
 CountKey = tuple[uuid.UUID, datetime, str, str]  # business, hour, public id, code

@@ -20,6 +20,7 @@ class Permission(StrEnum):
     VIEW = "view"  # all read-only pages and their exports
     CAPTURE = "capture"  # capture or void an authorisation, cancel a payment
     REFUND = "refund"
+    ADD_NOTES = "add_notes"  # notes on payments and payouts, for the other members
     PAY_OUT = "pay_out"
     MANAGE_ACCOUNTS = "manage_accounts"  # virtual accounts: create, deactivate
     RESOLVE_UNAPPLIED = "resolve_unapplied"  # credit or return money that matches no payment
@@ -28,12 +29,14 @@ class Permission(StrEnum):
     REPLAY_WEBHOOKS = "replay_webhooks"
     TRY_FLOWS = "try_flows"  # the sandbox page
     MANAGE_TEAM = "manage_team"  # members, roles, invitations
+    MANAGE_SETTINGS = "manage_settings"  # of the business
 
 
 GRANTS: dict[Permission, frozenset[Role]] = {
     Permission.VIEW: frozenset(Role),
     Permission.CAPTURE: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.REFUND: frozenset({Role.OWNER, Role.FINANCE}),
+    Permission.ADD_NOTES: frozenset({Role.OWNER, Role.DEVELOPER, Role.FINANCE}),
     Permission.PAY_OUT: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.MANAGE_ACCOUNTS: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.RESOLVE_UNAPPLIED: frozenset({Role.OWNER, Role.FINANCE}),
@@ -42,12 +45,14 @@ GRANTS: dict[Permission, frozenset[Role]] = {
     Permission.REPLAY_WEBHOOKS: frozenset({Role.OWNER, Role.DEVELOPER}),
     Permission.TRY_FLOWS: frozenset({Role.OWNER, Role.DEVELOPER, Role.FINANCE}),
     Permission.MANAGE_TEAM: frozenset({Role.OWNER}),
+    Permission.MANAGE_SETTINGS: frozenset({Role.OWNER}),
 }
 
 _ACTIONS = {
     Permission.VIEW: "view this business",
     Permission.CAPTURE: "capture, void or cancel a payment",
     Permission.REFUND: "refund a payment",
+    Permission.ADD_NOTES: "add notes to payments",
     Permission.PAY_OUT: "make payouts",
     Permission.MANAGE_ACCOUNTS: "create or deactivate virtual accounts",
     Permission.RESOLVE_UNAPPLIED: "credit or return unapplied transfers",
@@ -56,6 +61,7 @@ _ACTIONS = {
     Permission.REPLAY_WEBHOOKS: "resend deliveries",
     Permission.TRY_FLOWS: "use the sandbox page",
     Permission.MANAGE_TEAM: "invite people or change roles",
+    Permission.MANAGE_SETTINGS: "change the settings",
 }
 
 _PEOPLE = {

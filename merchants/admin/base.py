@@ -3,35 +3,43 @@
 Nothing is deleted, no list counts or sorts a whole table, and query strings can use only the filters of the list.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from itertools import islice
-from operator import attrgetter
 from typing import Any, ClassVar
 
-from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.options import BaseModelAdmin, IncorrectLookupParameters
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
+from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Paginator
-from django.db.models import JSONField, Model, QuerySet
+from django.db.models import BooleanField, ForeignKey, JSONField, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils.functional import cached_property
-from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 
 from kit.bounded_json import BoundedJSONField
 from kit.masking import mask_card_numbers
-from kit.money import money
-from merchants.models import Business
+from merchants.admin.columns import Amount, AnyObject, Choice, Reference, Status
+from merchants.admin.day_links import DayLink, day_links
+from merchants.admin.filters import PlainBooleanFilter, PlainChoicesFilter
 
 # Returns the querysets that a search term may match. Each uses one index.
 SearchRule = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
 
 FOUND = 200  # maximum number of rows per queryset of a search
 REACH = 2_000  # rows that can be paged through; search finds older ones
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a row's page to what belongs to the row."""
+
+    name: str
+    address: str
 
 
 class FirstPages(Paginator):
@@ -43,39 +51,6 @@ class FirstPages(Paginator):
         return len(rows) if isinstance(rows, list) else int(rows.order_by()[:REACH].count())
 
 
-class CurrencyFilter(admin.SimpleListFilter):
-    """Filter by the currencies of the settings and businesses, because collecting those of the list reads every row."""
-
-    title = "currency"
-    parameter_name = "currency"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        enabled = Business.objects.order_by().values_list("currencies", flat=True).distinct()
-        currencies = dict.fromkeys(
-            [*settings.DEFAULT_CURRENCIES, *sorted({code for codes in enabled for code in codes})]
-        )
-        return [(currency, currency) for currency in currencies]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(currency=self.value()) if self.value() else queryset
-
-
-class FilledFilter(admin.SimpleListFilter):
-    """Filter by whether a column has a value."""
-
-    column: ClassVar[str]
-    empty: ClassVar[tuple[str, str]]  # the choice of rows without a value, and its label
-    filled: ClassVar[tuple[str, str]]
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [self.empty, self.filled]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not self.value():
-            return queryset
-        return queryset.filter(**{f"{self.column}__isnull": self.value() == self.empty[0]})
-
-
 class NewestFirst(ChangeList):
     """A list that is sorted only by the columns in `sortable_by`. Django's sorts by any column on request."""
 
@@ -85,7 +60,10 @@ class NewestFirst(ChangeList):
         return super().get_ordering(request, queryset)
 
     def get_ordering_field(self, field_name: Any) -> Any:
-        return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
+        return super().get_ordering_field(field_name) if str(field_name) in (self.sortable_by or ()) else None
+
+    def day_links(self) -> list[DayLink]:
+        return day_links(self) if self.date_hierarchy else []
 
 
 class StaffAdmin(admin.ModelAdmin):
@@ -108,6 +86,24 @@ class StaffAdmin(admin.ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return NewestFirst
+
+    def get_action_choices(self, request: HttpRequest, default_choices: Any = ()) -> Any:
+        """Return the actions of the list, which are buttons, without the empty choice of Django's menu."""
+        return super().get_action_choices(request, list(default_choices))
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return [self._plain(each) for each in super().get_list_filter(request)]
+
+    def _plain(self, each: Any) -> Any:
+        """Return a filter by a field with the labels of pages."""
+        field: Any = self.opts.get_field(each) if isinstance(each, str) else None
+        if field is not None and field.flatchoices:
+            return each, PlainChoicesFilter
+        return (each, PlainBooleanFilter) if isinstance(field, BooleanField) else each
+
+    def related(self, row: Any) -> Iterator[Link]:
+        """Yield the links of a row's page to what belongs to it, besides those of its fields."""
+        yield from ()
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Allow only the list's own filters. Django's version allows every lookup into a model's own columns.
@@ -132,8 +128,15 @@ class StaffAdmin(admin.ModelAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        context |= self.page_context(request, kwargs.get("obj"))
+        row = kwargs.get("obj")
+        context["related"] = list(self.related(row)) if row is not None else []
+        context = self.page_context(request, row) | context  # forms with errors were given already
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def page_again(self, request: HttpRequest, row_id: object, **forms: Any) -> HttpResponse:
+        """Show a row's page with the errors of forms that were sent to one of its actions."""
+        request.method = "GET"  # Django would take the form of an action for that of the page
+        return self.change_view(request, str(row_id), extra_context=forms)
 
     def action_urls(
         self, argument: str, actions: Mapping[str, Callable[..., HttpResponse]]
@@ -157,7 +160,11 @@ class StaffAdmin(admin.ModelAdmin):
         filters = (values for name, values in request.GET.lists() if name != SEARCH_VAR)
         if any("\x00" in value for values in filters for value in values):
             raise IncorrectLookupParameters
-        changes = super().get_changelist_instance(request)
+        try:
+            changes = super().get_changelist_instance(request)
+        except (OverflowError, ValueError) as too_late:  # a year without a next one
+            raise IncorrectLookupParameters from too_late
+        changes.title = capfirst(str(self.opts.verbose_name_plural))
         if SEARCH_VAR in changes.filter_params and not changes.result_list:
             # Links of filters repeat the search text.
             changes.filter_params[SEARCH_VAR] = [mask_card_numbers(request.GET[SEARCH_VAR])]
@@ -184,61 +191,11 @@ def _parameters_of(filters: Iterable[Any]) -> set[str]:
     """Return the query parameters of a list's filters. Filters by a column compare whole values."""
     allowed: set[str] = set()
     for each in filters:
-        if isinstance(each, str):
-            allowed |= {each, f"{each}__exact", f"{each}__isnull"}
+        if isinstance(each, tuple):
+            allowed |= {each[0], f"{each[0]}__exact", f"{each[0]}__isnull"}
         elif isinstance(each, type) and issubclass(each, admin.SimpleListFilter) and each.parameter_name:
             allowed.add(each.parameter_name)
     return allowed
-
-
-@dataclass(frozen=True)
-class Amount:
-    """A column that shows minor units as formatted amounts."""
-
-    field: str
-    currency: str
-
-    def __call__(self, row: Model) -> str | None:
-        minor_units = attrgetter(self.field)(row)
-        if minor_units is None:
-            return None
-        return format_html(
-            '<span class="amount">{}</span>', money(minor_units, attrgetter(self.currency)(row))
-        )
-
-    def __str__(self) -> str:
-        return self.field
-
-    @property
-    def __name__(self) -> str:
-        return self.field
-
-    @property
-    def short_description(self) -> str:
-        return self.field.replace("_", " ")
-
-
-@dataclass(frozen=True)
-class Name:
-    """A column that shows a code as pages name it."""
-
-    field: str
-    names: Mapping[str, str] = dataclass_field(hash=False)
-
-    def __call__(self, row: Model) -> str:
-        code = getattr(row, self.field)
-        return self.names.get(code, code)
-
-    def __str__(self) -> str:
-        return self.field
-
-    @property
-    def __name__(self) -> str:
-        return self.field
-
-    @property
-    def short_description(self) -> str:
-        return self.field.replace("_", " ")
 
 
 class ReadOnly(BaseModelAdmin):
@@ -246,13 +203,26 @@ class ReadOnly(BaseModelAdmin):
 
     amounts: ClassVar[tuple[str, ...]] = ()  # fields shown as formatted amounts
     currency: ClassVar[str] = "currency"  # path to the currency of the amounts
-    names: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # by field: how codes are named
+    states: ClassVar[
+        Mapping[str, Mapping[str, str]]
+    ] = {}  # fields shown as statuses, with names of their codes
+    any_object: ClassVar[tuple[str, ...]] = ()  # fields with the ID of an object of any kind
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return self._formatted(super().get_fields(request, obj))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*super().get_readonly_fields(request, obj), *self._formatted([*self.amounts, *self.names])]
+        return list(
+            dict.fromkeys(
+                [
+                    *self._formatted(super().get_readonly_fields(request, obj)),
+                    *self._formatted([*self.amounts, *self.states, *self.any_object, *self._choice_names()]),
+                ]
+            )
+        )
+
+    def _choice_names(self) -> list[str]:
+        return [field.name for field in self.opts.concrete_fields if field.flatchoices]
 
     def _formatted(self, names: Iterable[Any]) -> list[Any]:
         return list(dict.fromkeys(map(self._column, names)))  # Django repeats the read-only fields at the end
@@ -260,7 +230,15 @@ class ReadOnly(BaseModelAdmin):
     def _column(self, name: Any) -> Any:
         if name in self.amounts:
             return Amount(name, self.currency)
-        return Name(name, self.names[name]) if name in self.names else name
+        if name in self.states:
+            return Status(name, self.states[name])
+        if name in self.any_object:
+            return AnyObject(name)
+        return Choice(name) if self._has_choices(name) else name
+
+    def _has_choices(self, name: Any) -> bool:
+        field = _field(self.opts, name)
+        return field is not None and bool(field.flatchoices)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -273,16 +251,60 @@ class ReadOnlyAdmin(ReadOnly, StaffAdmin):
     """A model's rows, read-only."""
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return self._formatted(super().get_list_display(request))
+        return self._linked(request, super().get_list_display(request))
+
+    def _linked(self, request: HttpRequest, names: Sequence[Any]) -> list[Any]:
+        """Return the columns of a list. The first one links to the row, others to the rows that they name."""
+        first, *others = self._formatted(names)
+        return [first, *(self._reference(request, each) for each in others)]
+
+    def _reference(self, request: HttpRequest, name: Any) -> Any:
+        field = _field(self.opts, name)
+        if not isinstance(field, ForeignKey) or not self.admin_site.is_registered(field.related_model):
+            return name
+        pages = self.admin_site.get_model_admin(field.related_model)
+        if not pages.has_view_permission(request):
+            return name
+        return Reference(name, f"admin:{pages.opts.app_label}_{pages.opts.model_name}_change")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields with a value, then a fold with the names of the others."""
+        if obj is None:
+            return super().get_fieldsets(request, obj)
+        fields = self.get_fields(request, obj)
+        empty = [each for each in fields if getattr(obj, str(each), True) in ("", None, {}, [])]
+        given = [each for each in fields if each not in empty]
+        folded = [("Empty fields", {"fields": empty, "classes": ("collapse",)})] if empty else []
+        return [(None, {"fields": given}), *folded]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
+        named = {"title": self.title_of(row), "subtitle": None} if row is not None else {}
+        return super().change_view(request, object_id, form_url, named | (extra_context or {}))
+
+    def title_of(self, row: Any) -> str:
+        """Return the title of a row's page."""
+        return f"{capfirst(self.opts.verbose_name)} {row}"
 
 
 class ReadOnlyInline(ReadOnly, admin.TabularInline):
     """Related rows, read-only, on the page of their parent."""
 
+    template = "admin/read_only_inline.html"
     extra = 0
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+def _field(options: Any, name: Any) -> Any:
+    """Return the field with a name, or None for a computed column."""
+    try:
+        return options.get_field(name) if isinstance(name, str) else None
+    except FieldDoesNotExist:
+        return None

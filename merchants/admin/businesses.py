@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.contrib import admin
 from django.db.models import Field
 from django.http import HttpRequest
 
@@ -35,7 +36,7 @@ class BusinessAdmin(ReasonedAdmin):
     """A business with its members and keys. `create_business` creates new ones, with an owner and a key."""
 
     audited_as = "business.changed"
-    list_display = ("name", "id", "is_active", "created_at")
+    list_display = ("name", "is_active", "currencies_in_words", "created_at")
     list_filter = ("is_active",)
     searches = (
         by_id(),
@@ -44,7 +45,8 @@ class BusinessAdmin(ReasonedAdmin):
     search_help_text = "Name, ID, email address of a member, or public key ID."
     ordering = ("name",)
     fields = (
-        "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied", "created_at",
+        "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied", "time_zone", "accent_color",
+        "created_at",
     )  # fmt: skip
     readonly_fields = ("id", "created_at")
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
@@ -54,6 +56,10 @@ class BusinessAdmin(ReasonedAdmin):
         if db_field.name in {"name", "descriptor"}:  # shown to payers
             field.validators.append(validate_name)
         return field
+
+    @admin.display(description="currencies")
+    def currencies_in_words(self, business: Business) -> str:
+        return ", ".join(business.currencies)
 
     def business_of(self, obj: Business) -> Business:
         return obj

@@ -11,9 +11,11 @@ from django.utils import timezone
 
 from merchants import team
 from merchants.admin.base import ReadOnlyAdmin, StaffAdmin
+from merchants.admin.columns import sentence, two_lines
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
 from merchants.audit_roles import role_of, with_roles
+from merchants.audit_values import shown, with_money
 from merchants.models import ApiKey, AuditEntry, User
 from merchants.request_actors import person_acting
 
@@ -77,17 +79,22 @@ class GroupAdmin(ReasonedAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    list_display = ("public_id", "business", "name", "access", "last_used_at", "expires_at", "revoked_at")
+    list_display = ("name_and_id", "business", "access", "last_used_at", "expires_at", "revoked_at")
     list_filter = ("access",)
     list_select_related = ("business",)
     searches = (exactly("public_id"), by_id("business"), by_business_name())
     search_help_text = "Public ID, or name or ID of the business."
     exclude = ("secret",)
 
+    @admin.display(description="key")
+    def name_and_id(self, key: ApiKey) -> str:
+        return two_lines(key.name or "Unnamed", key.public_id)
+
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    list_display = ("at", "actor", "role", "action", "target", "business")
+    list_display = ("action", "actor", "role", "target", "business", "at")
+    any_object: ClassVar = ("target",)
     list_select_related = ("business",)
     searches = (exactly("actor", "target"), by_id("business"), by_business_name())
     search_help_text = "Full email address or command, full target, or name or ID of the business."
@@ -99,12 +106,16 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     def role(self, entry: AuditEntry) -> str:
         return role_of(entry)
 
-    def get_fields(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
-        return [
-            "actor",
-            "role",
-            *(name for name in super().get_fields(request, obj) if name not in {"actor", "role"}),
-        ]
+    fields = ("actor", "role", "action", "target", "business", "was", "became", "address", "at")
+    readonly_fields = ("role", "was", "became")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
-        return ["role", *super().get_readonly_fields(request, obj)]
+    @admin.display(description="before")
+    def was(self, entry: AuditEntry) -> str:
+        return shown(with_money(entry.before))
+
+    @admin.display(description="after")
+    def became(self, entry: AuditEntry) -> str:
+        return shown(with_money(entry.after))
+
+    def title_of(self, row: AuditEntry) -> str:
+        return f"{sentence(row.action.replace('.', ' '))} by {row.actor}"

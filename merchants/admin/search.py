@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from merchants.admin.base import FOUND, SearchRule
 from merchants.models import Business
@@ -17,13 +17,18 @@ def by_id(field: str = "pk") -> SearchRule:
     """Match rows whose id, or other UUID column, equals the term."""
 
     def search(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
-        try:
-            wanted = UUID(term)
-        except ValueError:
-            return
-        yield model._default_manager.filter(**{field: wanted})
+        for wanted in _ids(term):
+            yield model._default_manager.filter(**{field: wanted})
 
     return search
+
+
+def _ids(term: str) -> list[UUID]:
+    """Return the UUID that a term is, if it is one."""
+    try:
+        return [UUID(term)]
+    except ValueError:
+        return []
 
 
 def exactly(*fields: str, shape: str = ".+", read: Callable[[str], Any] = str) -> SearchRule:
@@ -56,10 +61,11 @@ def in_each_business(
 
 
 def by_business_name(business: str = "business") -> SearchRule:
-    """Match the newest rows of businesses whose name contains the term."""
+    """Match the newest rows of businesses whose name contains the term, or whose ID it is."""
 
     def search(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
-        for named in Business.objects.filter(name__icontains=term)[:BUSINESSES]:
+        wanted = Q(name__icontains=term) | Q(pk__in=_ids(term))
+        for named in Business.objects.filter(wanted)[:BUSINESSES]:
             yield model._default_manager.filter(**{business: named}).order_by("-pk")[:FOUND]
 
     return search

@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from io import StringIO
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -14,22 +15,11 @@ from freezegun import freeze_time
 
 from merchants import request_log as module
 from merchants.models import ApiRequest, FailedCallCount
-from merchants.request_log import FailedCalls, request_log
+from merchants.request_log import request_log
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _nothing_waits():
-    def discard():
-        request_log._waiting.clear()
-        request_log._failed = FailedCalls()
-
-    discard()
-    yield
-    discard()
 
 
 @contextmanager
@@ -109,6 +99,63 @@ class TestCall:
 
         ada.refresh_from_db()
         assert ada.last_used_at is None
+
+
+class TestObject:
+    """A call names the one object that it made, changed or read, if there is one."""
+
+    def named(self):
+        return [(call.object_kind, call.object_id, call.reference) for call in logged()]
+
+    def test_is_what_a_call_makes(self, api):
+        made = [
+            api.post("/api/payments", orders.card_payment(reference="order-1")).json(),
+            api.post("/api/payments", orders.card_check(reference="check-1")).json(),
+            api.post("/api/payments/order-1/refunds", {"reference": "refund-1"}).json(),
+            api.post("/api/virtual-accounts", orders.dynamic_account(reference="account-1")).json(),
+        ]
+
+        assert self.named() == [
+            (kind, UUID(one["id"]), one["reference"])
+            for kind, one in zip(["payment", "card_check", "refund", "virtual_account"], made, strict=True)
+        ]
+
+    def test_is_what_a_call_reads(self, api):
+        payment = api.post("/api/payments", orders.card_payment(reference="order-1")).json()["id"]
+        refund = api.post("/api/payments/order-1/refunds", {"reference": "refund-1"}).json()["id"]
+        logged()
+
+        api.get("/api/payments/order-1")
+        api.get("/api/payments/order-1/refunds")
+        api.get("/api/refunds/refund-1")
+
+        assert self.named()[2:] == [
+            ("payment", UUID(payment), "order-1"),
+            ("payment", UUID(payment), "order-1"),
+            ("refund", UUID(refund), "refund-1"),
+        ]
+
+    def test_of_a_refused_refund_is_the_payment(self, api):
+        payment = api.post("/api/payments", orders.card_payment(reference="order-1", amount=1000)).json()
+
+        refused = api.post("/api/payments/order-1/refunds", {"reference": "refund-1", "amount": 1001})
+
+        assert refused.status_code == 400
+        assert self.named()[-1] == ("payment", UUID(payment["id"]), "order-1")
+
+    @pytest.mark.parametrize(
+        "target", ["/api/payments", "/api/banks", "/api/payments/unknown", "/api/refunds/x"]
+    )
+    def test_is_missing_if_a_call_names_none_that_exists(self, api, target):
+        api.get(target)
+
+        assert self.named() == [("", None, "")]
+
+    def test_has_no_card_number_in_its_reference(self, api):
+        api.post("/api/virtual-accounts", orders.dynamic_account(reference="5399831619690403"))
+
+        (call,) = logged()
+        assert call.reference == "539983******0403"
 
 
 class TestFailedCalls:

@@ -1,0 +1,69 @@
+"""Exports of tables as CSV and Excel files, rate-limited per user."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from tempfile import TemporaryFile
+from typing import Any
+
+from allauth.core.ratelimit import respond_429
+from django.http import FileResponse, HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from kit import xlsx_files
+from kit.tables import Table, csv_lines
+from merchants.rate_limits import may_export
+
+TOGETHER = 200  # lines in one piece
+
+
+class FileType(StrEnum):
+    CSV = "csv"
+    XLSX = "xlsx"
+
+
+CONTENT_TYPES = {
+    FileType.CSV: "text/csv; charset=utf-8",
+    FileType.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+def export(
+    request: HttpRequest, table: Table[Any], *, name: str, file_type: FileType = FileType.CSV
+) -> HttpResponseBase:
+    """Return a table as a file, or 429 if the user exports too often.
+
+    A CSV file is streamed. An Excel file is complete before its first byte is sent.
+
+    :raises TooManyRows: the table is too long for an Excel file
+    """
+    if not may_export(person=request.user.pk):
+        refusal: HttpResponseBase = respond_429(request)
+        return refusal
+    answer: HttpResponseBase
+    if file_type is FileType.CSV:
+        answer = StreamingHttpResponse(_pieces(csv_lines(table)), content_type=CONTENT_TYPES[file_type])
+    else:
+        answer = _excel_file(table)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{file_type}"'
+    return answer
+
+
+def _excel_file(table: Table[Any]) -> FileResponse:
+    file = TemporaryFile()  # noqa: SIM115  (the response closes it)
+    try:
+        xlsx_files.write(table, file)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return FileResponse(file, content_type=CONTENT_TYPES[FileType.XLSX])
+
+
+def _pieces(lines: Iterable[str]) -> Iterator[str]:
+    piece: list[str] = []
+    for each in lines:
+        piece.append(each)
+        if len(piece) == TOGETHER:
+            yield "".join(piece)
+            piece = []
+    yield "".join(piece)
