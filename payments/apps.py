@@ -2,7 +2,15 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Final, Fixed, PermanentRows, Transitions, create_after_migrate
+from kit.db.triggers import (
+    AppendOnly,
+    Final,
+    Fixed,
+    Kept,
+    PermanentRows,
+    Transitions,
+    create_after_migrate,
+)
 from payments.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 
 TRIGGERS = (
@@ -37,6 +45,26 @@ TRIGGERS = (
     Transitions("payments_settlementbatch", "state", BATCH_TRANSITIONS),
     Final("payments_cardoperation", "status", unless="pending"),
     Fixed("payments_cardoperation", ("destination_account_number", "destination_bank_code")),
+    Kept("payments_transaction", ("payment_link_id", "checkout_id")),
+    # A printed code must not ask for another price, and all payments of a link mean the same.
+    Kept(
+        "payments_paymentlink",
+        (
+            "reference",
+            "business_id",
+            "slug",
+            "currency",
+            "amount",
+            "amount_min",
+            "amount_max",
+            "suggested_amounts",
+            "quantity_max",
+            "customer_reference",
+            "customer_email",
+            "customer_name",
+        ),
+    ),
+    Kept("payments_checkout", ("link_id", "token", "amount", "quantity", "currency", "expires_at")),
 )
 
 

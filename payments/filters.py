@@ -22,6 +22,7 @@ LOOKUPS = {
     "settle_status": "settle_status",
     **CREATED,
     "id": "id",
+    "payment_link_id": "payment_link",
 }
 
 
@@ -41,6 +42,11 @@ class FilterSerializer(RequestSerializer):
     created_from = CreatedFrom(required=False)
     created_to = CreatedTo(required=False)
     id = UUID(required=False, help_text="The transaction with this id.", example=PAYMENT["id"].example)
+    payment_link_id = UUID(
+        required=False,
+        help_text="Only payments of this payment link.",
+        example=PAYMENT["payment_link_id"].example,
+    )
 
 
 _SERIALIZER = FilterSerializer()

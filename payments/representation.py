@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 
-from kit import banks
 from kit.api.answer_fields import (
     BALANCE,
     COUNT,
@@ -85,18 +84,19 @@ def _redirect_link(transaction: Transaction) -> str | None:
     return challenge_address(transaction.challenge.token)
 
 
+def _link_reference(payment: Transaction) -> str | None:
+    return None if payment.payment_link is None else payment.payment_link.reference
+
+
 def _customer(transaction: Transaction) -> Transaction | None:
-    is_named = transaction.customer_reference or transaction.request_type == PAYOUT
+    is_named = (
+        transaction.customer_reference or transaction.customer_name or transaction.request_type == PAYOUT
+    )
     return transaction if is_named else None
 
 
 def _customer_name(transaction: Transaction) -> str | None:
     return transaction.customer_name or ("" if transaction.request_type == PAYOUT else None)
-
-
-def _bank_name(payout: Transaction) -> str:
-    bank = banks.find(payout.bank_code)
-    return bank.name if bank else ""
 
 
 def _returned(payout: Transaction) -> Transaction | None:
@@ -130,7 +130,7 @@ CUSTOMER = Answer(
     Field("name", TEXT, "Full name.", "Ada Obi", _customer_name, NONE),
     Field("account_number", ACCOUNT_NUMBER, "Payouts.", "0123456789", kinds=(PAYOUT,)),
     Field("bank_code", TEXT, "Payouts: the bank's `code`.", "058", kinds=(PAYOUT,)),
-    Field("bank_name", TEXT, "Payouts.", "Guaranty Trust Bank", _bank_name, kinds=(PAYOUT,)),
+    Field("bank_name", TEXT, "Payouts.", "Guaranty Trust Bank", kinds=(PAYOUT,)),
     Field("merchant_reference", TEXT, "Your reference of the customer.", "customer-7", "customer_reference", EMPTY, (*PAYMENTS, PAYOUT)),
     kind_of=kind_of,
 )  # fmt: skip
@@ -148,7 +148,9 @@ PAYMENT = Answer(
     "are left out.",
     Field("request_type", one_of(Transaction.RequestType.values), "The kind of transaction."),
     Field("id", UUID, "Our identifier of the transaction.", "01980a5e-7b00-7c00-8000-000000000001", "pk"),
-    Field("reference", TEXT, "Your reference.", "order-1042"),
+    Field("reference", TEXT, "Your reference. Of a payment of a link: `pl_` and its own id.", "order-1042"),
+    Field("payment_link_id", UUID, "The payment link that it was made at. Payments of links.", "01980a5e-a3e0-7c00-8000-000000000006", omit=NONE, kinds=PAYMENTS),
+    Field("payment_link_reference", TEXT, "Your reference of that link.", "workshop-may", _link_reference, NONE, PAYMENTS),
     Field("status", one_of(Status.values), "`success` and `failed` are final."),
     Field("response_code", RESPONSE_CODE, f"Outcome code: {outcomes.response_code_list()}.", "10000"),
     Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),

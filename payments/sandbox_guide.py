@@ -51,6 +51,11 @@ def tables() -> tuple[Table, ...]:
     return (cards(), card_amounts(), three_d_secure(), captures(), refunds(), payouts())
 
 
+def payer_test_cards() -> tuple[tuple[str, str], ...]:
+    """Return the test cards with what they do, for the card page of a payment link."""
+    return tuple((row.trigger, row.result) for row in cards().rows if row.trigger.isdecimal())
+
+
 def cards() -> Table:
     rows = [_row(card.number, card.result) for card in TEST_CARDS]
     rows.append(_row("a card that has expired", outcomes.EXPIRED_CARD))

@@ -12,8 +12,34 @@ STATUS_NAMES = {
     "refunded": "Refunded",
     "refund_failed": "Refund failed",
 }
+# A batch collects payments until it is closed, and then waits for approval. Merchants wait in both cases.
+SETTLEMENT_NAMES = {
+    "initiated": "Open",
+    "pending": "Open",
+    "approved": "Approved",
+    "released": "Released",
+    "rejected": "Rejected",
+}
+# An unapplied transfer waits for a decision.
+UNAPPLIED_NAMES = {"open": "Needs review", "returned": "Returned", "credited": "Credited"}
 # Failures with a name of their own, by response code.
 FAILURE_NAMES = {"20013": STATUS_NAMES["mismatch"], "20068": STATUS_NAMES["expired"]}
+# The API's summaries that pages say in other words.
+OUTCOME_NAMES = {
+    "Declined - Not sufficient funds": "Insufficient funds",
+    "Declined - Lost Card": "Lost card",
+    "Declined - Stolen Card, Pick up": "Stolen card",
+    "Declined - 3DS authentication failed": "3-D Secure failed",
+}
+
+
+def outcome_name(summary: str) -> str:
+    """Return what pages say for a summary of the API.
+
+    >>> outcome_name("Declined - Not sufficient funds"), outcome_name("Declined - Expired card")
+    ('Insufficient funds', 'Expired card')
+    """
+    return OUTCOME_NAMES.get(summary) or summary.removeprefix("Declined - ")
 
 
 def status_name(transaction: Any) -> str:
@@ -21,3 +47,13 @@ def status_name(transaction: Any) -> str:
     if transaction.status == "failed" and transaction.response_code in FAILURE_NAMES:
         return FAILURE_NAMES[transaction.response_code]
     return STATUS_NAMES[transaction.status]
+
+
+def settlement_name(state: str) -> str:
+    """Return the name of a settlement's state, or of a payment's settle status."""
+    return SETTLEMENT_NAMES[state]
+
+
+def unapplied_name(state: str) -> str:
+    """Return the name of an unapplied transfer's state."""
+    return UNAPPLIED_NAMES[state]

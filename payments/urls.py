@@ -3,8 +3,9 @@
 from django.urls import path
 
 from payments.bank_notifications import views as bank_notifications
-from payments.pages import challenge, transfer
-from payments.views import events, payments, sandbox, settlements, unapplied_transfers, wallet
+from payments.pages import challenge, checkout, transfer
+from payments.pages.link import link_page
+from payments.views import events, payment_links, payments, sandbox, settlements, unapplied_transfers, wallet
 
 urlpatterns = [
     path("api/payments", payments.PaymentsView.as_view(), name="payments"),
@@ -13,6 +14,28 @@ urlpatterns = [
     path("api/payments/<str:reference>/void", payments.VoidView.as_view(), name="void"),
     path("api/payments/<str:reference>/cancel", payments.CancelView.as_view(), name="cancel"),
     path("api/payments/<str:reference>/refunds", payments.RefundsView.as_view(), name="refunds"),
+    path(
+        "api/payments/<str:reference>/checkout",
+        payment_links.PaymentCheckoutView.as_view(),
+        name="payment-checkout",
+    ),
+    path("api/payment-links", payment_links.PaymentLinksView.as_view(), name="payment-links"),
+    path("api/payment-links/<str:reference>", payment_links.PaymentLinkView.as_view(), name="payment-link"),
+    path(
+        "api/payment-links/<str:reference>/deactivate",
+        payment_links.DeactivateLinkView.as_view(),
+        name="deactivate-link",
+    ),
+    path(
+        "api/payment-links/<str:reference>/activate",
+        payment_links.ActivateLinkView.as_view(),
+        name="activate-link",
+    ),
+    path(
+        "api/payment-links/<str:reference>/checkouts",
+        payment_links.LinkCheckoutsView.as_view(),
+        name="link-checkouts",
+    ),
     path("api/refunds/<str:reference>", payments.RefundView.as_view(), name="refund"),
     path("api/virtual-accounts/simulate", payments.SimulateView.as_view(), name="simulate"),
     path(
@@ -47,4 +70,13 @@ urlpatterns = [
     path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),
     path("3ds/<str:token>", challenge.ChallengePage.as_view(), name="challenge"),
     path("pay/<uuid:payment_id>", transfer.transfer_page, name="pay"),
+    path("l/<str:slug>", link_page, name="link"),
+    path("checkout/theme/<str:colour>.css", checkout.theme, name="theme"),
+    path("checkout/<str:token>", checkout.checkout_page, name="checkout"),
+    path("checkout/<str:token>/card", checkout.card, name="pay-by-card"),
+    path("checkout/<str:token>/transfer", checkout.transfer, name="pay-by-transfer"),
+    path("checkout/<str:token>/end", checkout.end, name="end-attempt"),
+    path("checkout/<str:token>/state", checkout.state, name="checkout-state"),
+    path("checkout/<str:token>/receipt", checkout.receipt, name="receipt"),
+    path("checkout/<str:token>/simulate", checkout.simulate, name="simulate-payment"),
 ]

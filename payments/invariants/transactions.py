@@ -58,13 +58,14 @@ INVARIANTS = (
                 || coalesce(made.count, 0)
             FROM (
                 SELECT business_id, day, jsonb_array_length(unfinished) + (
-                    SELECT coalesce(sum((tally ->> 'count')::bigint), 0) FROM jsonb_array_elements(tallies) tally
+                    SELECT coalesce(sum(hour::bigint), 0) FROM jsonb_array_elements(tallies) tally,
+                        jsonb_array_elements_text(tally -> 'counts') hour
                 ) AS count
-                FROM payments_daytotals
+                FROM payments_hourlytotals
             ) counted FULL JOIN (
                 SELECT business_id, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count
                 FROM payments_transaction GROUP BY 1, 2
-            ) made USING (business_id, day) JOIN payments_rolledday USING (day)
+            ) made USING (business_id, day) JOIN payments_countedday USING (day)
             WHERE counted.count IS DISTINCT FROM made.count
         """,
         on_sqlite="""
@@ -72,13 +73,14 @@ INVARIANTS = (
                 || coalesce(made.count, 0)
             FROM (
                 SELECT business_id, day, json_array_length(unfinished) + (
-                    SELECT coalesce(sum(json_extract(value, '$.count')), 0) FROM json_each(tallies)
+                    SELECT coalesce(sum(hour.value), 0) FROM json_each(tallies) tally,
+                        json_each(tally.value, '$.counts') hour
                 ) AS count
-                FROM payments_daytotals
+                FROM payments_hourlytotals
             ) counted FULL JOIN (
                 SELECT business_id, date(created_at) AS day, count(*) AS count
                 FROM payments_transaction GROUP BY 1, 2
-            ) made USING (business_id, day) JOIN payments_rolledday USING (day)
+            ) made USING (business_id, day) JOIN payments_countedday USING (day)
             WHERE counted.count IS NOT made.count
         """,
     ),

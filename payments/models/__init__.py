@@ -8,8 +8,10 @@ from payments.models.batches import (
 )
 from payments.models.challenges import Challenge, new_challenge_token
 from payments.models.counters import TraceCounter
-from payments.models.daily_totals import DayTotals, RolledDay
 from payments.models.fees import Tariff
+from payments.models.hourly_totals import CountedDay, HourlyTotals
+from payments.models.link_counts import LinkCardAttempt, LinkDay
+from payments.models.links import Checkout, PaymentLink, PaymentLinkQuerySet, new_slug
 from payments.models.operations import CardOperation
 from payments.models.payout_returns import PayoutReturn
 from payments.models.proposals import Proposal, ProposalQuerySet
@@ -32,8 +34,14 @@ __all__ = [
     "BatchTransition",
     "CardOperation",
     "Challenge",
-    "DayTotals",
+    "Checkout",
+    "CountedDay",
+    "HourlyTotals",
     "InvalidState",
+    "LinkCardAttempt",
+    "LinkDay",
+    "PaymentLink",
+    "PaymentLinkQuerySet",
     "PayoutReturn",
     "Proposal",
     "ProposalQuerySet",
@@ -42,7 +50,6 @@ __all__ = [
     "Reconciliation",
     "ReconciliationLine",
     "Reversal",
-    "RolledDay",
     "SettlementBatch",
     "SettlementBatchQuerySet",
     "SettlementItem",
@@ -52,5 +59,6 @@ __all__ = [
     "TransactionQuerySet",
     "Transition",
     "new_challenge_token",
+    "new_slug",
     "retry_window",
 ]

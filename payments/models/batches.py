@@ -87,6 +87,11 @@ class SettlementBatch(models.Model):
                 name="released_debts_are_carried",
             ),
         ]
+        # For staff, who list the batches of all businesses by day.
+        indexes: ClassVar = [
+            models.Index(fields=["day", "id"], name="batches_by_day"),
+            models.Index(fields=["state", "day", "id"], name="batches_by_state_and_day"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.currency} of {self.day}, no. {self.number}"

@@ -19,8 +19,10 @@ from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
 from kit.money import money
 from merchants.models import Business
+from payments.models.links import Checkout, PaymentLink
 from payments.models.state_errors import AlreadyTransitioned
 from payments.outcomes import MISMATCH_CODE, PROCESSING, Outcome, transfer_received
+from payments.status_names import outcome_name
 from virtual_accounts.models import Session
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
 
     def for_representation(self) -> TransactionQuerySet:
         """Load the related rows that the representation shows."""
-        return self.select_related("challenge", "session").prefetch_related("returns")
+        return self.select_related("challenge", "session").prefetch_related("returns", "payment_link")
 
     def unanswered(self) -> TransactionQuerySet:
         """Return transactions that were sent to a rail, as an order or as its reversal, without a known answer."""
@@ -178,6 +180,13 @@ class Transaction(models.Model):
     session = models.OneToOneField(  # virtual accounts: where the money is expected
         Session, on_delete=models.PROTECT, null=True, related_name="payment"
     )
+    # Payments of a payment link, which never change their link or checkout.
+    payment_link = models.ForeignKey(
+        PaymentLink, on_delete=models.PROTECT, null=True, related_name="payments", db_index=False
+    )
+    checkout = models.ForeignKey(
+        Checkout, on_delete=models.PROTECT, null=True, related_name="attempts", db_index=False
+    )
     account_number = models.CharField(max_length=10, blank=True)  # payouts: the beneficiary's
     bank_code = models.CharField(max_length=10, blank=True)
 
@@ -278,9 +287,29 @@ class Transaction(models.Model):
                 | ~Q(method="virtual_account") & Q(session__isnull=True),
                 name="virtual_account_payments_have_sessions",
             ),
+            models.UniqueConstraint(
+                fields=["checkout"],
+                condition=Q(checkout__isnull=False) & ~Q(status="failed"),
+                name="one_live_attempt_per_checkout",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="transactions_newest_first"),
+            models.Index(
+                fields=["payment_link", "-id"],
+                condition=Q(payment_link__isnull=False),
+                name="transactions_of_link",
+            ),
+            models.Index(
+                fields=["business", "-id"],
+                condition=Q(payment_link__isnull=False),
+                name="transactions_of_links",
+            ),
+            models.Index(
+                fields=["checkout", "id"],
+                condition=Q(checkout__isnull=False),
+                name="transactions_of_checkout",
+            ),
             # The dashboard's lists, and what people search for in them.
             models.Index(fields=["business", "request_type", "-id"], name="transactions_by_type"),
             models.Index(fields=["business", "request_type", "status", "-id"], name="transactions_by_status"),
@@ -346,7 +375,7 @@ class Transaction(models.Model):
     def outcome_text(self) -> str:
         """Return the summary for pages. The API's has minor units where it mentions amounts."""
         if not self.is_transfer_payment or self.session is None or self.session.amount_received is None:
-            return self.response_summary
+            return outcome_name(self.response_summary)
         received = self.session.amount_received
         if self.response_code == MISMATCH_CODE:
             expected = money(self.session.expected_amount, self.currency)
@@ -360,8 +389,7 @@ class Transaction(models.Model):
     @property
     def bank_name(self) -> str:
         """Return the name of the bank that a payout goes to, or an empty string."""
-        bank = banks.find(self.bank_code) if self.bank_code else None
-        return bank.name if bank else ""
+        return banks.name_of(self.bank_code)
 
     @property
     def amount_collected(self) -> int:
@@ -545,6 +573,7 @@ SET_LATER = (  # fields that no intent sets
     "queries_made",
     "finished_at",
 )
+LINK_FIELDS = ("payment_link", "checkout")  # of payments of a payment link
 FAIL_FIELDS = ("status", "awaiting", "response_code", "response_summary", "finished_at")
 RAIL_FIELDS = ("gateway_code", "authorization_code", "acquirer_transaction_id", "merchant_descriptor")
 OUTCOME_FIELDS = (

@@ -122,8 +122,9 @@ def _page(
         },
     )
     # form-action also limits redirects after the form is submitted. Merchants may redirect on to other hosts, so
-    # allow the scheme and not only the origin.
-    response.headers["X-Form-Action"] = f"{urlsplit(payment.redirect_url).scheme}:"
+    # allow the scheme and not only the origin. A payment of a link returns through our own checkout.
+    last = payment.redirect_url if payment.payment_link is None else payment.payment_link.redirect_url
+    response.headers["X-Form-Action"] = f"{urlsplit(last).scheme}:" if last else ""
     return response
 
 

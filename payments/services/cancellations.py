@@ -24,9 +24,14 @@ Awaiting = Transaction.Awaiting
 
 @database.atomic
 def cancel(
-    *, transaction_id: UUID, clock: Callable[[], datetime] = database_now
+    *,
+    transaction_id: UUID,
+    cause: Cause = Cause.MERCHANT,
+    clock: Callable[[], datetime] = database_now,
 ) -> IdempotentResult[Transaction]:
     """Cancel a payment that awaits its payer: it fails with 20091. A cancelled payment is replayed.
+
+    `cause` is who ends it: the merchant, or the payer on a page.
 
     The clock is read under the locks. A concurrent transfer, payer's answer or expiry therefore comes either before
     or after the cancellation.
@@ -42,10 +47,10 @@ def cancel(
     now = clock()
     _require_waiting(transaction, session, now=now)
     if session is None:
-        transitions.finish(transaction, CANCELLED, cause=Cause.MERCHANT, now=now)
+        transitions.finish(transaction, CANCELLED, cause=cause, now=now)
     else:
         sessions.fail(session, now=now)
-        transitions.fail_all([transaction], CANCELLED, cause=Cause.MERCHANT, now=now)
+        transitions.fail_all([transaction], CANCELLED, cause=cause, now=now)
     return IdempotentResult(transaction, is_replay=False)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
@@ -18,9 +19,10 @@ from payments.cards import Card
 from payments.fees import Snapshot, flow_of
 from payments.identifiers import new_id
 from payments.models import Transaction
-from payments.models.transactions import SET_LATER
-from payments.services import fee_rules
+from payments.models.transactions import LINK_FIELDS, SET_LATER
+from payments.services import card_declines, fee_rules, link_uses
 from payments.services.fee_rules import NoPrice
+from payments.services.link_uses import AnotherAttempt, Attempt
 from payments.trace_numbers import trace_numbers
 from virtual_accounts.models import Session
 
@@ -28,13 +30,21 @@ FIRST_QUERY_AFTER = timedelta(seconds=10)
 
 
 def open_intent(
-    *, business: Business, reference: str, fingerprint: Fingerprint, now: datetime, **fields: Any
+    *,
+    business: Business,
+    reference: str,
+    fingerprint: Fingerprint,
+    now: datetime,
+    attempt: Attempt | None = None,
+    **fields: Any,
 ) -> IdempotentResult[Transaction]:
     """Create a pending transaction, or return the existing one with the reference.
 
-    `request_comparison` decides later, outside the caller's database transaction, whether the requests are equal.
+    `request_comparison` decides later, outside the caller's database transaction, whether the requests are equal. An
+    attempt at a payment link is never a replay: the lock of its checkout decides which one begins.
 
     :raises NoPrice: the flow isn't offered in this currency
+    :raises AttemptNotBegun: the attempt can't begin; nothing was stored
     """
     if "fee_rule" not in fields:
         try:
@@ -46,7 +56,7 @@ def open_intent(
                 raise
             return IdempotentResult(existing, is_replay=True)
     query_at = fields.pop("next_query_at", now + FIRST_QUERY_AFTER)
-    transaction_id = new_id(now)
+    transaction_id = new_id(now) if attempt is None else attempt.id
     new = Transaction(
         id=transaction_id,
         business=business,
@@ -59,9 +69,26 @@ def open_intent(
         query_leased_until=query_at,
         **fields,
     )
-    if insert_if_absent(new, at_default=SET_LATER):
+    if attempt is not None:
+        _insert_attempt(new, attempt, now=now)
+        return IdempotentResult(new, is_replay=False)
+    if insert_if_absent(new, at_default=NEVER_SET):
         return IdempotentResult(new, is_replay=False)
     return IdempotentResult(_existing(find_of(business, reference)), is_replay=True)
+
+
+NEVER_SET = (*SET_LATER, *LINK_FIELDS)  # fields that no request of the API sets
+
+
+@database.atomic
+def _insert_attempt(new: Transaction, attempt: Attempt, *, now: datetime) -> None:
+    """Hold a use of the link and store the payment, both or neither."""
+    new.checkout = link_uses.hold(attempt, now=now)
+    new.payment_link = new.checkout.link
+    if not insert_if_absent(new, at_default=SET_LATER):
+        raise AnotherAttempt
+    if attempt.card is not None:
+        card_declines.begin(new, card=attempt.card, now=now)
 
 
 def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:
@@ -84,7 +111,7 @@ def order_fields(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def card_fields(card: Card) -> dict[str, str]:
+def card_fields(card: Card) -> dict[str, Any]:
     """Return the card's columns and the ISO 8583 numbers of a transaction."""
     return {
         "method": Transaction.Method.CARD,

@@ -17,13 +17,13 @@ from ledger import services as ledger
 from ledger.services import Booking
 from payments.events import event_of
 from payments.fees import FeeRule, fee, withheld_fee
-from payments.metrics import OUTCOMES
+from payments.metrics import CHECKOUT_STEPS, OUTCOMES
 from payments.models import AlreadyTransitioned, Challenge, Transaction, Transition
 from payments.models.transactions import OUTCOME_FIELDS
 from payments.outcomes import Outcome
 from payments.rails.protocol import RailAnswer
 from payments.representation import represent
-from payments.services import ledger_entries
+from payments.services import card_declines, ledger_entries, link_uses
 from payments.services.intents import authorisation_ends, challenge_ends, find
 from payments.services.rail_queries import query_leases
 from webhooks import services as webhooks
@@ -103,7 +103,8 @@ def finish(
 ) -> None:
     """Set the final status of a pending transaction.
 
-    The status, its transition, the ledger entry and the delivery of the event commit together.
+    The status, its transition, the use of its payment link, the ledger entry and the delivery of the event commit
+    together.
 
     :raises AlreadyTransitioned: another caller was first
     """
@@ -125,9 +126,13 @@ def finish(
                 data=lambda: represent(transaction),
                 now=now,
             )
+        card_declines.settle(transaction, now=now)
+        link_uses.settle(transaction)
         if entry is not None:  # last, so that the ledger accounts are locked for a short time
             ledger.book(entry)
     OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
+    if transaction.payment_link_id is not None:
+        CHECKOUT_STEPS.labels("paid" if outcome.is_success else "declined").inc()
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
@@ -144,6 +149,7 @@ def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause,
     if deliveries:
         Delivery.objects.bulk_create(deliveries)
         database.on_commit(wake_up.notify, robust=True)
+    link_uses.give_back(transactions)
 
 
 def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:

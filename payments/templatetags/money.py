@@ -2,7 +2,8 @@
 
 from django import template
 
-from kit.money import money
+from kit.money import figures, money
 
 register = template.Library()
 register.filter(money)
+register.filter(figures)

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.pagination import NewestMomentFirst
+from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from payments.event_representation import represent_event, represent_event_in_detail
 from payments.filters import filtered_events
@@ -36,6 +37,7 @@ class EventView(APIView):
         event: Delivery | None = _events(request).filter(pk=event_id).first()
         if event is None:
             raise NotFound
+        note_object(request, ObjectKind.EVENT, event.pk)
         subject = subjects_of([event]).get(event.pk)
         attempts = event.attempts.defer("excerpt").order_by("number")
         return Response(represent_event_in_detail(event, subject, attempts=attempts))

@@ -22,6 +22,7 @@ from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.api.strict_fields import read_request
 from kit.db import clock
+from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from payments import request_types
 from payments.filters import filtered
@@ -97,6 +98,7 @@ class PaymentsView(APIView):
         body = _body(request)
         intent = request_types.choose(body).start(body, business=_business(request), now=clock.now())
         transaction = intent.resource
+        _note(request, transaction)
         return created_or_replayed(
             intent,
             represent(transaction),
@@ -168,6 +170,7 @@ class RefundsView(APIView):
         """
         wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
+        _note_refund(request, result.resource)
         return created_or_replayed(result, represent_refund(result.resource))
 
     def get(self, request: Request, reference: str) -> Response:
@@ -184,6 +187,7 @@ class RefundView(APIView):
         found = refunds.find_of(_business(request), reference)
         if found is None:
             raise NotFound
+        _note_refund(request, found)
         return Response(represent_refund(found))
 
 
@@ -266,13 +270,23 @@ def _find(request: Request, reference: str) -> Transaction:
     transaction = find_of(_business(request), reference)
     if transaction is None:
         raise NotFound
+    _note(request, transaction)
     return transaction
+
+
+def _note(request: Request, transaction: Transaction) -> None:
+    note_object(request, ObjectKind(transaction.request_type), transaction.pk, transaction.reference)
+
+
+def _note_refund(request: Request, refund: CardOperation) -> None:
+    note_object(request, ObjectKind.REFUND, refund.pk, refund.reference or "")
 
 
 def _find_account(request: Request, reference: str) -> VirtualAccount:
     account = accounts.find_of(_business(request), reference)
     if account is None:
         raise NotFound
+    note_object(request, ObjectKind.VIRTUAL_ACCOUNT, account.pk, account.reference)
     return account
 
 

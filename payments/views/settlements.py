@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from kit.api.filters import narrowed
 from kit.api.pagination import OldestFirst, page_of
 from kit.api.strict_fields import RequestSerializer
+from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from payments.filters import filtered_settlements
 from payments.models import SettlementBatch, SettlementBatchQuerySet
@@ -38,6 +39,7 @@ class SettlementView(APIView):
         ).first()
         if batch is None:
             raise NotFound
+        note_object(request, ObjectKind.SETTLEMENT, batch.pk)
         items = page_of(self, StatementLines(batch=batch), _represent_item, paginator=OldestFirst())
         return Response(represent_settlement(batch) | {"items": items})
 

@@ -13,6 +13,7 @@ from kit.api.pagination import page_of
 from kit.api.replays import IdempotentResult, done_or_replayed
 from kit.api.strict_fields import RequestSerializer, read_request
 from kit.db import clock
+from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from merchants.request_actors import key_acting
 from payments.filters import filtered_unapplied
@@ -75,6 +76,7 @@ def _decided(
         result = decide(business=_business(request), actor=key_acting(request), now=clock.now(), **decision)
     except UnappliedMoney.DoesNotExist:
         raise NotFound from None
+    note_object(request, ObjectKind.UNAPPLIED_TRANSFER, result.resource.pk)
     shown = represent_unapplied_transfer(unapplied_queries.find(result.resource.pk))
     return done_or_replayed(result, shown)
 

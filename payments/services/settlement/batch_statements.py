@@ -1,4 +1,4 @@
-"""Statements of settlement batches, line by line, for pages and CSV files."""
+"""Statements of settlement batches, line by line, for pages and exports."""
 
 from __future__ import annotations
 
@@ -8,24 +8,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from kit.csv_cells import line
-from kit.timestamps import timestamp
+from kit.tables import Column, Table, amounts, attributes
 from payments.models import SettlementBatch, SettlementItem
-
-COLUMNS = (
-    "kind",
-    "reference",
-    "payment_reference",
-    "method",
-    "at",
-    "currency",
-    "gross",
-    "fee",
-    "refund",
-    "net",
-    "settlement_id",
-    "settle_status",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +21,7 @@ class StatementLine:
     payment_reference: str
     method: str
     at: datetime | None  # when it succeeded
+    currency: str
     gross: int = 0
     fee: int = 0
     refund: int = 0
@@ -73,6 +58,7 @@ def show(item: SettlementItem) -> StatementLine:
         payment_reference=payment.reference,
         method=payment.method,
         at=refund.finished_at if refund else payment.finished_at,
+        currency=payment.currency,
         gross=item.gross,
         fee=item.fee,
         refund=item.refunded,
@@ -87,7 +73,15 @@ def carried(batch: SettlementBatch) -> Iterator[StatementLine]:
         ("carried_forward", batch.carried_forward),
     ):
         if net:
-            yield StatementLine(kind=kind, reference="", payment_reference="", method="", at=None, net=net)
+            yield StatementLine(
+                kind=kind,
+                reference="",
+                payment_reference="",
+                method="",
+                at=None,
+                currency=batch.currency,
+                net=net,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +131,12 @@ class StatementLines:
         return ([*reversed(ends), *rows] if self.is_reversed else [*rows, *ends])[part]
 
 
-def csv_lines(batch: SettlementBatch) -> Iterator[str]:
-    """Yield the lines of the statement as CSV, for a streaming response. Safe to open in a spreadsheet."""
-    yield line(COLUMNS)
-    for one in statement(batch).lines():
-        yield line(
-            [
-                one.kind,
-                one.reference,
-                one.payment_reference,
-                one.method,
-                timestamp(one.at) if one.at else None,
-                batch.currency,
-                one.gross,
-                one.fee,
-                one.refund,
-                one.net,
-                str(batch.pk),
-                batch.state,
-            ]
-        )
+def table(batch: SettlementBatch) -> Table[StatementLine]:
+    """Return the statement as a table, for exports."""
+    columns: list[Column[StatementLine]] = [
+        *attributes("kind", "reference", "payment_reference", "method", "at", "currency"),
+        *amounts("gross", "fee", "refund", "net"),
+        Column("settlement_id", lambda _: batch.pk),
+        Column("settle_status", lambda _: batch.state),
+    ]
+    return Table(columns=columns, rows=statement(batch).lines())

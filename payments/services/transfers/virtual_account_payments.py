@@ -16,6 +16,7 @@ from merchants.models import Business
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
 from payments.services.intents import find_of, open_intent, order_fields
+from payments.services.link_uses import Attempt
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import accounts, number_pool, sessions
 
@@ -29,27 +30,42 @@ class SessionOpen(InvalidState):
 
 
 def start(
-    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
+    *,
+    business: Business,
+    request: dict[str, Any],
+    fingerprint: Fingerprint,
+    now: datetime,
+    attempt: Attempt | None = None,
 ) -> IdempotentResult[Transaction]:
     """Start a payment into a virtual account. It is pending until the transfer arrives or the session expires.
 
+    `attempt` is the attempt at a payment link that it is, if any.
+
+    :raises AttemptNotBegun: the attempt can't begin; nothing was stored
     :raises ValidationError: the business has no such account, or it can't accept the payment
     :raises SessionOpen: the account is static and already expects a payment
     :raises RailUnavailable: no hosting bank is configured
     """
     number_pool.require_bank()
-    attempt = partial(_open, business=business, request=request, fingerprint=fingerprint, now=now)
+    opening = partial(
+        _open, business=business, request=request, fingerprint=fingerprint, now=now, attempt=attempt
+    )
     try:
-        return number_pool.with_numbers(attempt, now=now)
+        return number_pool.with_numbers(opening, now=now)
     except SessionOpen:
         if not expiry.expire_session_of(UUID(request["payment_method_id"]), now=now):
             raise
-        return number_pool.with_numbers(attempt, now=now)
+        return number_pool.with_numbers(opening, now=now)
 
 
 @database.atomic
 def _open(
-    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, now: datetime
+    *,
+    business: Business,
+    request: dict[str, Any],
+    fingerprint: Fingerprint,
+    now: datetime,
+    attempt: Attempt | None,
 ) -> IdempotentResult[Transaction]:
     """Create the payment and its session. Locks the account, so that a concurrent deactivation sees the session."""
     account = _usable_account(business, request)
@@ -60,6 +76,7 @@ def _open(
         business=business,
         fingerprint=fingerprint,
         now=now,
+        attempt=attempt,
         request_type=Transaction.RequestType.PAYMENT,
         method=Transaction.Method.VIRTUAL_ACCOUNT,
         awaiting=Transaction.Awaiting.TRANSFER,

@@ -18,13 +18,17 @@ from ledger.invariants import check
 from ledger.models import Account, Posting
 from merchants.audit import Actor
 from payments.invariants.registry import INVARIANTS
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, PaymentLink, Transaction
+from payments.serializers import SourceSerializer
+from payments.services import checkouts
+from payments.services.checkouts import Details
 from payments.services.payouts import payout_returns
 from payments.services.staff import four_eyes, resolutions, staff_actions
 from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.factories import UserFactory
 from tests.ledger.tampering import tampering
+from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD
 from tests.settling import decide, settle
 from tests.transactions import expire_now, start
 from tests.wallets import fill_wallet
@@ -72,9 +76,24 @@ def books(ada, api, settings):
         now=timezone.now(),
     )
 
+    payments_of_a_link(api)
     transfers_of_all_kinds(api)
     transfer_refunds_of_all_kinds(api)
     decisions_of_staff(ada.business)
+
+
+def payments_of_a_link(api):
+    """One that succeeded, one that failed, and one that is pending, of two checkouts."""
+    api.post("/api/payment-links", orders.payment_link(max_uses=20, quantity_max=2))
+    link = PaymentLink.objects.select_related("business").get()
+    now = timezone.now()
+    for quantity, numbers in ((1, (DECLINED_CARD, FRICTIONLESS_CARD)), (2, (CHALLENGED_CARD,))):
+        details = Details(amount=link.amount * quantity, quantity=quantity, method="card", name="Ada Obi")
+        address = {"address": "192.0.2.1", "network": "192.0.2.1"}
+        checkout = checkouts.begin(link=link, details=details, now=now, **address)
+        for attempt, number in enumerate(numbers):
+            source = SourceSerializer().run_validation(orders.card_source(pan=number))
+            checkouts.pay_by_card(checkout=checkout, card=source, attempt_number=attempt, now=now)
 
 
 def transfer_refunds_of_all_kinds(api):
@@ -149,6 +168,14 @@ CANCELLED = "SELECT id FROM payments_transaction WHERE response_code = '20091'"
 LAST_POSTING = "(SELECT max(id) FROM ledger_posting)"
 
 # For each invariant, a manual change of the database that breaks it.
+# SQLite can't drop a check; `tampering` switches all of them off.
+CHECKED_NOW = "SET CONSTRAINTS ALL IMMEDIATE" if connection.vendor == "postgresql" else "SELECT 1"
+WITHOUT_LIMIT = (
+    "ALTER TABLE payments_paymentlink DROP CONSTRAINT uses_within_limit"
+    if connection.vendor == "postgresql"
+    else "SELECT 1"
+)
+FIRST_CHECKOUT = "SELECT id FROM payments_checkout ORDER BY id LIMIT 1"
 BREAKERS = {
     "entries_sum_to_zero": f"UPDATE ledger_posting SET amount = amount + 1 WHERE id = {FIRST_POSTING}",
     "entries_have_postings": f"DELETE FROM ledger_posting WHERE entry_id = {FIRST_ENTRY.format('card')}",
@@ -249,6 +276,17 @@ BREAKERS = {
     "transfer_payments_have_transfers": (
         "UPDATE virtual_accounts_transfer SET amount = amount + 1 WHERE applied = 'session'"
     ),
+    "link_uses_are_counted": "UPDATE payments_paymentlink SET uses_paid = uses_paid + 1",
+    "links_keep_their_limit": (CHECKED_NOW, WITHOUT_LIMIT, "UPDATE payments_paymentlink SET max_uses = 1"),
+    "link_payments_fit": "UPDATE payments_checkout SET amount = amount + 1",
+    "checkouts_pay_once": (
+        CHECKED_NOW,
+        "DROP INDEX one_live_attempt_per_checkout",
+        f"UPDATE payments_transaction SET checkout_id = ({FIRST_CHECKOUT}) WHERE checkout_id IS NOT NULL",
+    ),
+    "link_references_are_ours": (
+        "UPDATE payments_transaction SET reference = 'x' || reference WHERE checkout_id IS NOT NULL"
+    ),
     "unapplied_transfers_are_kept": "DELETE FROM virtual_accounts_unappliedmoney WHERE state = 'open'",
     "unapplied_money_is_booked": "DELETE FROM ledger_entry WHERE kind = 'unapplied_in'",
     "decided_unapplied_money_is_debited": (
@@ -269,7 +307,7 @@ BREAKERS = {
     "numbers_are_held_while_sessions_are_open": (
         "UPDATE virtual_accounts_session SET status = 'failed', ended_at = opened_at WHERE status = 'pending'"
     ),
-    "daily_totals_match_transactions": "INSERT INTO payments_rolledday SELECT min(date(created_at)) FROM payments_transaction",
+    "daily_totals_match_transactions": "INSERT INTO payments_countedday SELECT min(date(created_at)) FROM payments_transaction",
     "opt_in_events_match_outcomes": "UPDATE webhooks_delivery SET event = 'released' WHERE event = 'unapplied'",
     "subscribed_outcomes_are_published": "DELETE FROM webhooks_delivery WHERE event = 'released'",
     "finished_transactions_are_published": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
@@ -283,7 +321,8 @@ class TestInvariant:
 
     @pytest.mark.parametrize("name", BREAKERS)
     def test_detects_a_manual_change(self, name):
-        with tampering(BREAKERS[name]):
+        statements = BREAKERS[name]
+        with tampering(*([statements] if isinstance(statements, str) else statements)):
             found = broken()
 
         assert found[name]

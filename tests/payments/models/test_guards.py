@@ -10,17 +10,21 @@ from payments.identifiers import new_id
 from payments.models import (
     CardOperation,
     Challenge,
-    DayTotals,
+    Checkout,
+    CountedDay,
+    HourlyTotals,
+    LinkDay,
+    PaymentLink,
     PayoutReturn,
     Proposal,
     Reconciliation,
     ReconciliationLine,
-    RolledDay,
     SettlementBatch,
     SettlementItem,
     Tariff,
     Transaction,
     Transition,
+    new_slug,
 )
 from payments.settlement_transitions import BATCH_TRANSITIONS
 from tests import orders
@@ -240,7 +244,57 @@ RETURN_BREAKERS = {
 }
 
 
+# A change that violates only this constraint, of a link with a fixed amount and a limit of two uses.
+LINK_BREAKERS = {
+    "one_link_per_reference": {"reference": "taken"},
+    "uses_within_limit": {"uses_held": 2, "uses_paid": 1},
+    "one_amount_or_a_range": {"amount": None},
+    "quantity_is_bounded": {"quantity_max": 101},
+}
+# Tested in tests/payments/services/test_link_attempts.py or below.
+OF_CHECKOUTS = {"one_live_attempt_per_checkout", "checkouts_have_amounts", "one_count_per_link_and_day"}
+
+
+def link_of(business, **changes):
+    now = timezone.now()
+    return PaymentLink(
+        **{
+            "id": new_id(now),
+            "business": business,
+            "reference": "link",
+            "slug": new_slug(),
+            "title": "Workshop",
+            "currency": "NGN",
+            "amount": 50_000,
+            "transfer_window": 1_800,
+            "max_uses": 2,
+            "created_at": now,
+            "updated_at": now,
+        }
+        | changes
+    )
+
+
 class TestConstraint:
+    @pytest.mark.parametrize("name", LINK_BREAKERS)
+    def test_of_links_holds(self, ada, name):
+        link_of(ada.business, reference="taken").save(force_insert=True)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            link_of(ada.business, **LINK_BREAKERS[name]).save(force_insert=True)
+
+    def test_of_checkouts_and_their_counts_hold(self, ada):
+        link, now = link_of(ada.business), timezone.now()
+        link.save(force_insert=True)
+        LinkDay.objects.create(link=link, day=now.date())
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            LinkDay.objects.create(link=link, day=now.date())
+        with pytest.raises(IntegrityError, match="checkouts_have_amounts"), transaction.atomic():
+            Checkout.objects.create(
+                id=new_id(now), link=link, amount=0, currency="NGN", created_at=now, expires_at=now
+            )
+
     @pytest.mark.parametrize("name", TRANSACTION_BREAKERS)
     def test_of_transactions_holds(self, ada, name):
         kind, change = TRANSACTION_BREAKERS[name]
@@ -366,17 +420,17 @@ class TestConstraint:
                 reconciliation=made, result="matched", line=2, amount=1, day=today()
             )
 
-    def test_business_has_one_total_per_day(self, ada):
+    def test_business_has_one_row_of_totals_per_day(self, ada):
         total = {
             "business": ada.business,
-            "day": RolledDay.objects.create(day=today()),
+            "day": CountedDay.objects.create(day=today()),
             "tallies": [],
             "unfinished": [],
         }
-        DayTotals.objects.create(**total)
+        HourlyTotals.objects.create(**total)
 
         with pytest.raises(IntegrityError), transaction.atomic():
-            DayTotals.objects.create(**total)
+            HourlyTotals.objects.create(**total)
 
     @pytest.mark.parametrize("name", PROPOSAL_BREAKERS)
     def test_of_proposals_holds(self, ada, name):
@@ -412,10 +466,10 @@ class TestConstraint:
 
         tried = {
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
-            *PROPOSAL_BREAKERS, *RETURN_BREAKERS, "one_open_proposal_per_target",
+            *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, "one_open_proposal_per_target",
             "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
             "one_batch_per_day_and_number", "refund_in_one_live_batch",
-            "lines_have_the_sides_they_compare", "one_total_per_business_and_day",
+            "lines_have_the_sides_they_compare", "one_row_of_hours_per_business_and_day",
         }  # fmt: skip
         assert names == tried
 

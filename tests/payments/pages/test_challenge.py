@@ -84,7 +84,7 @@ class TestPage:
     def test_has_labelled_controls(self, challenge, payer):
         page = payer.get(challenge()).content.decode()
 
-        assert '<label class="field__label" for="code">One-time code</label>' in page
+        assert '<label class="box__label" for="code">One-time code</label>' in page
         code = re.search(r'<input [^>]*id="code"[^>]*>', page).group()
         assert 'inputmode="numeric"' in code
         assert 'autocomplete="one-time-code"' in code

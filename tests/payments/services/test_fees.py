@@ -414,7 +414,7 @@ class TestTariffPage:
         "fixed": "0",
         "fixed_waived_below": "0",
         "cap": "",
-        "steps": "[]",
+        "steps": "",
         "reason": "Agreed by mail.",
     }
 
@@ -436,12 +436,14 @@ class TestTariffPage:
         "wrong",
         [
             {"basis_points": "10001"},
-            {"steps": "[[100, 5], [50, 6]]", "fixed": "7"},
-            {"steps": '[["100", 5]]'},
-            {"steps": "[[1.5, 5]]"},
+            {"steps": "100: 5\n50: 6", "fixed": "7"},
+            {"steps": "100: five"},
+            {"steps": "100"},
+            {"steps": "1.005: 1"},
             {"steps": "{}"},
-            {"steps": "7"},
-            {"steps": "["},
+            {"fixed": "1.005"},
+            {"fixed": "USD 5.00"},
+            {"fixed": ""},
             {"cap": "-1"},
             {"currency": "XAU"},
             {"currency": "naira"},
@@ -453,6 +455,19 @@ class TestTariffPage:
 
         assert answer.status_code == 200
         assert not Tariff.objects.exists()
+
+    def test_reads_amounts_in_major_units(self, staff):
+        amounts = {
+            "fixed": "NGN 50.00", "fixed_waived_below": "100", "cap": "2,000.00", "steps": "5000.00: 10.00\n50,000: 25",
+        }  # fmt: skip
+
+        assert staff.post("/admin/payments/tariff/add/", self.FORM | amounts).status_code == 302
+
+        tariff = Tariff.objects.get()
+        assert (tariff.fixed, tariff.fixed_waived_below, tariff.cap) == (5_000, 10_000, 200_000)
+        assert tariff.steps == [[500_000, 1_000], [5_000_000, 2_500]]
+        listed = staff.get("/admin/payments/tariff/").content.decode()
+        assert "NGN 10.00 up to NGN 5,000.00, NGN 25.00 up to NGN 50,000.00, then NGN 50.00" in listed
 
     def test_earlier_rows_cannot_be_changed(self, staff, ada):
         TestTariff().agree(ada.business, basis_points=100)

@@ -4,7 +4,8 @@ import io
 import pytest
 
 from kit import csv_cells
-from payments.services.settlement.batch_statements import COLUMNS, csv_lines, statement
+from kit.tables import csv_lines
+from payments.services.settlement.batch_statements import statement, table
 from tests import orders
 from tests.refunds import pay, refund
 from tests.settling import decide, settle
@@ -69,15 +70,15 @@ class TestStatementFile:
         pay(api, reference="order-1", amount=50_000)
         (batch,) = settle()
 
-        heading, row = csv.reader(io.StringIO("".join(csv_lines(batch))))
+        heading, row = csv.reader(io.StringIO("".join(csv_lines(table(batch)))))
 
-        assert tuple(heading) == COLUMNS
+        assert heading == table(batch).head
         shown = dict(zip(heading, row, strict=True))
         assert (shown["reference"], shown["gross"], shown["fee"], shown["net"]) == (
             "order-1",
-            "50000",
-            "750",
-            "49250",
+            "500.00",
+            "7.50",
+            "492.50",
         )
         assert (shown["settlement_id"], shown["settle_status"]) == (str(batch.pk), "pending")
 
@@ -85,7 +86,7 @@ class TestStatementFile:
         pay(api, reference="-1+1".replace("+", "."))
         (batch,) = settle()
 
-        (_, row) = csv.reader(io.StringIO("".join(csv_lines(batch))))
+        (_, row) = csv.reader(io.StringIO("".join(csv_lines(table(batch)))))
 
         assert row[1] == "'-1.1"
 

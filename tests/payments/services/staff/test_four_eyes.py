@@ -48,7 +48,7 @@ def second(db):
 
 
 def top_up(business, **changes):
-    form = {"business": business.pk, "currency": "NGN", "amount": 500, "note": "Float", "cause": uuid4()}
+    form = {"business": business.pk, "currency": "NGN", "amount": "5.00", "note": "Float", "cause": uuid4()}
     return form | changes
 
 

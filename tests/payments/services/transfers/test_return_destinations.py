@@ -169,7 +169,7 @@ class TestRefundOfTransferPayment:
         return Transaction.objects.get(reference="paid-1")
 
     def test_in_the_dashboard_rejects_another_account(self, finance, paid):
-        form = {"reference": "refund-1", "amount": "", "name": "Eve", **ELSEWHERE}
+        form = {"reference": "refund-1", "amount": "", "name": "Eve", "step": "confirmed", **ELSEWHERE}
 
         finance.post(f"/dashboard/payments/{paid.pk}/refund/", form)
 

@@ -1,0 +1,351 @@
+"""The pages of a checkout: pay by card or transfer, wait, and the receipt.
+
+The address holds the payer's credential. Each page is the state of the checkout at this moment; every POST answers
+303, or the page again with what is wrong.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from kit.colours import is_ground
+from kit.db import clock
+from payments.models import Checkout, InvalidState, PaymentLink, Transaction
+from payments.pages import link_notices
+from payments.pages.card_form import CardForm, read_card
+from payments.pages.decline_reasons import reason_for_payer
+from payments.pages.ending import Ending
+from payments.pages.payer_requests import (
+    PageView,
+    SeeOther,
+    may_ask_state,
+    notice,
+    payer_page,
+    unknown_address,
+)
+from payments.rails import RailUnavailable
+from payments.representation import challenge_address
+from payments.sandbox_guide import payer_test_cards
+from payments.services import checkouts
+from payments.services.checkout_limits import CardRests, LimitReached
+from payments.services.fee_rules import NoPrice
+from payments.services.link_uses import AddressHoldsTooMany, AnotherAttempt, AttemptNotBegun, CheckoutClosed
+from payments.services.transfers import incoming
+from payments.simulated_transfers import simulated_notice
+
+RECEIPT_LIFETIME = timedelta(days=180)
+CARD, TRANSFER = "card", "virtual_account"
+State, Status, Awaiting = Checkout.State, Transaction.Status, Transaction.Awaiting
+
+UNAVAILABLE = Ending(
+    "warning", "This way to pay is not available at the moment", "Try again later, or pay another way."
+)
+HOLDS_TOO_MANY = Ending(
+    "warning",
+    "Too many payments were begun from your connection",
+    "Finish or end the other ones first, or try again later.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A checkout as it is at this moment."""
+
+    checkout: Checkout
+    attempts: list[Transaction]
+    state: Checkout.State
+    now: datetime
+
+    @property
+    def link(self) -> PaymentLink:
+        return self.checkout.link
+
+    @property
+    def last(self) -> Transaction | None:
+        """Return the last attempt, which is the one that is pending or has succeeded, if any."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def address(self) -> str:
+        return reverse("checkout", args=[self.checkout.token])
+
+
+def find(token: str) -> Seen | None:
+    checkout = checkouts.find_by_token(token)
+    if checkout is None:
+        return None
+    attempts, now = checkouts.attempts_of(checkout), clock.now()
+    state = checkout.state_of([attempt.status for attempt in attempts], now=now)
+    return Seen(checkout, attempts, state, now)
+
+
+def on_checkout(view: Callable[[HttpRequest, Seen], HttpResponse]) -> PageView:
+    """Wrap a page of a checkout, which gets the checkout of its token as it is at this moment."""
+
+    @payer_page
+    @wraps(view)
+    def page(request: HttpRequest, token: str) -> HttpResponse:
+        seen = find(token)
+        return unknown_address(request) if seen is None else view(request, seen)
+
+    return page
+
+
+@require_safe
+@on_checkout
+def checkout_page(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Show the checkout's present state. A paid one redirects to the merchant or the receipt."""
+    if seen.state == State.PAID:
+        return SeeOther(after_success(seen))
+    if seen.state == State.PAYING:
+        return _paying(request, seen)
+    if seen.state == State.CLOSED:
+        return _show(request, "closed", seen)
+    return _open(request, seen, method=request.GET.get("method", ""))
+
+
+@require_POST
+@on_checkout
+def card(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Begin an attempt by card."""
+    if seen.state != State.OPEN:
+        return SeeOther(seen.address)
+    form, given = read_card(request.POST, now=seen.now)
+    if given is None:
+        return _open(request, seen, method=CARD, form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        payment = checkouts.pay_by_card(
+            checkout=seen.checkout, card=given, attempt_number=_attempt_number(request), now=seen.now
+        )
+    except CardRests:
+        form.errors["number"] = "Use another card."
+        return _open(request, seen, method=CARD, form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    except LimitReached as limit:
+        return _cards_rest(request, seen, limit)
+    except (AttemptNotBegun, RailUnavailable, NoPrice) as refused:
+        return _not_begun(request, seen, refused)
+    return SeeOther(_next_address(payment, seen))
+
+
+@require_POST
+@on_checkout
+def transfer(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Begin an attempt by transfer: show an account number."""
+    if seen.state == State.OPEN:
+        try:
+            checkouts.pay_by_transfer(
+                checkout=seen.checkout, attempt_number=_attempt_number(request), now=seen.now
+            )
+        except (AttemptNotBegun, RailUnavailable, NoPrice) as refused:
+            return _not_begun(request, seen, refused)
+    return SeeOther(seen.address)
+
+
+@require_POST
+@on_checkout
+def end(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """End the pending attempt, so that the payer can pay another way. A transfer's payer is asked first."""
+    pending = seen.last
+    if seen.state == State.PAYING and pending is not None:
+        if pending.is_transfer_payment and request.POST.get("step") != "confirmed":
+            return _show(request, "end", seen)
+        with suppress(InvalidState):  # it has just finished another way: show that
+            checkouts.end_attempt(pending)
+    return SeeOther(seen.address)
+
+
+@require_safe
+@on_checkout
+def state(_request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Return the checkout's state for the page's script."""
+    if not may_ask_state(seen.checkout.token):
+        return JsonResponse({}, status=HTTPStatus.TOO_MANY_REQUESTS, headers={"Retry-After": "60"})
+    return JsonResponse({"state": str(seen.state)})
+
+
+@require_safe
+@on_checkout
+def receipt(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Show the receipt of a paid checkout."""
+    if seen.state != State.PAID or seen.last is None:
+        return SeeOther(seen.address)
+    if seen.last.finished_at is not None and seen.last.finished_at < seen.now - RECEIPT_LIFETIME:
+        raise Http404
+    return _show(request, "receipt", seen, payment=seen.last)
+
+
+@require_POST
+@on_checkout
+def simulate(_request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Simulate the transfer that the page waits for. Sandbox only."""
+    if not settings.SANDBOX:
+        raise Http404
+    session = seen.last.session if seen.last is not None else None
+    if seen.state == State.PAYING and session is not None:
+        transfer_of = {"account_number": session.number_id, "amount": session.expected_amount}
+        incoming.receive(simulated_notice(transfer_of), owner=seen.link.business)
+    return SeeOther(seen.address)
+
+
+@require_safe
+def theme(_request: HttpRequest, colour: str) -> HttpResponse:
+    """Return the merchant's colour as a stylesheet of our own origin, because nothing is inline."""
+    if not is_ground(f"#{colour}"):
+        raise Http404
+    return HttpResponse(
+        f":root {{ --brand: #{colour}; }}\n",
+        content_type="text/css; charset=utf-8",
+        headers={"Cache-Control": "public, max-age=31536000, immutable"},
+    )
+
+
+def after_success(seen: Seen) -> str:
+    """Return where the payer goes after success: the merchant's page, or the receipt."""
+    if seen.link.redirect_url:
+        return return_address(seen)
+    return reverse("receipt", args=[seen.checkout.token])
+
+
+def return_address(seen: Seen) -> str:
+    """Return the merchant's page with the last attempt and the link in its query. Not a proof of payment.
+
+    Replaces parameters of these names and keeps the others. Before the first attempt, it names the link only.
+    """
+    parts = urlsplit(seen.link.redirect_url)
+    names = ("reference", "id", "status", "payment_link_id")
+    ours = {"payment_link_id": str(seen.link.pk)}
+    if seen.last is not None:
+        last = seen.last
+        ours = {"reference": last.reference, "id": str(last.pk), "status": last.status} | ours
+    kept = [
+        part for part in parts.query.split("&") if part and unquote_plus(part.partition("=")[0]) not in names
+    ]
+    return urlunsplit(parts._replace(query="&".join([*kept, urlencode(ours)])))
+
+
+def _next_address(payment: Transaction, seen: Seen) -> str:
+    """Return where the payer goes after an attempt by card: to the bank, to the end, or back to the checkout."""
+    if payment.awaiting == Awaiting.PAYER:
+        return challenge_address(payment.challenge.token)
+    if payment.status == Status.SUCCESS:
+        return after_success(Seen(seen.checkout, [*seen.attempts, payment], State.PAID, seen.now))
+    return seen.address
+
+
+def _attempt_number(request: HttpRequest) -> int:
+    """Return how many attempts the payer's form knew of; -1 if it doesn't say so."""
+    text = request.POST.get("attempt", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 2 else -1  # noqa: PLR2004
+
+
+def _paying(request: HttpRequest, seen: Seen) -> HttpResponse:
+    payment = seen.last
+    if payment is None:
+        return _show(request, "unknown", seen)
+    if payment.is_transfer_payment:
+        return _transfer(request, seen, payment)
+    if payment.awaiting == Awaiting.PAYER:
+        address = challenge_address(payment.challenge.token)
+        return _show(request, "challenge", seen, payment=payment, challenge_address=address)
+    return _show(request, "unknown", seen, payment=payment)
+
+
+def _transfer(request: HttpRequest, seen: Seen, payment: Transaction) -> HttpResponse:
+    session = payment.session
+    left = (session.expires_at - seen.now).total_seconds() if session is not None else 0
+    return _show(
+        request, "transfer", seen, payment=payment, session=session, seconds_left=max(int(left) + 1, 0)
+    )
+
+
+def _open(
+    request: HttpRequest,
+    seen: Seen,
+    *,
+    method: str,
+    form: CardForm | None = None,
+    status: int = HTTPStatus.OK,
+    rest: LimitReached | None = None,
+) -> HttpResponse:
+    methods = checkouts.methods_of(seen.link)
+    if not methods:
+        return _notice(
+            request, seen, link_notices.NO_METHOD, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=300
+        )
+    wanted = method or (seen.last.method if seen.last is not None else seen.checkout.method)
+    chosen = wanted if wanted in methods else methods[0]
+    failed = seen.last
+    return _show(
+        request,
+        "card" if chosen == CARD else "choose_transfer",
+        seen,
+        status=status,
+        methods=methods,
+        chosen=chosen,
+        form=form or CardForm(),
+        failed=failed if form is None else None,
+        failure=reason_for_payer(failed) if failed is not None and form is None else None,
+        rests_until=link_notices.clock_time(rest.until, seen.link) if rest is not None else "",
+        test_cards=payer_test_cards() if settings.SANDBOX else (),
+    )
+
+
+def _cards_rest(request: HttpRequest, seen: Seen, limit: LimitReached) -> HttpResponse:
+    response = _open(request, seen, method=TRANSFER, status=HTTPStatus.TOO_MANY_REQUESTS, rest=limit)
+    response.headers["Retry-After"] = str(int((limit.until - seen.now).total_seconds()))
+    return response
+
+
+def _not_begun(request: HttpRequest, seen: Seen, refused: Exception) -> HttpResponse:
+    """Answer an attempt that couldn't begin: with the present state, or with why."""
+    if isinstance(refused, AnotherAttempt | CheckoutClosed):
+        return SeeOther(seen.address)
+    if isinstance(refused, AddressHoldsTooMany):
+        return _notice(request, seen, HOLDS_TOO_MANY, status=HTTPStatus.CONFLICT)
+    if isinstance(refused, RailUnavailable | NoPrice):
+        return _notice(request, seen, UNAVAILABLE, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=300)
+    seen.link.refresh_from_db()
+    why = link_notices.not_payable(seen.link, now=seen.now)
+    if why is None:
+        return _notice(
+            request, seen, link_notices.all_held(seen.link, now=seen.now), status=HTTPStatus.CONFLICT
+        )
+    return notice(request, why.ending, status=why.status, **why.context(seen.link))
+
+
+def _notice(request: HttpRequest, seen: Seen, ending: Ending, **options: Any) -> HttpResponse:
+    return notice(request, ending, checkout=seen.checkout, **link_notices.shown(seen.link), **options)
+
+
+def _show(
+    request: HttpRequest, page: str, seen: Seen, *, status: int = HTTPStatus.OK, **context: Any
+) -> HttpResponse:
+    response = render(
+        request,
+        f"payments/checkout/{page}.html",
+        {
+            **link_notices.shown(seen.link),
+            "checkout": seen.checkout,
+            "attempt": len(seen.attempts),
+            "return_address": return_address(seen) if seen.link.redirect_url else "",
+            "pays": seen.state in {State.OPEN, State.PAYING},
+            "now": seen.now,
+            **context,
+        },
+        status=status,
+    )
+    if seen.link.redirect_url:
+        # Browsers hold form-action against every redirect after a form, the last of which leads to the merchant.
+        response.headers["X-Form-Action"] = f"{urlsplit(seen.link.redirect_url).scheme}:"
+    return response

@@ -1,0 +1,28 @@
+"""Why an attempt failed, in words for the payer. Codes, fraud and stolen cards are never mentioned."""
+
+from payments import outcomes
+from payments.models import Transaction
+from virtual_accounts.models import Session
+
+BY_CODE = {
+    outcomes.NOT_SUFFICIENT_FUNDS.code: (
+        "Not enough money on this card for this payment. Use another card or pay by transfer."
+    ),
+    outcomes.EXPIRED_CARD.code: "This card has expired.",
+    outcomes.AUTHENTICATION_FAILED.code: (
+        "Your bank could not confirm that it is you. Try again, or use another card."
+    ),
+}
+DECLINED = "Your bank did not accept this payment. Use another card, or ask your bank."
+ENDED = "You ended the last attempt. Nothing was paid."
+MISMATCH = "Your money is not lost: ask the merchant."
+WINDOW_OVER = "The time to pay is over. Please do not send money to that account any more."
+
+
+def reason_for_payer(failed: Transaction) -> str:
+    """Return why an attempt failed, as a sentence."""
+    if failed.response_code == outcomes.CANCELLED.code:
+        return ENDED
+    if failed.session is not None:
+        return MISMATCH if failed.session.status == Session.Status.MISMATCH else WINDOW_OVER
+    return BY_CODE.get(failed.response_code, DECLINED)

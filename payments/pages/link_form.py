@@ -1,0 +1,200 @@
+"""The form of a payment link's page: what the payer chooses and enters, read strictly."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import EmailValidator
+
+from kit.amount_input import InvalidAmount, minor_units
+from kit.display_names import has_control_character
+from kit.masking import mask_card_numbers
+from kit.money import money
+from payments.models import PaymentLink
+from payments.services.checkouts import Details
+
+LONGEST_NAME = 100
+LONGEST_ANSWER = 200
+PHONE_LENGTHS = range(7, 16)  # digits of an international number
+CARD_NUMBER_HERE = "Do not enter your card number here."
+QUANTITY = re.compile(r"[0-9]{1,3}\Z")
+ANSWER = "field_"  # prefix of the names of the merchant's own fields
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A field of the form for the template: its name, label, value and how browsers fill it in."""
+
+    name: str
+    label: str
+    is_required: bool = False
+    value: str = ""
+    error: str = ""
+    kind: str = "text"
+    input_mode: str = ""
+    autocomplete: str = ""
+
+
+PERSONAL = (
+    Question("name", "Full name", autocomplete="name"),
+    Question("email", "Email", kind="email", autocomplete="email"),
+    Question("phone", "Phone number", kind="tel", input_mode="tel", autocomplete="tel"),
+)
+
+
+@dataclass(slots=True)
+class LinkForm:
+    """The submitted or empty form of a link. `details` are set if it is valid."""
+
+    link: PaymentLink
+    methods: list[str]  # that can be used at the moment
+    values: Mapping[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    details: Details | None = None
+
+    def read(self, data: Mapping[str, Any]) -> None:
+        """Read a submitted form and set `details`, or `errors` by field."""
+        self.values = {name: str(value) for name, value in data.items()}
+        amount, quantity, method = self._amount(), self._quantity(), self._method()
+        texts = {question.name: self._text(question) for question in self.questions()}
+        if self.errors:
+            return
+        answers = {
+            name.removeprefix(ANSWER): text
+            for name, text in texts.items()
+            if name.startswith(ANSWER) and text
+        }
+        self.details = Details(
+            amount=amount * quantity,
+            quantity=quantity,
+            method=method,
+            name=texts.get("name", ""),
+            email=texts.get("email", ""),
+            phone=texts.get("phone", ""),
+            answers=answers,
+        )
+
+    def questions(self) -> list[Question]:
+        """Return the fields that the payer fills in, apart from amount, quantity and method."""
+        return [*self._asked(), *self._own()]
+
+    def error_list(self) -> list[tuple[str, str]]:
+        """Return the errors with the ids of their fields, in the order of the page."""
+        order = ["amount", "quantity", "method", *(question.name for question in self.questions())]
+        return [(name, self.errors[name]) for name in order if name in self.errors]
+
+    @property
+    def amount_text(self) -> str:
+        return self.values.get("amount", "")
+
+    @property
+    def quantity_text(self) -> str:
+        return self.values.get("quantity", "1")
+
+    @property
+    def chosen_method(self) -> str:
+        """Return the chosen method, by default the first of the link."""
+        chosen = self.values.get("method", "")
+        return chosen if chosen in self.methods else next(iter(self.methods), "")
+
+    def _asked(self) -> list[Question]:
+        known = {"name": self.link.customer_name, "email": self.link.customer_email}
+        return [
+            self._filled(replace(question, is_required=self.link.asks_for(question.name) == "required"))
+            for question in PERSONAL
+            if self.link.asks_for(question.name) != "no" and not known.get(question.name)
+        ]
+
+    def _own(self) -> list[Question]:
+        return [
+            self._filled(
+                Question(
+                    f"{ANSWER}{each['key']}", each["label"], is_required=each["required"], autocomplete="off"
+                )
+            )
+            for each in self.link.custom_fields
+        ]
+
+    def _filled(self, question: Question) -> Question:
+        name = question.name
+        return replace(question, value=self.values.get(name, ""), error=self.errors.get(name, ""))
+
+    def _amount(self) -> int:
+        """Return the amount of one unit. The merchant's is never read from the form."""
+        link = self.link
+        if link.amount is not None:
+            return link.amount
+        low, high = link.amount_min or 0, link.amount_max or 0
+        try:
+            amount = minor_units(self.values.get("amount", ""), link.currency)
+        except InvalidAmount as invalid:
+            self.errors["amount"] = str(invalid)
+            return 0
+        if not low <= amount <= high:
+            between = f"{money(low, link.currency)} to {money(high, link.currency)}"
+            self.errors["amount"] = f"Enter an amount of {between}."
+        return amount
+
+    def _quantity(self) -> int:
+        most = self.link.quantity_max
+        text = self.values.get("quantity", "1").strip()
+        if most == 1:
+            return 1
+        if not QUANTITY.match(text) or not 1 <= int(text) <= most:
+            self.errors["quantity"] = f"Enter a whole number from 1 to {most}."
+            return 1
+        return int(text)
+
+    def _method(self) -> str:
+        chosen = self.values.get("method", "")
+        if len(self.methods) == 1:
+            return self.methods[0]
+        if chosen not in self.methods:
+            self.errors["method"] = "Choose how you want to pay."
+        return chosen
+
+    def _text(self, question: Question) -> str:
+        value = " ".join(self.values.get(question.name, "").split())
+        if not value:
+            if question.is_required:
+                self.errors[question.name] = (
+                    f"Answer “{question.label}”."
+                    if question.name.startswith(ANSWER)
+                    else f"Enter your {question.label.lower()}."
+                )
+            return ""
+        error = _fault(question, value)
+        if error:
+            self.errors[question.name] = error
+        return value
+
+
+def _fault(question: Question, value: str) -> str:
+    """Return what is wrong with a text, or an empty string."""
+    if mask_card_numbers(value) != value:
+        return CARD_NUMBER_HERE
+    longest = LONGEST_NAME if question.name == "name" else 254 if question.name == "email" else LONGEST_ANSWER
+    if len(value) > longest:
+        return f"Enter at most {longest} characters."
+    if has_control_character(value):
+        return "Enter this without special characters."
+    if question.name == "email" and not _is_email(value):
+        return "Enter an email address such as name@example.com."
+    if question.name == "phone" and not _is_phone(value):
+        return "Enter a phone number with 7 to 15 digits, such as 0803 123 4567."
+    return ""
+
+
+def _is_email(text: str) -> bool:
+    try:
+        EmailValidator()(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def _is_phone(text: str) -> bool:
+    digits = text.removeprefix("+").translate(str.maketrans("", "", " -()."))
+    return digits.isascii() and digits.isdecimal() and len(digits) in PHONE_LENGTHS

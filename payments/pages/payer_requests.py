@@ -1,0 +1,96 @@
+"""What every page of a payment link asks of a request: its origin, its address, and how often it comes."""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the origin is checked here)
+from django.views.decorators.debug import sensitive_post_parameters
+
+from kit.ip_networks import network_of
+from merchants.rate_limits import is_within
+from merchants.request_actors import client_address
+from payments.pages.ending import Ending
+
+VIEWS, UNKNOWN, STATES = (
+    600,
+    30,
+    30,
+)  # a minute: pages of an address, its wrong addresses, states of a checkout
+OWN_ORIGIN = {"same-origin", "none", ""}
+PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=()"
+TOO_MANY = Ending("warning", "Too many requests", "Wait a minute, then load this page again.")
+FOREIGN = Ending(
+    "warning", "This form came from another site", "Open the payment page again and start from there."
+)
+
+PageView = Callable[..., HttpResponse]
+
+
+class SeeOther(HttpResponseRedirect):
+    """303, so that the browser gets the next page instead of posting the form again."""
+
+    status_code = HTTPStatus.SEE_OTHER
+
+
+def payer_page(view: PageView) -> PageView:
+    """Wrap a page of a payment link: uncached, without a session, limited per address, and framed by no one."""
+
+    @csrf_exempt
+    @never_cache
+    @sensitive_post_parameters()
+    @wraps(view)
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not is_within("payer-pages", network(request), most=VIEWS):
+            response = notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
+        elif request.method == "POST" and not is_from_own_page(request):
+            response = notice(request, FOREIGN, status=HTTPStatus.FORBIDDEN)
+        else:
+            response = view(request, *args, **kwargs)
+        response.headers["Permissions-Policy"] = PERMISSIONS
+        response.headers["X-Robots-Tag"] = "noindex, nofollow"
+        return response
+
+    return page
+
+
+def is_from_own_page(request: HttpRequest) -> bool:
+    """Return whether a form was sent by our page. Browsers say so; programs send nothing."""
+    return request.headers.get("Sec-Fetch-Site", "") in OWN_ORIGIN
+
+
+def unknown_address(request: HttpRequest) -> HttpResponse:
+    """Return the page for an unknown slug or token. Guessing is limited per address."""
+    if not is_within("payer-guesses", network(request), most=UNKNOWN):
+        return notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
+    return render(request, "404.html", status=HTTPStatus.NOT_FOUND)
+
+
+def may_ask_state(token: str) -> bool:
+    """Return whether the state of a checkout may be asked again within this minute."""
+    return is_within("payer-states", token, most=STATES)
+
+
+def notice(
+    request: HttpRequest, ending: Ending, *, status: int, retry_after: int = 0, **context: Any
+) -> HttpResponse:
+    """Return a page that says why nothing can be done here."""
+    response = render(
+        request,
+        "payments/notice.html",
+        {"ending": ending, "is_sandbox": settings.SANDBOX, **context},
+        status=status,
+    )
+    if retry_after:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
+
+
+def network(request: HttpRequest) -> str:
+    """Return the payer's IPv4 address, or the /64 of an IPv6 address."""
+    return network_of(client_address(request))

@@ -1,0 +1,132 @@
+"""The payment links API. `request.user` is the business that signed the request."""
+
+from typing import Any, cast
+
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kit.api.pagination import page_of
+from kit.api.replays import created_or_replayed
+from kit.api.strict_fields import RequestSerializer, read_request
+from kit.db import clock
+from merchants.models import Business
+from merchants.request_actors import key_acting
+from payments.link_filters import filtered_checkouts, filtered_links
+from payments.link_representation import represent_checkout, represent_link
+from payments.link_serializers import LinkChangeSerializer, LinkSerializer
+from payments.models import Checkout, PaymentLink
+from payments.serializers import VoidSerializer
+from payments.services import checkouts, links
+
+CREATE, CHANGE, NOTHING = LinkSerializer(), LinkChangeSerializer(), VoidSerializer()
+
+
+class PaymentLinksView(APIView):
+    def post(self, request: Request) -> Response:
+        """Create a payment link.
+
+        Share its `url` with your payers. Each payer gets a checkout of their own, and each attempt to pay is an
+        ordinary payment with `payment_link_id`, whose outcome you receive by webhook. With `max_uses: 1` it is the
+        checkout of one order.
+        """
+        result = links.create(
+            business=_business(request),
+            request=_read(request, CREATE),
+            actor=key_acting(request),
+            now=clock.now(),
+        )
+        link = result.resource
+        return created_or_replayed(
+            result, represent_link(link), location=f"/api/payment-links/{link.reference}"
+        )
+
+    def get(self, request: Request) -> Response:
+        """List payment links."""
+        own = PaymentLink.objects.of(_business(request)).select_related("business")
+        rows = filtered_links(own, request.query_params, now=clock.now())
+        return Response(page_of(self, rows, represent_link))
+
+
+class PaymentLinkView(APIView):
+    def get(self, request: Request, reference: str) -> Response:
+        """Look up a payment link."""
+        return Response(represent_link(_find(request, reference)))
+
+    def patch(self, request: Request, reference: str) -> Response:
+        """Change a payment link.
+
+        `null` removes an optional field. Fields that define what is sold (`reference`, `amount`, `amount_range`,
+        `currency`, `quantity_max`, `customer`, `slug`) never change: a printed code must not ask for another price.
+        Create a new link instead.
+        """
+        changed = links.change(
+            link_id=_find(request, reference).pk,
+            changes=_read(request, CHANGE),
+            actor=key_acting(request),
+            now=clock.now(),
+        )
+        return Response(represent_link(changed))
+
+
+class DeactivateLinkView(APIView):
+    def post(self, request: Request, reference: str) -> Response:
+        """Deactivate a payment link.
+
+        Payers can no longer begin to pay. Pending payments go on to their end. Repeating the call changes nothing.
+        """
+        _read(request, NOTHING)
+        link = links.deactivate(
+            link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
+        )
+        return Response(represent_link(link))
+
+
+class ActivateLinkView(APIView):
+    def post(self, request: Request, reference: str) -> Response:
+        """Activate a payment link again.
+
+        Repeating the call changes nothing. A link that the operator has blocked can't be activated.
+        """
+        _read(request, NOTHING)
+        link = links.activate(
+            link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
+        )
+        return Response(represent_link(link))
+
+
+class LinkCheckoutsView(APIView):
+    def get(self, request: Request, reference: str) -> Response:
+        """List the checkouts of a payment link: who paid or tried."""
+        wanted = filtered_checkouts(Checkout.objects.all(), request.query_params)
+        page = page_of(self, wanted.filter(link=_find(request, reference)), lambda checkout: checkout)
+        shown = checkouts.shown_with_attempts(page["data"], now=clock.now())
+        return Response(page | {"data": [represent_checkout(each) for each in shown]})
+
+
+class PaymentCheckoutView(APIView):
+    def get(self, request: Request, reference: str) -> Response:
+        """Look up the checkout that a payment came from."""
+        checkout = checkouts.checkout_of(_business(request), reference)
+        if checkout is None:
+            raise NotFound
+        [shown] = checkouts.shown_with_attempts([checkout], now=clock.now())
+        return Response(represent_checkout(shown))
+
+
+def _read(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
+    body = cast("dict[str, Any]", request.data or {})
+    return read_request(serializer, body, currencies=_business(request).currencies)
+
+
+def _find(request: Request, reference: str) -> PaymentLink:
+    """Return the caller's link. Returns 404 for links of other businesses."""
+    link = links.find_of(_business(request), reference)
+    if link is None:
+        raise NotFound
+    return link
+
+
+def _business(request: Request) -> Business:
+    return cast("Business", request.user)

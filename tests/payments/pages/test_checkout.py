@@ -1,0 +1,427 @@
+"""The pages of payment links and checkouts, as a browser without JavaScript uses them."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from payments.models import Checkout, LinkDay, PaymentLink, Transaction
+from tests import orders
+from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD, GOOD_CARD
+
+pytestmark = pytest.mark.django_db
+
+BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Chrome/120"}
+DETAILS = {"name": "Ada Obi", "email": "ada@example.com", "method": "card"}
+
+
+@pytest.fixture
+def payer():
+    return Client(headers=BROWSER)
+
+
+def make_link(api, **changes):
+    answer = api.post("/api/payment-links", orders.payment_link(**changes))
+    assert answer.status_code == 201, answer.json()
+    return answer.json()
+
+
+def path(link):
+    return urlsplit(link["url"]).path
+
+
+def words(answer):
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+def begin(payer, link, **changes):
+    answer = payer.post(path(link), DETAILS | changes)
+    assert answer.status_code == 303, words(answer)
+    return answer.headers["Location"]
+
+
+def card(number=FRICTIONLESS_CARD, **changes):
+    return orders.card_form(number, **changes)
+
+
+class TestLinkPage:
+    def test_shows_the_offer_and_begins_nothing(self, api, payer, ada):
+        link = make_link(api, description="Two days\nin Yaba", support_contact="help@ada.example")
+
+        answer = payer.get(path(link))
+
+        text = words(answer)
+        assert answer.status_code == 200
+        for shown in (
+            ada.business.name,
+            "Bookbinding workshop",
+            "NGN 15,000.00",
+            "Two days",
+            "help@ada.example",
+        ):
+            assert shown in text
+        assert "Continue" in text
+        assert not Checkout.objects.exists()
+        assert not answer.cookies
+
+    def test_headers_keep_the_page_private(self, api, payer):
+        headers = payer.get(path(make_link(api))).headers
+
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert "no-store" in headers["Cache-Control"]
+        assert headers["Permissions-Policy"] == "camera=(), microphone=(), geolocation=(), payment=()"
+        assert headers["X-Robots-Tag"] == "noindex, nofollow"
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+    def test_counts_views_of_browsers_once(self, api, payer):
+        link = make_link(api)
+
+        payer.get(path(link))
+        payer.get(path(link))
+        Client(headers={"User-Agent": "WhatsApp/2.0"}).get(path(link))
+        payer.get(path(link), headers={"Sec-Purpose": "prefetch"})
+        payer.head(path(link))
+
+        assert LinkDay.objects.get().opened == 1
+
+    def test_is_found_in_any_case(self, api, payer):
+        link = make_link(api, slug="bookbinding")
+
+        assert payer.get("/l/BookBinding").status_code == 200
+        assert payer.get("/l/nothing-here").status_code == 404
+        assert link["slug"] == "bookbinding"
+
+    @pytest.mark.parametrize(
+        ("columns", "status", "said"),
+        [
+            ({"is_switched_off": True}, 410, "This link is not active"),
+            ({"expires_at": timezone.now() - timedelta(days=1)}, 410, "This link has expired"),
+            ({"max_uses": 1, "uses_paid": 1}, 410, "This has been paid"),
+            ({"max_uses": 2, "uses_paid": 2}, 410, "All places are taken"),
+            ({"max_uses": 2, "uses_held": 2}, 200, "Others are paying at this moment"),
+        ],
+    )
+    def test_says_why_it_can_not_be_paid(self, api, payer, columns, status, said):
+        link = make_link(api)
+        PaymentLink.objects.update(**columns)
+
+        answer = payer.get(path(link))
+
+        assert answer.status_code == status
+        assert said in words(answer)
+        assert "Ada Books" in words(answer)
+
+    def test_blocked_link_names_no_merchant(self, api, payer, ada):
+        link = make_link(api)
+        PaymentLink.objects.update(blocked_at=timezone.now(), block_reason="fraud")
+
+        answer = payer.get(path(link))
+
+        assert (answer.status_code, "This link is not available" in words(answer)) == (410, True)
+        assert ada.business.name not in words(answer)
+
+    def test_everything_held_refuses_a_new_checkout(self, api, payer):
+        link = make_link(api, max_uses=2)
+        PaymentLink.objects.update(uses_held=2)
+
+        assert payer.post(path(link), DETAILS).status_code == 409
+        assert not Checkout.objects.exists()
+
+
+class TestDetails:
+    def test_freeze_what_is_paid(self, api, payer):
+        link = make_link(api, quantity_max=4)
+
+        begin(payer, link, quantity="3", amount="1")
+
+        checkout = Checkout.objects.get()
+        assert (checkout.amount, checkout.quantity, checkout.currency) == (4_500_000, 3, "NGN")
+        assert (checkout.name, checkout.email, checkout.method) == ("Ada Obi", "ada@example.com", "card")
+
+    @pytest.mark.parametrize(("text", "amount"), [("500", 50_000), ("1,500.50", 150_050), ("0500.5", 50_050)])
+    def test_amounts_are_read_in_major_units(self, api, payer, text, amount):
+        link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
+
+        begin(payer, link, amount=text)
+
+        assert Checkout.objects.get().amount == amount
+
+    @pytest.mark.parametrize(
+        "text", ["", "1.005", "15,00", "1e3", "499.99", "5000.01", "-600", "\uff16\uff10\uff10"]
+    )
+    def test_other_amounts_are_errors(self, api, payer, text):
+        link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
+
+        answer = payer.post(path(link), DETAILS | {"amount": text})
+
+        assert answer.status_code == 422
+        assert 'aria-describedby="amount-error' in answer.content.decode()
+        assert not Checkout.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("changes", "said"),
+        [
+            ({"name": ""}, "Enter your full name."),
+            ({"email": "nonsense"}, "Enter an email address"),
+            ({"name": "4084 0840 8408 4081"}, "Do not enter your card number here"),
+            ({"method": "cash"}, "Choose how you want to pay."),
+            ({"field_size": ""}, "Answer “Size”."),
+            ({"field_size": "x" * 201}, "at most 200 characters"),
+        ],
+    )
+    def test_errors_say_what_to_do(self, api, payer, changes, said):
+        link = make_link(api, custom_fields=[{"key": "size", "label": "Size", "required": True}])
+
+        answer = payer.post(path(link), DETAILS | {"field_size": "M"} | changes)
+
+        assert answer.status_code == 422
+        assert said in words(answer)
+        assert "<title>Error: " in answer.content.decode()
+
+    def test_known_customer_is_not_asked_and_not_shown(self, api, payer):
+        link = make_link(
+            api, max_uses=1, customer={"reference": "c-1", "email": "bisi@example.com", "name": "Bisi Ojo"}
+        )
+
+        text = payer.get(path(link)).content.decode()
+
+        assert "b•••@example.com" in text
+        assert "bisi@example.com" not in text
+        assert "Bisi Ojo" not in text
+        assert 'name="email"' not in text
+
+    def test_cookie_only_offers_to_continue(self, api, payer):
+        link = make_link(api)
+        address = begin(payer, link)
+
+        cookie = payer.cookies["resume"]
+        assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (path(link), True, "Lax")
+        assert address in payer.get(path(link)).content.decode()
+        assert "Continue your payment" in words(payer.get(path(link)))
+        assert "Continue your payment" not in words(Client().get(path(link)))
+
+    def test_forms_of_other_sites_are_refused(self, api, payer):
+        link = make_link(api)
+        address = begin(payer, link)
+
+        for target in (path(link), f"{address}/card", f"{address}/transfer", f"{address}/end"):
+            for site in ("cross-site", "same-site"):
+                answer = payer.post(target, DETAILS | card(), headers={"Sec-Fetch-Site": site})
+                assert answer.status_code == 403
+        assert Transaction.objects.count() == 0
+
+
+class TestCard:
+    def test_success_leads_to_the_receipt(self, api, payer):
+        link = make_link(api, success_message="See you in May!")
+        address = begin(payer, link)
+        assert "Pay NGN 15,000.00" in words(payer.get(address))
+
+        answer = payer.post(f"{address}/card", card())
+
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"{address}/receipt")
+        receipt = words(payer.get(f"{address}/receipt"))
+        payment = Transaction.objects.get()
+        for shown in ("Payment received", "See you in May!", "NGN 15,000.00", payment.reference, "2701"):
+            assert shown in receipt
+        assert payer.get(address).headers["Location"] == f"{address}/receipt"
+
+    def test_success_leads_to_the_merchant(self, api, payer):
+        link = make_link(api, redirect_url="https://shop.example/thanks?a=1&status=x&b=%20c")
+        address = begin(payer, link)
+
+        answer = payer.post(f"{address}/card", card())
+
+        payment = Transaction.objects.get()
+        parts = urlsplit(answer.headers["Location"])
+        assert (answer.status_code, parts.netloc, parts.path) == (303, "shop.example", "/thanks")
+        assert parts.query.startswith("a=1&b=%20c&")
+        assert parse_qs(parts.query) == {
+            "a": ["1"],
+            "b": [" c"],
+            "reference": [payment.reference],
+            "id": [str(payment.pk)],
+            "status": ["success"],
+            "payment_link_id": [link["id"]],
+        }
+        assert "https:" in payer.get(begin(payer, link)).headers["Content-Security-Policy"]
+
+    def test_challenge_returns_to_the_checkout(self, api, payer):
+        link = make_link(api)
+        address = begin(payer, link)
+
+        answer = payer.post(f"{address}/card", card(GOOD_CARD))
+        challenge = answer.headers["Location"]
+        assert "/3ds/" in challenge
+        assert "Continue with your bank" in words(payer.get(address))
+
+        back = payer.post(urlsplit(challenge).path, {"code": "123456", "action": "approve"})
+        assert urlsplit(back.headers["Location"]).path == address
+        assert payer.get(address).headers["Location"] == f"{address}/receipt"
+
+    def test_another_card_can_be_used_instead_of_the_challenge(self, api, payer):
+        address = begin(payer, make_link(api))
+        payer.post(f"{address}/card", card(CHALLENGED_CARD))
+
+        assert payer.post(f"{address}/end").headers["Location"] == address
+        assert Transaction.objects.get().response_code == "20091"
+        payer.post(f"{address}/card", card(attempt="1"))
+
+        assert Transaction.objects.order_by("pk").last().status == "success"
+
+    def test_decline_says_why_in_words(self, api, payer):
+        address = begin(payer, make_link(api))
+
+        assert payer.post(f"{address}/card", card(DECLINED_CARD)).headers["Location"] == address
+        text = words(payer.get(address))
+
+        assert "Use another card" in text
+        payment = Transaction.objects.get()
+        before_the_test_cards = text.partition("Test cards")[0]
+        assert payment.response_code not in before_the_test_cards
+        assert payment.response_summary not in before_the_test_cards
+
+    @pytest.mark.parametrize(
+        ("changes", "said"),
+        [
+            ({"number": ""}, "Enter the card number."),
+            ({"number": "4000 0000 0000 270l"}, "Enter the card number without letters."),
+            ({"number": "4000000000002702"}, "Check the card number."),
+            ({"expiry": "13/35"}, "Enter the expiry date as on the card"),
+            ({"expiry": "01/20"}, "This card has expired."),
+            ({"name": ""}, "Enter the name on the card."),
+            ({"name": "4084084084084081"}, "Do not enter your card number here"),
+            ({"code": "12"}, "Enter the 3 or 4 digits"),
+        ],
+    )
+    def test_wrong_fields_come_back_without_the_number(self, api, payer, changes, said):
+        address = begin(payer, make_link(api))
+
+        answer = payer.post(f"{address}/card", card("5123456789012346", code="731") | changes)
+
+        page = answer.content.decode()
+        assert answer.status_code == 422
+        assert said in words(answer)
+        for secret in ("5123456789012346", "512345", "731", "2346", "4084084084084081"):
+            assert secret not in page
+        assert not Transaction.objects.exists()
+
+    @pytest.mark.parametrize("number", ["4000 0000 0000 2701", "4000-0000-0000-2701"])
+    @pytest.mark.parametrize("expiry", ["12/35", "1235", "12/2035", "12 / 35"])
+    def test_reads_what_people_write(self, api, payer, number, expiry):
+        address = begin(payer, make_link(api))
+
+        payer.post(f"{address}/card", card(number, expiry=expiry))
+
+        assert Transaction.objects.get().status == "success"
+
+    def test_old_form_begins_nothing(self, api, payer):
+        address = begin(payer, make_link(api))
+        payer.post(f"{address}/card", card(DECLINED_CARD))
+
+        for attempt in ("0", "", "7", "x"):
+            answer = payer.post(f"{address}/card", card(attempt=attempt))
+            assert answer.headers["Location"] == address
+
+        assert Transaction.objects.count() == 1
+
+
+class TestTransfer:
+    def test_shows_the_account_and_waits(self, api, payer):
+        address = begin(payer, make_link(api), method="virtual_account")
+        assert "Show account number" in words(payer.get(address))
+
+        assert payer.post(f"{address}/transfer", {"attempt": "0"}).headers["Location"] == address
+        text = words(payer.get(address))
+
+        session = Transaction.objects.select_related("session").get().session
+        for shown in (session.number_id, session.bank_name, "NGN 15,000.00", "Pay before", "(Africa/Lagos)"):
+            assert shown in text
+        assert payer.get(f"{address}/state").json() == {"state": "paying"}
+
+    def test_is_simulated_in_the_sandbox(self, api, payer, settings):
+        address = begin(payer, make_link(api), method="virtual_account")
+        payer.post(f"{address}/transfer", {"attempt": "0"})
+
+        settings.SANDBOX = False
+        assert payer.post(f"{address}/simulate").status_code == 404
+        settings.SANDBOX = True
+        payer.post(f"{address}/simulate")
+
+        assert payer.get(f"{address}/state").json() == {"state": "paid"}
+        assert payer.get(address).headers["Location"] == f"{address}/receipt"
+
+    def test_asks_before_it_ends(self, api, payer):
+        address = begin(payer, make_link(api), method="virtual_account")
+        payer.post(f"{address}/transfer", {"attempt": "0"})
+
+        asked = payer.post(f"{address}/end")
+        assert "Have you sent the money already? Then wait." in words(asked)
+        assert Transaction.objects.get().status == "pending"
+
+        payer.post(f"{address}/end", {"step": "confirmed"})
+        assert Transaction.objects.get().response_code == "20091"
+
+    def test_another_amount_is_explained(self, api, payer):
+        address = begin(payer, make_link(api), method="virtual_account")
+        payer.post(f"{address}/transfer", {"attempt": "0"})
+        payment = Transaction.objects.select_related("session").get()
+
+        api.post(
+            "/api/virtual-accounts/simulate", {"account_number": payment.session.number_id, "amount": 5_000}
+        )
+        text = words(payer.get(address))
+
+        for shown in (
+            "Your money is not lost: ask the merchant",
+            payment.reference,
+            "NGN 50.00",
+            "Start again",
+        ):
+            assert shown in text
+
+
+class TestAnswers:
+    def test_unknown_tokens_are_limited(self, payer):
+        answers = [payer.get(f"/checkout/{'x' * 31}{number % 10}").status_code for number in range(31)]
+
+        assert answers == [404] * 30 + [429]
+
+    def test_theme_is_the_merchants_colour(self, api, payer, ada):
+        ada.business.accent_color = "#0b6e69"
+        ada.business.save()
+
+        assert '/checkout/theme/0b6e69.css"' in payer.get(path(make_link(api))).content.decode()
+        assert payer.get("/checkout/theme/0b6e69.css").content == b":root { --brand: #0b6e69; }\n"
+        assert payer.get("/checkout/theme/eeeeee.css").status_code == 404
+        assert payer.get("/checkout/theme/nonsense.css").status_code == 404
+
+    def test_merchant_reads_who_paid(self, api, payer, other_api):
+        link = make_link(api, custom_fields=[{"key": "size", "label": "Size", "required": False}])
+        address = begin(payer, link, field_size="M")
+        payer.post(f"{address}/card", card(DECLINED_CARD))
+        payer.post(f"{address}/card", card(attempt="1"))
+
+        [shown] = api.get(f"/api/payment-links/{link['reference']}/checkouts").json()["data"]
+
+        paid = Transaction.objects.get(status="success")
+        assert shown == {
+            "id": shown["id"],
+            "payment_link_id": link["id"],
+            "status": "paid",
+            "amount": 1_500_000,
+            "quantity": 1,
+            "currency": "NGN",
+            "customer": {"name": "Ada Obi", "email": "ada@example.com"},
+            "answers": {"size": "M"},
+            "attempts": 2,
+            "payment_reference": paid.reference,
+            "created_at": shown["created_at"],
+        }
+        assert api.get(f"/api/payments/{paid.reference}/checkout").json() == shown
+        assert other_api.get(f"/api/payments/{paid.reference}/checkout").status_code == 404
+        assert address.rpartition("/")[2] not in str(api.get("/api/payments").json())
