@@ -10,10 +10,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from kit.api.strict_fields import MAX_AMOUNT
+from kit.amount_fields import AmountField, AmountsForm
 from ledger.models import Account, Entry, Posting
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.columns import sentence, two_lines
+from merchants.admin.filters import CurrencyFilter
 
 
 def by_cause(model: type[Model], term: str, path: str = "") -> Iterator[QuerySet[Any]]:
@@ -29,11 +30,11 @@ def by_cause_of_entry(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
-    list_display = ("business", "kind", "balance", "sequence")
+    list_display = ("kind", "business", "balance", "sequence")
     amounts = ("balance",)
     list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
-    searches = (by_id("business"), by_business_name())
+    searches = (by_business_name(),)
     search_help_text = "Name or ID of the business."
     exclude = ("hash",)
 
@@ -44,10 +45,10 @@ class PostingInline(ReadOnlyInline):
     amounts, currency = ("amount", "balance_after"), "account.currency"
 
 
-class TopUpForm(forms.ModelForm):
+class TopUpForm(AmountsForm, forms.ModelForm):
     """A top-up of a wallet by staff. Submitting the form twice adds the money once."""
 
-    amount = forms.IntegerField(min_value=1, max_value=MAX_AMOUNT, help_text="Minor units.")
+    amount = AmountField(help_text="Such as 4912.00 or NGN 4,912.00.")
     cause = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
 
     class Meta:
@@ -60,7 +61,7 @@ class TopUpForm(forms.ModelForm):
         self.fields["note"].label = "Reason"
 
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        cleaned = super().clean()
         business, currency = cleaned.get("business"), cleaned.get("currency")
         if business and currency and currency not in business.currencies:
             raise ValidationError({"currency": f"The business has {' and '.join(business.currencies)}."})
@@ -70,13 +71,21 @@ class TopUpForm(forms.ModelForm):
 class EntryAdmin(ReadOnlyAdmin):
     """Entries, read-only except for top-ups. `payments` registers the page, because a top-up may need approval."""
 
-    list_display = ("id", "at", "kind", "cause", "business", "currency", "note")
+    list_display = ("kind_and_number", "cause", "business", "currency", "note", "at")
+    any_object = ("cause",)
     list_filter = ("kind", CurrencyFilter)
     list_select_related = ("business",)
     searches = (by_cause, exactly("pk", shape="[0-9]{1,18}", read=int))
     search_help_text = "Number of the entry, or ID of its cause: transaction, refund, batch or transfer."
     autocomplete_fields = ("business",)
     inlines = (PostingInline,)
+
+    @admin.display(description="entry")
+    def kind_and_number(self, entry: Entry) -> str:
+        return two_lines(sentence(entry.get_kind_display()), f"No. {entry.pk}")
+
+    def title_of(self, row: Entry) -> str:
+        return f"{sentence(row.get_kind_display())}, entry no. {row.pk}"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return admin.ModelAdmin.has_add_permission(self, request)
@@ -85,6 +94,10 @@ class EntryAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> Any:
         return super().add_view(request, form_url, {"title": "Top up a wallet"} | (extra_context or {}))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields of a row, or those of the top-up: its hidden cause makes a second submit harmless."""
+        return TopUpForm.Meta.fields if obj is None else super().get_fields(request, obj)
 
     def get_form(
         self,
@@ -103,9 +116,14 @@ class EntryAdmin(ReadOnlyAdmin):
 
 @admin.register(Posting)
 class PostingAdmin(ReadOnlyAdmin):
-    list_display = ("id", "account", "amount", "balance_after", "sequence", "entry")
+    list_display = ("account_and_business", "amount", "balance_after", "sequence", "entry")
     amounts, currency = ("amount", "balance_after"), "account.currency"
-    list_select_related = ("account", "entry")
+    list_select_related = ("account__business", "entry")
     searches = (exactly("entry", shape="[0-9]{1,18}", read=int), by_cause_of_entry)
     search_help_text = "Number of the entry, or ID of its cause."
     exclude = ("previous_hash", "hash")
+
+    @admin.display(description="account")
+    def account_and_business(self, posting: Posting) -> str:
+        account = posting.account
+        return two_lines(f"{sentence(account.get_kind_display())}, {account.currency}", account.business)

@@ -3,7 +3,7 @@
 The page of unapplied money is part of `payments`, which credits or returns it.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from kit.banks import ACCOUNT_NUMBER
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
-from merchants.admin.base import CurrencyFilter, FilledFilter
+from merchants.admin.columns import two_lines
+from merchants.admin.filters import CurrencyFilter, FilledFilter
 from merchants.request_actors import person_acting
 from virtual_accounts.models import (
     AccountNumber,
@@ -33,7 +34,8 @@ MAY_RESOLVE = "virtual_accounts.change_unclaimedtransfer"
 
 @admin.register(VirtualAccount)
 class VirtualAccountAdmin(ReadOnlyAdmin):
-    list_display = ("reference", "business", "type", "account_type", "account_number", "status", "created_at")
+    list_display = ("reference", "account_number", "status", "business", "type", "account_type", "created_at")
+    states: ClassVar = {"status": {}}
     list_filter = ("type", "account_type", "status", CurrencyFilter)
     list_select_related = ("business",)
     searches = (
@@ -56,28 +58,33 @@ class AccountNumberAdmin(ReadOnlyAdmin):
 
 @admin.register(Session)
 class SessionAdmin(ReadOnlyAdmin):
-    list_display = ("number", "account", "status", "expected_amount", "amount_received", "expires_at")
+    list_display = ("number_and_account", "status", "expected_amount", "amount_received", "expires_at")
     amounts = ("expected_amount", "amount_received")
+    states: ClassVar = {"status": {}}
     list_filter = ("status", CurrencyFilter)
     list_select_related = ("number", "account")
     searches = (by_id(), by_id("account"), by_id("payment"), exactly("number", shape=ACCOUNT_NUMBER.pattern))
     search_help_text = "Account number, or ID of the session, its account or its payment."
 
+    @admin.display(description="account number")
+    def number_and_account(self, session: Session) -> str:
+        return two_lines(session.number_id, session.account)
+
 
 class UnansweredFilter(FilledFilter):
     """Filter by whether the account provider has responded."""
 
-    title = "answer"
+    title = "response"
     parameter_name = "answer"
     column = "answered_at"
-    empty, filled = ("none", "no response yet"), ("given", "answered")
+    empty, filled = ("none", "No response yet"), ("given", "Responded")
 
 
 @admin.register(ProviderMessage)
 class ProviderMessageAdmin(ReadOnlyAdmin):
     list_display = (
-        "account",
         "kind",
+        "account",
         "created_at",
         "attempts_made",
         "last_error",
@@ -92,8 +99,9 @@ class ProviderMessageAdmin(ReadOnlyAdmin):
 
 @admin.register(Transfer)
 class TransferAdmin(ReadOnlyAdmin):
-    list_display = ("bank_reference", "number", "amount", "sender_name", "applied", "received_at")
+    list_display = ("sender_name", "amount", "applied", "number", "bank_reference", "received_at")
     amounts = ("amount",)
+    states: ClassVar = {"applied": {}}
     list_filter = ("applied", "reason", CurrencyFilter)
     list_select_related = ("number",)
     searches = (
@@ -111,7 +119,7 @@ class ResolvedFilter(FilledFilter):
     title = "state"
     parameter_name = "state"
     column = "resolved_at"
-    empty, filled = ("open", "open"), ("resolved", "resolved")
+    empty, filled = ("open", "Open"), ("resolved", "Resolved")
 
 
 class ResolutionForm(forms.Form):
@@ -124,7 +132,7 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
 
     change_form_template = "admin/virtual_accounts/unclaimedtransfer.html"
     list_display = (
-        "received_at", "bank_reference", "account_number", "amount", "why", "sender_name", "resolved_at",
+        "sender_name", "amount", "why", "account_number", "bank_reference", "received_at", "resolved_at",
     )  # fmt: skip
     amounts = ("amount",)
     list_filter = (ResolvedFilter, "why", CurrencyFilter)
@@ -145,9 +153,9 @@ class UnclaimedTransferAdmin(ReadOnlyAdmin):
         get_object_or_404(UnclaimedTransfer, pk=transfer_id)
         form = ResolutionForm(request.POST)
         if not form.is_valid():
-            messages.error(request, "Enter what was agreed with the bank, in at most 255 characters.")
-        else:
-            self._resolve(request, transfer_id, form.cleaned_data["resolution"])
+            messages.error(request, "Nothing was resolved. Check the field below.")
+            return self.page_again(request, transfer_id, resolution_form=form)
+        self._resolve(request, transfer_id, form.cleaned_data["resolution"])
         return redirect("admin:virtual_accounts_unclaimedtransfer_change", transfer_id)
 
     def _resolve(self, request: HttpRequest, transfer_id: UUID, resolution: str) -> None:

@@ -7,11 +7,12 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
+from config.operations import admin_search
 from config.operations.admin_summary import figures
 from dashboard.account.safe_redirect import is_safe_path
 from dashboard.mfa_policy import must_set_up
@@ -27,10 +28,21 @@ class Site(admin.AdminSite):
     site_header = site_title = "Sluice administration"
     index_title = "Overview"
     index_template = "admin/summary.html"
+    enable_nav_sidebar = False  # lists need the width
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         said = {"figures": list(figures(now=timezone.now()))}
         return super().index(request, said | (extra_context or {}))
+
+    def get_urls(self) -> list[Any]:
+        return [path("search/", self.admin_view(self.search), name="search"), *super().get_urls()]
+
+    def search(self, request: HttpRequest) -> HttpResponse:
+        """Show the rows of all models that match one term."""
+        term = request.GET.get("q", "").strip()[: admin_search.LONGEST]
+        groups = list(admin_search.search(request, self, term)) if term else []
+        context = self.each_context(request) | {"title": "Search", "term": term, "groups": groups}
+        return TemplateResponse(request, "admin/search.html", context)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Redirect to the dashboard's password form, which is rate-limited and audited."""

@@ -27,6 +27,7 @@ from config.models import LATE_AFTER, last_beat
 from config.operations.key_rotation import encrypted_columns
 from config.operations.metrics import drift
 from config.operations.migration_state import unapplied_migrations
+from dashboard.search import indexer
 from kit.db import triggers
 from kit.db.encrypted_field import UnreadableSecret
 from kit.durations import in_words
@@ -63,6 +64,7 @@ OLDEST_POSTGRESQL = 150_000  # as PostgreSQL numbers its versions
 CLOCK_WARNING, CLOCK_BROKEN = timedelta(seconds=2), timedelta(seconds=60)
 DUE_WARNING, DUE_BROKEN = timedelta(minutes=1), timedelta(minutes=10)
 PENDING_WARNING = timedelta(hours=1)
+SEARCH_WARNING = timedelta(minutes=1)
 OVERDUE_WARNING = timedelta(minutes=1)
 FREE_WARNING, FREE_BROKEN = 0.10, 0.02  # of a disk
 SECRETS_TRIED = 1000  # of each column, newest and oldest
@@ -395,6 +397,19 @@ def _card_numbers(now: datetime) -> Iterator[Finding]:
         yield Finding("card numbers", Severity.FINE, "No card numbers were guessed in the last 24 hours.")
 
 
+def _search(now: datetime) -> Iterator[Finding]:
+    lag = indexer.lag(now=now)
+    if lag < SEARCH_WARNING:
+        yield Finding("search", Severity.FINE, "The dashboard's search is up to date.")
+        return
+    yield Finding(
+        "search",
+        Severity.WARNING,
+        f"The dashboard's search is {in_words(lag)} behind.",
+        "Check that workers and the schedule are running. manage.py rebuild_search indexes everything now.",
+    )
+
+
 _NEED_THE_DATABASE = (
     _migrations,
     _triggers,
@@ -405,4 +420,5 @@ _NEED_THE_DATABASE = (
     _pending,
     _ledger,
     _card_numbers,
+    _search,
 )

@@ -22,6 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from config.models import last_beat
+from dashboard.search import indexer
 from ledger.models import Account
 from payments.models import CardOperation, Transaction
 from payments.services import idempotency
@@ -65,6 +66,7 @@ class DatabaseCollector(Collector):
                 *_workers(),
                 *_ledger(),
                 *_card_numbers(),
+                *_search(),
                 *_connections(),
             ]
         except DatabaseError:
@@ -144,6 +146,14 @@ def _card_numbers() -> Iterator[Metric]:
         "sluice_card_number_guesses_stopped",
         "References that reached the limit of differing cards in the last 24 hours. They are no longer compared with any card.",
         value=idempotency.guesses_stopped(since=timezone.now() - timedelta(days=1)),
+    )
+
+
+def _search() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_search_lag_seconds",
+        "Age of the oldest object that the dashboard's search doesn't find yet.",
+        value=indexer.lag(now=timezone.now()).total_seconds(),
     )
 
 

@@ -1,8 +1,8 @@
 """Retention periods: the list of all data that is purged.
 
 `manage.py purge` and the schedule process the list. Only finished rows are purged, in batches of a few thousand.
-Transactions, the ledger, settlement and the audit trail are kept. Only hashes of transactions that cover a card
-number are erased.
+Transactions, payment links, the ledger, settlement and the audit trail are kept. Hashes of transactions that cover a
+card number are erased, and what payers entered at payment links.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from merchants import authentication, request_log
 from merchants.models import Invitation, LimitSlot
-from payments.services import idempotency
+from payments.services import idempotency, link_retention
 from webhooks import purge as deliveries
 
 PIECE = 1_000  # rows
@@ -89,6 +89,16 @@ EVERYTHING = (
     Kept("sessions", "expired session", "expired sessions", _sessions, _by_keys(_sessions)),
     Kept("signed_in", "entry of an ended session", "entries of ended sessions",
          _places_signed_in, _by_keys(_places_signed_in)),
+    Kept("unused_checkouts", "checkout without an attempt", "checkouts without an attempt",
+         link_retention.unused, _by_keys(link_retention.unused)),
+    Kept("unpaid_checkouts", "checkout that wasn't paid", "checkouts that weren't paid",
+         link_retention.unpaid, link_retention.erase_unpaid),
+    Kept("paid_checkouts", "old paid checkout", "old paid checkouts",
+         link_retention.paid, link_retention.erase_paid),
+    Kept("link_days", "day of a payment link", "days of payment links",
+         link_retention.old_days, _by_keys(link_retention.old_days)),
+    Kept("card_attempts", "hash of a card used at payment links", "hashes of cards used at payment links",
+         link_retention.old_card_attempts, _by_keys(link_retention.old_card_attempts)),
     Kept("limit_slots", "expired slot of a limit", "expired slots of limits",
          _limit_slots, _by_keys(_limit_slots)),
     Kept("invitations", "old invitation", "old invitations", _invitations, _by_keys(_invitations)),

@@ -1,65 +1,110 @@
 """Admin pages of settlement batches: view, download, approve, release and reject."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
+from django.utils.formats import date_format
 
 from kit.db import clock
-from merchants import csv_exports
+from kit.money import money
+from merchants import exports
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.base import Link
+from merchants.admin.columns import list_address, two_lines
+from merchants.admin.filters import CurrencyFilter
 from merchants.request_actors import person_acting
-from payments.admin.submitting import submit
+from payments.admin.bulk_decisions import BulkDecisionAdmin, Item
+from payments.admin.submitting import submit, submitted
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
 from payments.services.settlement import batch_decisions, batch_statements
 from payments.services.staff import staff_actions
 from payments.settlement_transitions import BATCH_TRANSITIONS
+from payments.status_names import SETTLEMENT_NAMES
 
 MAY_DECIDE = "payments.decide_settlementbatch"
 # By the batch's next state. A rejection moves no money, so it needs no second person.
 SUBMITTED = {"approved": Proposal.Action.APPROVE_BATCH, "released": Proposal.Action.RELEASE_BATCH}
 DECISIONS = (*SUBMITTED, "rejected")
+# Staff can't approve a batch that is still being created, which merchants see as open.
+STATE_NAMES = SETTLEMENT_NAMES | {"initiated": "Being created"}
 
 
 class DecisionForm(forms.Form):
     """A decision about a batch: its next state, and the reason."""
 
-    decision = forms.ChoiceField(choices=[(state, state) for state in DECISIONS])
-    reason = forms.CharField(max_length=255)
+    decision = forms.ChoiceField(choices=[(state, state) for state in DECISIONS], widget=forms.HiddenInput)
+    reason = forms.CharField(max_length=255, widget=forms.TextInput(attrs={"class": "vTextField"}))
 
 
 class BatchTransitionInline(ReadOnlyInline):
     model = BatchTransition
+    states: ClassVar = {"before": STATE_NAMES, "after": STATE_NAMES}
 
 
 @admin.register(SettlementBatch)
-class SettlementBatchAdmin(ReadOnlyAdmin):
+class SettlementBatchAdmin(BulkDecisionAdmin):
     change_form_template = "admin/payments/settlementbatch.html"
     list_display = (
-        "day",
-        "number",
-        "business",
-        "state",
-        "payments_count",
-        "gross",
-        "fees",
-        "refunds",
-        "net",
-        "carried_forward",
-    )
+        "day_and_number", "net", "state", "business", "payments_count", "gross", "fees", "refunds",
+    )  # fmt: skip
     amounts = ("gross", "fees", "refunds", "brought_forward", "net", "carried_forward")
+    states: ClassVar = {"state": STATE_NAMES}
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business",)
-    searches = (by_id(), by_id("business"), by_business_name())
+    ordering = ("-day", "-pk")
+    sortable_by = ("day_and_number",)
+    date_hierarchy = "day"
+    searches = (by_id(), by_business_name())
     search_help_text = "ID, or name or ID of the business."
     inlines = (BatchTransitionInline,)
+    bulk_name = "approve"
+    bulk_title = "Approve settlement batches"
+    bulk_button = "Approve batches"
+    bulk_noun = ("batch", "batches")
+    bulk_explanation = "The bank has received the money. The batches can be released."
+
+    @admin.display(description="business day", ordering="day")
+    def day_and_number(self, batch: SettlementBatch) -> str:
+        return two_lines(date_format(batch.day), f"No. {batch.number}")
+
+    def title_of(self, row: SettlementBatch) -> str:
+        return f"{money(row.net, row.currency)}, batch of {_name(row)}"
+
+    def related(self, row: SettlementBatch) -> Iterator[Link]:
+        yield Link("Payments and refunds in this batch", list_address("payments_settlementitem", row.pk))
+        yield Link(f"Batches of {row.business}", list_address("payments_settlementbatch", row.business_id))
+        yield Link("Ledger entries", list_address("ledger_entry", row.pk))
+        yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")
+        yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
+
+    def has_bulk_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(MAY_DECIDE)
+
+    def bulk_rows(self, ids: Sequence[UUID]) -> QuerySet[SettlementBatch]:
+        return SettlementBatch.objects.filter(pk__in=ids).select_related("business").order_by("pk")
+
+    def bulk_item(self, request: HttpRequest, row: SettlementBatch) -> Item:
+        is_open = "approved" in BATCH_TRANSITIONS[row.state]
+        obstacle = "" if is_open else f"It is {STATE_NAMES[row.state].lower()}."
+        return Item(row, _name(row), row.business.name, row.currency, row.net, obstacle)
+
+    def bulk_decide(self, request: HttpRequest, row: SettlementBatch, *, reason: str) -> None:
+        submitted(request, staff_actions.batch_decision(row, Proposal.Action.APPROVE_BATCH, reason=reason))
+
+    def bulk_done(self, count: str, sums: str) -> str:
+        if settings.FOUR_EYES:
+            return f"Proposed the approval of {count}: {sums}. Another person must confirm it."
+        return f"Approved {count}: {sums}."
 
     def get_urls(self) -> list[URLPattern]:
         return [
@@ -74,19 +119,25 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, SettlementBatch) and request.user.has_perm(MAY_DECIDE):
-            return {"decisions": [state for state in BATCH_TRANSITIONS[row.state] if state != "pending"]}
+            return {
+                "decisions": [_form_of(state) for state in BATCH_TRANSITIONS[row.state] if state in DECISIONS]
+            }
         return {}
 
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
-        form = DecisionForm(request.POST)
+        form = DecisionForm(request.POST, auto_id=f"%s-{request.POST.get('decision', '')}")
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
         if form.is_valid():
             self._decide(request, batch, **form.cleaned_data)
-        else:
-            messages.error(request, "Nothing was decided. Choose a decision and enter a reason.")
-        return redirect("admin:payments_settlementbatch_change", batch_id)
+            return redirect("admin:payments_settlementbatch_change", batch_id)
+        messages.error(request, "Nothing was decided. Choose a decision and enter a reason.")
+        shown = [
+            form if state == form["decision"].value() else _form_of(state) for state in BATCH_TRANSITIONS[batch.state]
+            if state in DECISIONS
+        ]  # fmt: skip
+        return self.page_again(request, batch_id, decisions=shown)
 
     def _decide(self, request: HttpRequest, batch: SettlementBatch, *, decision: str, reason: str) -> None:
         done = f"The batch is {decision}."
@@ -106,17 +157,31 @@ class SettlementBatchAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
         name = f"settlement-{batch.currency}-{batch.day}-{batch.number}"
-        return csv_exports.file(request, name=name, lines=batch_statements.csv_lines(batch))
+        return exports.export(request, batch_statements.table(batch), name=name)
+
+
+def _form_of(state: str) -> DecisionForm:
+    return DecisionForm(initial={"decision": state}, auto_id=f"%s-{state}")
+
+
+def _name(batch: SettlementBatch) -> str:
+    return f"{date_format(batch.day)}, no. {batch.number}"
 
 
 @admin.register(SettlementItem)
 class SettlementItemAdmin(ReadOnlyAdmin):
-    list_display = ("transaction", "batch", "gross", "fee", "refunded", "is_live")
+    list_display = ("item", "transaction", "batch", "gross", "fee", "refunded", "is_live")
     amounts, currency = ("gross", "fee", "refunded"), "batch.currency"
-    list_select_related = ("transaction", "batch")
+    list_select_related = ("transaction", "batch", "operation")
     searches = (
         by_id("batch"),
         by_id("transaction"),
         in_each_business("transaction__reference", business="transaction__business"),
     )
     search_help_text = "ID of the batch, or ID or full reference of the payment."
+
+    @admin.display(description="item")
+    def item(self, item: SettlementItem) -> str:
+        if item.operation is not None:
+            return two_lines("Refund", item.operation.reference or "")
+        return two_lines("Payment", item.transaction.reference)

@@ -1,23 +1,25 @@
 """The admin page of a business: members and keys, with its fees and its connectors."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from django.contrib import admin
 
 from merchants import admin as merchants
 from merchants.admin import ReadOnlyInline
+from merchants.admin.base import Link
+from merchants.admin.columns import list_address
 from merchants.models import Business
+from payments.admin.fees import TariffColumns
 from payments.models import RailChoice, Tariff
 
 
-class TariffInline(ReadOnlyInline):
+class TariffInline(TariffColumns, ReadOnlyInline):
     """The fees agreed with a business. The latest row of a flow and currency applies."""
 
     model = Tariff
-    fields = (
-        "flow", "currency", "is_offered", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap", "steps",
-        "valid_from", "agreed_by",
-    )  # fmt: skip
+    fields = ("flow", "currency", "fee", "is_offered", "is_withdrawn", "valid_from", "agreed_by")
+    readonly_fields = ("fee",)
     ordering = ("-id",)
 
 
@@ -31,4 +33,19 @@ class RailChoiceInline(ReadOnlyInline):
 @admin.register(Business)
 class BusinessAdmin(merchants.BusinessAdmin):
     change_form_template = "admin/payments/business.html"
+    lists: ClassVar = {
+        "Transactions": "payments_transaction",
+        "Settlement batches": "payments_settlementbatch",
+        "Ledger accounts": "ledger_account",
+        "Virtual accounts": "virtual_accounts_virtualaccount",
+        "Unapplied money": "virtual_accounts_unappliedmoney",
+        "Endpoints": "webhooks_endpoint",
+        "Deliveries": "webhooks_delivery",
+        "Proposals": "payments_proposal",
+        "Audit trail": "merchants_auditentry",
+    }
     inlines: ClassVar = (*merchants.BusinessAdmin.inlines, TariffInline, RailChoiceInline)
+
+    def related(self, row: Business) -> Iterator[Link]:
+        for name, model in self.lists.items():
+            yield Link(name, list_address(model, row.pk))

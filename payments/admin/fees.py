@@ -1,40 +1,88 @@
 """Admin pages of fees: list them, and agree new ones."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
+from kit.amount_fields import AmountField, AmountsForm, StepsField, steps_in_words
+from kit.money import money
 from merchants.admin import ReadOnlyAdmin, ReasonForm, by_business_name, by_id, exactly
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.filters import CurrencyFilter
 from merchants.request_actors import person_acting
 from payments.models import Tariff
 from payments.services import fee_rules
 
+FIELDS = (
+    "business", "flow", "currency", "is_offered", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap",
+)  # fmt: skip
+
+
+class TariffForm(AmountsForm, ReasonForm):
+    """A new fee. Amounts are entered in major units of its currency."""
+
+    fixed = AmountField(allow_zero=True, help_text="Above the steps, if there are any. 0 for none.")
+    fixed_waived_below = AmountField(
+        allow_zero=True, help_text="Smaller amounts are charged no fixed part. 0 for none."
+    )
+    cap = AmountField(allow_zero=True, required=False, help_text="The maximum fee. Leave empty for none.")
+    steps = StepsField(
+        required=False,
+        help_text="The fixed part of amounts up to a limit, one on each line: 5000.00: 10.00",
+    )
+
+
+class TariffColumns:
+    """The fee of a tariff in words, for lists."""
+
+    @admin.display(description="fee")
+    def fee(self, tariff: Tariff) -> str:
+        return in_words(tariff)
+
+    @admin.display(description="steps")
+    def steps_shown(self, tariff: Tariff) -> str:
+        return steps_in_words(tariff.steps, tariff.currency) or "None"
+
+
+def in_words(tariff: Tariff) -> str:
+    """Describe the fee of a tariff.
+
+    >>> in_words(Tariff(currency="NGN", basis_points=150, fixed=10_000, fixed_waived_below=250_000, cap=200_000))
+    '1.5% + NGN 100.00 from NGN 2,500.00, at most NGN 2,000.00'
+    >>> in_words(Tariff(currency="NGN"))
+    'Free'
+    """
+    currency = tariff.currency
+    fixed = steps_in_words(tariff.steps, currency)
+    if tariff.fixed:
+        fixed = f"{fixed}, then {money(tariff.fixed, currency)}" if fixed else money(tariff.fixed, currency)
+    parts = [f"{tariff.basis_points / 100:g}%"] if tariff.basis_points else []
+    shown = " + ".join([*parts, *([fixed] if fixed else [])]) or "Free"
+    if fixed and tariff.fixed_waived_below:
+        shown += f" from {money(tariff.fixed_waived_below, currency)}"
+    return shown if tariff.cap is None else f"{shown}, at most {money(tariff.cap, currency)}"
+
 
 @admin.register(Tariff)
-class TariffAdmin(ReadOnlyAdmin):
+class TariffAdmin(TariffColumns, ReadOnlyAdmin):
     """A new row changes a fee from now on. Earlier rows are kept."""
 
     list_display = (
         "business",
         "flow",
         "currency",
+        "fee",
         "is_offered",
         "is_withdrawn",
-        "basis_points",
-        "fixed",
-        "fixed_waived_below",
-        "cap",
-        "steps",
         "valid_from",
         "agreed_by",
     )
     list_filter = ("flow", CurrencyFilter)
     list_select_related = ("business",)
-    form = ReasonForm
+    form = TariffForm
+    amounts: ClassVar = ("fixed", "fixed_waived_below", "cap")
     searches = (by_id("business"), by_business_name(), exactly("agreed_by"))
     search_help_text = "Name or ID of the business, or who agreed it."
     autocomplete_fields = ("business",)
@@ -44,15 +92,13 @@ class TariffAdmin(ReadOnlyAdmin):
         return admin.ModelAdmin.has_add_permission(self, request)
 
     def get_fields(self, request: HttpRequest, obj: Tariff | None = None) -> Any:
-        fields = super().get_fields(request, obj)
-        return fields if obj is None else [name for name in fields if name != "reason"]
+        if obj is None:
+            return (*FIELDS, "steps", "reason")
+        return self._formatted((*FIELDS, "steps_shown", "valid_from", "agreed_by"))
 
-    def get_exclude(self, request: HttpRequest, obj: Tariff | None = None) -> tuple[str, ...]:
-        return ("valid_from", "agreed_by") if obj is None else ()
+    def get_readonly_fields(self, request: HttpRequest, obj: Tariff | None = None) -> Any:
+        return [*super().get_readonly_fields(request, obj), "steps_shown"] if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Tariff, form: ModelForm, change: bool) -> None:
         reason = form.cleaned_data["reason"]
         fee_rules.agree(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"steps": []} | super().get_changeform_initial_data(request)

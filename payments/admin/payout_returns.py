@@ -1,6 +1,6 @@
 """Payouts that a bank returned, received as notifications or entered by staff."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from merchants.admin import by_id, exactly, in_each_business
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.filters import CurrencyFilter
 from payments.admin.submitting import SubmittedRowAdmin
 from payments.models import PayoutReturn, Transaction
 from payments.services.payouts import payout_returns
@@ -41,8 +41,10 @@ class PayoutReturnForm(forms.ModelForm):
 class PayoutReturnAdmin(SubmittedRowAdmin):
     """Adding a return credits the rest of the payout to the wallet. The payout's status stays `success`."""
 
-    list_display = ("at", "payout_reference", "transaction", "amount", "applied", "why", "reason", "actor")
+    list_display = ("payout", "amount", "applied", "transaction", "why", "reason", "actor", "at")
+    refused_field = "transaction"
     amounts = ("amount",)
+    states: ClassVar = {"applied": {}}
     list_filter = ("applied", "why", CurrencyFilter)
     list_select_related = ("transaction",)
     searches = (
@@ -53,6 +55,10 @@ class PayoutReturnAdmin(SubmittedRowAdmin):
     )
     search_help_text = "ID of the return, ID or full reference of the payout, or full bank reference."
     autocomplete_fields = ("transaction",)
+
+    @admin.display(description="payout, as the bank names it")
+    def payout(self, row: PayoutReturn) -> str:
+        return row.payout_reference or (row.transaction.reference if row.transaction else "Unknown payout")
 
     def get_form(
         self,

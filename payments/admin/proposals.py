@@ -1,8 +1,8 @@
 """Admin pages of staff proposals, which a second person confirms or declines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django import forms
@@ -12,13 +12,16 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, reverse
-from django.utils.html import format_html
 
 from kit.api.errors import Problem
 from kit.db import clock
-from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
+from kit.money import money
+from merchants.admin import by_business_name, by_id, exactly
+from merchants.admin.base import Link
+from merchants.admin.columns import linked, list_address
 from merchants.models import User
 from merchants.request_actors import person_acting
+from payments.admin.bulk_decisions import BulkDecisionAdmin, Item
 from payments.models import Proposal
 from payments.services.staff import four_eyes
 from payments.services.staff.staff_actions import PERMISSIONS
@@ -66,19 +69,20 @@ class StateFilter(admin.SimpleListFilter):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(ReadOnlyAdmin):
+class ProposalAdmin(BulkDecisionAdmin):
     change_form_template = "admin/payments/proposal.html"
     list_display = (
-        "created_at",
         "action",
-        "business",
         "amount",
+        "state",
+        "business",
         "reason",
         "proposed_by",
+        "created_at",
         "expires_at",
-        "state",
     )
     amounts = ("amount",)
+    states: ClassVar = {"state": {}}
     list_filter = (StateFilter, "action")
     list_select_related = ("business", "proposed_by")
     searches = (by_id(), by_id("target"), exactly("proposed_by__email__iexact"), by_business_name())
@@ -88,6 +92,30 @@ class ProposalAdmin(ReadOnlyAdmin):
         "created_at", "expires_at", "decided_by", "decided_at", "decision_reason",
     )  # fmt: skip
     readonly_fields = ("subject", "details")
+    bulk_name = "confirm"
+    bulk_title = "Confirm approvals of settlement batches"
+    bulk_button = "Confirm approvals"
+    bulk_noun = ("approval", "approvals")
+    bulk_needs_reason = False
+    bulk_explanation = "Check the batches first. Confirming approves them immediately."
+
+    def has_bulk_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(PERMISSIONS[Action.APPROVE_BATCH])
+
+    def bulk_rows(self, ids: Sequence[UUID]) -> QuerySet[Proposal]:
+        return Proposal.objects.filter(pk__in=ids).select_related("business", "proposed_by").order_by("pk")
+
+    def bulk_item(self, request: HttpRequest, row: Proposal) -> Item:
+        name = f"{row.get_action_display()}, proposed by {row.proposed_by.email}"
+        return Item(row, name, str(row.business), row.currency, row.amount, _obstacle(request, row))
+
+    def bulk_decide(self, request: HttpRequest, row: Proposal, *, reason: str) -> None:
+        four_eyes.confirm(
+            row.pk, user=cast("User", request.user), actor=person_acting(request), now=clock.now()
+        )
+
+    def bulk_done(self, count: str, sums: str) -> str:
+        return f"Confirmed {count}: {sums}."
 
     @admin.display(description="about")
     def subject(self, proposal: Proposal) -> str:
@@ -95,7 +123,13 @@ class ProposalAdmin(ReadOnlyAdmin):
         if page is None:
             return "—"
         address = reverse(f"admin:{page}_change", args=[proposal.target])
-        return format_html('<a href="{}">{}</a>', address, proposal.target)
+        return linked(proposal.target, address)
+
+    def title_of(self, row: Proposal) -> str:
+        return f"{row.get_action_display()}: {money(row.amount, row.currency)}"
+
+    def related(self, row: Proposal) -> Iterator[Link]:
+        yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
 
     @admin.display(description="details")
     def details(self, proposal: Proposal) -> str:
@@ -122,8 +156,8 @@ class ProposalAdmin(ReadOnlyAdmin):
         _require_permission(request, proposal_id)
         form = DeclineForm(request.POST)
         if not form.is_valid():
-            messages.error(request, "Enter a reason of at most 255 characters.")
-            return redirect("admin:payments_proposal_change", proposal_id)
+            messages.error(request, "Nothing was decided. Enter a reason of at most 255 characters.")
+            return self.page_again(request, proposal_id, decline_form=form)
         decline = partial(four_eyes.decline, reason=form.cleaned_data["reason"])
         return _decide(request, proposal_id, decline, done="The proposal was closed without being performed.")
 
@@ -139,6 +173,15 @@ def _decide(
     else:
         messages.success(request, done)
     return redirect("admin:payments_proposal_change", proposal_id)
+
+
+def _obstacle(request: HttpRequest, proposal: Proposal) -> str:
+    """Return why a proposal can't be confirmed together with others. Only approvals of batches can."""
+    if proposal.action != Action.APPROVE_BATCH:
+        return "Confirm it on its own page."
+    if not _is_open(proposal):
+        return "It isn't open any more."
+    return "Another person must confirm it." if proposal.proposed_by_id == request.user.pk else ""
 
 
 def _is_open(proposal: Proposal) -> bool:

@@ -1,8 +1,13 @@
 """Admin pages of reconciliations: statements compared with the ledger."""
 
+from collections.abc import Callable
+from typing import Any, ClassVar
+
 from django.contrib import admin
 
+from kit.money import money
 from merchants.admin import ReadOnlyAdmin, by_id, exactly
+from merchants.audit_values import shown
 from payments.models import Reconciliation, ReconciliationLine
 
 
@@ -28,18 +33,31 @@ class ReconciliationAdmin(ReadOnlyAdmin):
 @admin.register(ReconciliationLine)
 class ReconciliationLineAdmin(ReadOnlyAdmin):
     list_display = (
-        "reconciliation",
-        "result",
-        "line",
         "reference",
         "amount",
+        "result",
+        "reconciliation",
+        "line",
         "day",
         "direction",
         "kind",
-        "differences",
     )
     amounts = ("amount",)
+    states: ClassVar = {"result": {}}
+    any_object: ClassVar = ("entry_id",)
+    exclude = ("differences",)
+    readonly_fields = ("statement_and_ledger",)
     list_filter = ("result", "direction")
     list_select_related = ("reconciliation",)
     searches = (by_id("reconciliation"), by_id("entry_id"), exactly("reference"))
     search_help_text = "Full reference, or ID of the reconciliation or of our entry."
+
+    @admin.display(description="differences")
+    def statement_and_ledger(self, line: ReconciliationLine) -> str:
+        """Show what differs, as the statement and the ledger have it."""
+        both = [(name, *map(_in_words(line, name), pair)) for name, pair in line.differences.items()]
+        return ", ".join(f"{name}: {statement}, but {ours} here" for name, statement, ours in both)
+
+
+def _in_words(line: ReconciliationLine, name: str) -> Callable[[Any], str]:
+    return lambda value: money(value, line.currency) if name == "amount" else shown(value)

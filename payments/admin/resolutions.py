@@ -37,7 +37,7 @@ class ResolutionForm(forms.Form):
 class UnansweredFilter(admin.SimpleListFilter):
     """Rows without an answer from the rail, by their age."""
 
-    title = "answer of its rail"
+    title = "response"
     parameter_name = "unanswered"
     AGES: ClassVar = {
         "all": ("Unanswered", timedelta(0)),
@@ -64,7 +64,7 @@ class ResolvableAdmin(ReadOnlyAdmin):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in {"rail", "staff"}:
-            return self._formatted(self.unanswered_columns)
+            return self._linked(request, self.unanswered_columns)
         return super().get_list_display(request)
 
     @admin.display(description="unanswered for")
@@ -89,22 +89,22 @@ class ResolvableAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         subject: Any = get_object_or_404(self.model, pk=subject_id)
         form = ResolutionForm(request.POST)
-        if form.is_valid():
-            wanted = form.cleaned_data
-            submit(
-                request,
-                lambda: staff_actions.resolution(
-                    subject,
-                    succeeded=wanted["outcome"] == "succeeded",
-                    reason=wanted["reason"],
-                    evidence=wanted["evidence"],
-                ),
-                done=f"Resolved as {wanted['outcome']}.",
-            )
-        else:
+        if not form.is_valid():
             messages.error(
                 request, "Nothing was resolved. Choose an outcome, and enter a reason and the evidence."
             )
+            return self.page_again(request, subject_id, resolution_form=form)
+        wanted = form.cleaned_data
+        submit(
+            request,
+            lambda: staff_actions.resolution(
+                subject,
+                succeeded=wanted["outcome"] == "succeeded",
+                reason=wanted["reason"],
+                evidence=wanted["evidence"],
+            ),
+            done=f"Resolved as {wanted['outcome']}.",
+        )
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", subject_id)
 
 

@@ -1,7 +1,7 @@
 """Submit admin forms that move money: perform the action, or propose it under the four-eyes rule."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.db.models import Model
@@ -23,7 +23,7 @@ from payments.services.staff.staff_actions import StaffAction
 def submit(request: HttpRequest, make: Callable[[], StaffAction], *, done: str) -> None:
     """Submit an action, and show its result or refusal as a message."""
     try:
-        proposal = _submit(request, make())
+        proposal = submitted(request, make())
     except Problem as refused:
         messages.error(request, str(refused.detail))
     else:
@@ -37,7 +37,11 @@ def _show(request: HttpRequest, proposal: Proposal | None, *, done: str) -> None
         _report(request, proposal)
 
 
-def _submit(request: HttpRequest, action: StaffAction) -> Proposal | None:
+def submitted(request: HttpRequest, action: StaffAction) -> Proposal | None:
+    """Perform an action at once, or return it as a proposal.
+
+    :raises Problem: the state doesn't allow it
+    """
     return four_eyes.submit(
         action, user=cast("User", request.user), actor=person_acting(request), now=clock.now()
     )
@@ -49,8 +53,22 @@ def _report(request: HttpRequest, proposal: Proposal) -> None:
     messages.success(request, format_html("Your {} awaits another person's confirmation.", link))
 
 
+def _refused(form: Any, *, field: str, refusal: str) -> Any:
+    """Return a form that shows a refusal at a field."""
+
+    class Refused(form):
+        def clean(self) -> Any:
+            cleaned = super().clean()
+            self.add_error(field, refusal)
+            return cleaned
+
+    return Refused
+
+
 class SubmittedRowAdmin(ReadOnlyAdmin):
     """Admin of rows whose addition moves money."""
+
+    refused_field: ClassVar[str]  # shows why the action was refused
 
     def action_of(self, obj: Any, form: Any) -> StaffAction:
         """Return the action to perform."""
@@ -69,11 +87,17 @@ class SubmittedRowAdmin(ReadOnlyAdmin):
         try:
             return super().add_view(request, form_url, extra_context)
         except Problem as refused:
-            messages.error(request, str(refused.detail))
-            return redirect(request.get_full_path())
+            # The transaction of the first call was rolled back. The second one shows the form as it was filled in.
+            cast("Any", request).refusal = str(refused.detail)
+            return super().add_view(request, form_url, extra_context)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        refusal = getattr(request, "refusal", None)
+        return form if refusal is None else _refused(form, field=self.refused_field, refusal=refusal)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        obj.proposal = _submit(request, self.action_of(obj, form))
+        obj.proposal = submitted(request, self.action_of(obj, form))
         if obj.proposal is None:
             obj.pk = self.added_row(obj).pk
 

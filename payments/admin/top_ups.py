@@ -15,6 +15,8 @@ from payments.services.staff.staff_actions import StaffAction
 class EntryAdmin(SubmittedRowAdmin, ledger.EntryAdmin):
     """Adding an entry tops up a wallet."""
 
+    refused_field = "amount"
+
     def action_of(self, obj: Entry, form: Any) -> StaffAction:
         return staff_actions.top_up(
             business=obj.business,

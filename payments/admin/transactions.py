@@ -6,9 +6,12 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.formats import date_format
 
 from kit.banks import ACCOUNT_NUMBER
 from kit.db.clock import database_now
+from kit.money import money
 from merchants.admin import (
     ReadOnlyInline,
     by_business_name,
@@ -16,16 +19,35 @@ from merchants.admin import (
     exactly,
     in_each_business,
 )
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.base import Link
+from merchants.admin.columns import list_address, sentence, two_lines
+from merchants.admin.filters import CurrencyFilter
+from payments.admin.fees import in_words
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
-from payments.models import CardOperation, Transaction, Transition
-from payments.status_names import STATUS_NAMES
+from payments.models import CardOperation, SettlementItem, Tariff, Transaction, Transition
+from payments.status_names import SETTLEMENT_NAMES, STATUS_NAMES, outcome_name
 
 STAN, RRN = "[0-9]{6}", "[0-9]{12}"
 
 
 class TransitionInline(ReadOnlyInline):
     model = Transition
+    fields = ("attribute", "before_in_words", "after_in_words", "cause", "at")
+    readonly_fields = ("before_in_words", "after_in_words")
+
+    @admin.display(description="before")
+    def before_in_words(self, transition: Transition) -> str:
+        return _state(transition.attribute, transition.before)
+
+    @admin.display(description="after")
+    def after_in_words(self, transition: Transition) -> str:
+        return _state(transition.attribute, transition.after)
+
+
+def _state(attribute: str, code: str) -> str:
+    """Return the name of a state of a transaction's attribute."""
+    names = SETTLEMENT_NAMES if attribute == "settle_status" else STATUS_NAMES
+    return sentence(names.get(code, code)) or "–"  # noqa: RUF001  (an en dash)
 
 
 class OperationInline(ReadOnlyInline):
@@ -37,23 +59,29 @@ class OperationInline(ReadOnlyInline):
         "reference",
         "destination_account_number",
         "reason",
-        "response_summary",
+        "outcome",
         "created_at",
     )
+    readonly_fields = ("outcome",)
     amounts, currency = ("amount",), "transaction.currency"
+    states: ClassVar = {"status": STATUS_NAMES}
+
+    @admin.display(description="outcome")
+    def outcome(self, operation: CardOperation) -> str:
+        return outcome_name(operation.response_summary)
 
 
 class WaitsFilter(admin.SimpleListFilter):
     """Filter pending transactions by what they await. Those that await staff have an index."""
 
-    title = "what it waits for"
+    title = "waits for"
     parameter_name = "waits"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
-            ("rail", "its rail"),
-            ("staff", "staff: the bank may have deleted it"),
-            ("payer", "its payer, or its capture"),
+            ("rail", "Its rail"),
+            ("staff", "Staff, because the bank may have deleted it"),
+            ("payer", "Its payer, or its capture"),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -76,10 +104,10 @@ class TransactionAdmin(ResolvableAdmin):
     list_display = (
         "reference",
         "amount",
+        "status",
+        "result",
         "business",
         "request_type",
-        "status",
-        "response_code",
         "created_at",
     )
     amounts = (
@@ -90,12 +118,16 @@ class TransactionAdmin(ResolvableAdmin):
         "amount_being_refunded",
         "amount_returned",
     )
-    names: ClassVar = {"status": STATUS_NAMES, "refund_status": STATUS_NAMES}
+    states: ClassVar = {
+        "status": STATUS_NAMES,
+        "refund_status": STATUS_NAMES,
+        "settle_status": SETTLEMENT_NAMES,
+    }
     list_filter = (UnansweredFilter, WaitsFilter, "status", "request_type", CurrencyFilter)
     unanswered_columns = (
         "reference", "amount", "business", "awaiting", "waiting_for", "queries_made", "connector",
     )  # fmt: skip
-    list_select_related = ("business",)
+    list_select_related = ("business", "session")
     searches = (
         by_id(),
         in_each_business("reference"),
@@ -112,17 +144,48 @@ class TransactionAdmin(ResolvableAdmin):
         "Full reference (of a refund too), ID, RRN, STAN, last four digits, email address, account number, or "
         "name of the business."
     )
-    exclude = ("fingerprint", "card_number_hash")
+    exclude = ("fingerprint", "card_number_hash", "response_summary", "fee_rule")
+    readonly_fields = ("outcome", "agreed_fee")
     inlines = (TransitionInline, OperationInline)
+
+    @admin.display(description="result")
+    def result(self, transaction: Transaction) -> str | None:
+        code = transaction.response_code
+        return two_lines(transaction.outcome_text, code) if code else None
+
+    @admin.display(description="outcome")
+    def outcome(self, transaction: Transaction) -> str:
+        return transaction.outcome_text
+
+    @admin.display(description="fee rule")
+    def agreed_fee(self, transaction: Transaction) -> str:
+        return in_words(Tariff(currency=transaction.currency, **transaction.fee_rule))
+
+    def title_of(self, row: Transaction) -> str:
+        amount = f"{money(row.amount, row.currency)}, " if row.amount else ""
+        return f"{amount}{sentence(row.get_request_type_display()).lower()} {row.reference}"
+
+    def related(self, row: Transaction) -> Iterator[Link]:
+        items = SettlementItem.objects.filter(transaction=row, is_live=True, operation=None)
+        for item in items.select_related("batch"):
+            address = reverse("admin:payments_settlementbatch_change", args=[item.batch_id])
+            yield Link(f"Settlement batch of {date_format(item.batch.day)}", address)
+        yield Link("Deliveries", list_address("webhooks_delivery", row.pk))
+        yield Link("Ledger entries", list_address("ledger_entry", row.pk))
+        yield Link("Captures, voids and refunds", list_address("payments_cardoperation", row.pk))
+        if row.request_type == Transaction.RequestType.PAYOUT:
+            yield Link("Payout returns", list_address("payments_payoutreturn", row.pk))
+        yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")
+        yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
 
 
 @admin.register(CardOperation)
 class CardOperationAdmin(ResolvableAdmin):
-    list_display = ("transaction", "kind", "status", "amount", "reference", "created_at")
+    list_display = ("kind", "status", "amount", "transaction", "reference", "outcome", "created_at")
     amounts, currency = ("amount",), "transaction.currency"
-    names: ClassVar = {"status": STATUS_NAMES}
+    states: ClassVar = {"status": STATUS_NAMES}
     list_filter = (UnansweredFilter, "kind", "status")
-    unanswered_columns = ("transaction", "kind", "amount", "waiting_for", "queries_made", "reference")
+    unanswered_columns = ("kind", "amount", "transaction", "waiting_for", "queries_made", "reference")
     list_select_related = ("transaction",)
     searches = (
         by_id(),
@@ -131,4 +194,17 @@ class CardOperationAdmin(ResolvableAdmin):
         in_each_business("transaction__reference", business="transaction__business"),
     )
     search_help_text = "ID, full reference, or ID or reference of the transaction."
-    exclude = ("fingerprint",)
+    exclude = ("fingerprint", "response_summary")
+    readonly_fields = ("outcome",)
+
+    @admin.display(description="outcome")
+    def outcome(self, operation: CardOperation) -> str:
+        return outcome_name(operation.response_summary)
+
+    def title_of(self, row: CardOperation) -> str:
+        return f"{money(row.amount, row.transaction.currency)}, {row.kind} of {row.transaction.reference}"
+
+    def related(self, row: CardOperation) -> Iterator[Link]:
+        yield Link("Deliveries", list_address("webhooks_delivery", row.pk))
+        yield Link("Ledger entries", list_address("ledger_entry", row.pk))
+        yield Link("Audit trail", list_address("merchants_auditentry", row.pk))

@@ -1,6 +1,7 @@
 """Admin pages of unapplied money, which staff credit to the business or return to the sender."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -12,12 +13,16 @@ from django.urls import URLPattern
 
 from kit.banks import ACCOUNT_NUMBER
 from kit.form_fields import AccountNumberField, BankField
+from kit.money import money
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
-from merchants.admin.base import CurrencyFilter
+from merchants.admin.base import Link
+from merchants.admin.columns import list_address, sentence
+from merchants.admin.filters import CurrencyFilter
 from payments.admin.submitting import submit
 from payments.models import Proposal
 from payments.services.staff import staff_actions
 from payments.services.transfers.return_destinations import sender_of
+from payments.status_names import unapplied_name
 from virtual_accounts.models import UnappliedMoney
 
 Action = Proposal.Action
@@ -40,8 +45,9 @@ class ReturnForm(CreditForm):
 @admin.register(UnappliedMoney)
 class UnappliedMoneyAdmin(ReadOnlyAdmin):
     change_form_template = "admin/payments/unappliedmoney.html"
-    list_display = ("created_at", "business", "amount", "state", "why", "sender", "decided_at")
+    list_display = ("sender", "amount", "state", "business", "why", "created_at", "decided_at")
     amounts = ("amount",)
+    states: ClassVar = {"state": {state: unapplied_name(state) for state in UnappliedMoney.State.values}}
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business", "transfer")
     searches = (
@@ -54,12 +60,21 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
     search_help_text = "ID, bank reference, account number, or name of the business."
 
     @admin.display(description="why")
-    def why(self, money: UnappliedMoney) -> str:
-        return str(money.transfer.reason)
+    def why(self, unapplied: UnappliedMoney) -> str:
+        return sentence(unapplied.transfer.get_reason_display())
+
+    def title_of(self, row: UnappliedMoney) -> str:
+        return f"{money(row.amount, row.currency)} from {row.transfer.sender_name}"
+
+    def related(self, row: UnappliedMoney) -> Iterator[Link]:
+        yield Link("Ledger entries", list_address("ledger_entry", row.transfer_id))
+        yield Link("Deliveries", list_address("webhooks_delivery", row.pk))
+        yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")
+        yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
 
     @admin.display(description="sender")
-    def sender(self, money: UnappliedMoney) -> str:
-        return money.transfer.sender_name
+    def sender(self, unapplied: UnappliedMoney) -> str:
+        return unapplied.transfer.sender_name
 
     def get_urls(self) -> list[URLPattern]:
         actions = {"credit": self.credit, "return": self.return_money}
@@ -76,25 +91,25 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
         return {}
 
     def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
-        return self._decide(request, money_id, CreditForm(request.POST))
+        return self._decide(request, money_id, "credit_form", CreditForm(request.POST, auto_id="credit_%s"))
 
     def return_money(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
-        return self._decide(request, money_id, ReturnForm(request.POST))
+        return self._decide(request, money_id, "return_form", ReturnForm(request.POST))
 
-    def _decide(self, request: HttpRequest, money_id: UUID, form: CreditForm) -> HttpResponse:
+    def _decide(self, request: HttpRequest, money_id: UUID, name: str, form: CreditForm) -> HttpResponse:
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
-        money = get_object_or_404(UnappliedMoney, pk=money_id)
+        unapplied = get_object_or_404(UnappliedMoney, pk=money_id)
         if not form.is_valid():
-            messages.error(request, f"Nothing was decided. Check {' and '.join(form.errors)}.")
-        else:
-            self._submit(request, money, form)
+            messages.error(request, "Nothing was decided. Check the fields below.")
+            return self.page_again(request, money_id, **{name: form})
+        self._submit(request, unapplied, form)
         return redirect("admin:virtual_accounts_unappliedmoney_change", money_id)
 
-    def _submit(self, request: HttpRequest, money: UnappliedMoney, form: CreditForm) -> None:
+    def _submit(self, request: HttpRequest, unapplied: UnappliedMoney, form: CreditForm) -> None:
         kind = Action.RETURN_UNAPPLIED if isinstance(form, ReturnForm) else Action.CREDIT_UNAPPLIED
         submit(
             request,
-            lambda: staff_actions.unapplied_decision(money, kind, **form.cleaned_data),
+            lambda: staff_actions.unapplied_decision(unapplied, kind, **form.cleaned_data),
             done=f"The money is {'returned' if kind == Action.RETURN_UNAPPLIED else 'credited'}.",
         )

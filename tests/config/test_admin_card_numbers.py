@@ -18,7 +18,15 @@ from tests.config.test_card_numbers_at_rest import MASKED, NUMBER, SPELLINGS, st
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 # Values of the other fields, so that the rest of a form is valid.
-VALID = {"reason": "A reason", "evidence": "A call", "note": "A note", "name": "A name", "currency": "NGN"}
+VALID = {
+    "reason": "A reason",
+    "evidence": "A call",
+    "note": "A note",
+    "name": "A name",
+    "currency": "NGN",
+    "amount": "5.00",
+    "time_zone": "Africa/Lagos",
+}
 KEPT = {"csrfmiddlewaretoken"}
 # Free text that is known to be stored: the test must reach at least these fields.
 REACHED = {

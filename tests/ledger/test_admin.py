@@ -25,7 +25,7 @@ def filled_in(business, **changes):
     return {
         "business": business.pk,
         "currency": "NGN",
-        "amount": 500,
+        "amount": "NGN 5.00",
         "note": "Float",
         "cause": uuid4(),
     } | changes
@@ -70,13 +70,29 @@ class TestTopUp:
 
     @pytest.mark.parametrize(
         "change",
-        [{"note": ""}, {"amount": 0}, {"amount": "1.5"}, {"currency": "EUR"}, {"amount": 10**12 + 1}],
+        [
+            {"note": ""},
+            {"amount": 0},
+            {"amount": "1.505"},
+            {"amount": "USD 5.00"},
+            {"amount": ""},
+            {"amount": "five"},
+            {"currency": "EUR"},
+            {"currency": "XAU"},
+            {"amount": "10,000,000,000.01"},
+        ],
     )
     def test_needs_a_reason_and_a_valid_amount(self, staff, business, change):
         answer = staff.post(ADD, filled_in(business, **change))
 
         assert answer.status_code == 200
         assert not Entry.objects.exists()
+
+    def test_shows_what_is_wrong_at_the_amount(self, staff, business):
+        shown = staff.post(ADD, filled_in(business, amount="5.001"))
+
+        assert shown.context["adminform"].form.errors == {"amount": ["Enter at most 2 decimals for NGN."]}
+        assert 'value="5.001"' in shown.content.decode()
 
     def test_needs_a_permission(self, business):
         client = Client()

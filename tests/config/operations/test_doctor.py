@@ -13,6 +13,7 @@ from django.utils import timezone
 from config.models import beat
 from config.operations import doctor_checks
 from config.operations.doctor_checks import Severity
+from dashboard.search import indexer
 from kit.db.triggers import AppendOnly
 from merchants.models import ApiKey
 from payments.models import CardOperation, Transaction
@@ -233,6 +234,11 @@ class TestDoctor:
         )
 
         self.finds("disk", severity)
+
+    def test_finds_a_search_that_is_behind(self, monkeypatch):
+        monkeypatch.setattr(indexer, "lag", lambda **_: timedelta(minutes=3))
+
+        self.finds("search", Severity.WARNING)
 
     def test_finds_an_unbalanced_ledger(self, monkeypatch):
         monkeypatch.setattr(doctor_checks, "drift", lambda: 1)

@@ -15,6 +15,11 @@ from django.utils import timezone
 
 from config import tasks
 from merchants.models import AuditEntry, Invitation, LimitSlot, Nonce
+from payments.models import Checkout, LinkCardAttempt, LinkDay, PaymentLink
+from payments.serializers import SourceSerializer
+from payments.services import checkouts
+from payments.services.checkouts import Details
+from tests import orders
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.webhooks.rows import ADA as ADA_LONG_AGO
 from tests.webhooks.rows import acquire, make_deliveries, make_endpoint, replay
@@ -36,6 +41,7 @@ def _small_pieces(monkeypatch):
         "merchants.authentication",
         "webhooks.purge",
         "config.operations.retention",
+        "payments.services.link_retention",
     ):
         monkeypatch.setattr(import_module(module), "PIECE", 2)
 
@@ -194,6 +200,80 @@ class TestOtherRows:
         purge()
 
         assert AuditEntry.objects.count() == 1
+
+
+class TestCheckouts:
+    """What payers entered at payment links goes; links and payments stay."""
+
+    @pytest.fixture
+    def link(self, api):
+        api.post("/api/payment-links", orders.payment_link())
+        return PaymentLink.objects.select_related("business").get()
+
+    def checkout(self, link, *, days, number=""):
+        details = Details(
+            link.amount,
+            1,
+            "card",
+            name="Ada Obi",
+            email="ada@x.example",
+            phone="08031234567",
+            answers={"a": "b"},
+        )
+        made = checkouts.begin(
+            link=link, details=details, address="192.0.2.1", network="192.0.2.1", now=timezone.now()
+        )
+        if number:
+            card = SourceSerializer().run_validation(orders.card_source(pan=number))
+            checkouts.pay_by_card(checkout=made, card=card, attempt_number=0, now=timezone.now())
+        Checkout.objects.filter(pk=made.pk).update(created_at=ago(days=days))
+        return made.pk
+
+    def test_without_an_attempt_are_deleted_after_30_days(self, link):
+        old = {self.checkout(link, days=31) for _ in range(3)}
+        young = self.checkout(link, days=29)
+
+        purge()
+
+        assert set(Checkout.objects.values_list("pk", flat=True)) == {young}
+        assert old
+
+    @pytest.mark.parametrize(
+        ("number", "days", "kept"),
+        [
+            (orders.DECLINED_CARD, 29, ("Ada Obi", "ada@x.example", "08031234567", {"a": "b"}, "192.0.2.1")),
+            (orders.DECLINED_CARD, 31, ("", "", "", {}, None)),
+            (
+                orders.CHALLENGED_CARD,
+                31,
+                ("Ada Obi", "ada@x.example", "08031234567", {"a": "b"}, "192.0.2.1"),
+            ),
+            (
+                orders.FRICTIONLESS_CARD,
+                31,
+                ("Ada Obi", "ada@x.example", "08031234567", {"a": "b"}, "192.0.2.1"),
+            ),
+            (orders.FRICTIONLESS_CARD, 401, ("Ada Obi", "ada@x.example", "", {}, None)),
+        ],
+    )
+    def test_with_attempts_lose_what_is_no_longer_needed(self, link, number, days, kept):
+        key = self.checkout(link, days=days, number=number)
+
+        purge()
+
+        row = Checkout.objects.get(pk=key)
+        assert (row.name, row.email, row.phone, row.answers, row.address) == kept
+        assert row.attempts.count() == 1
+
+    def test_hashes_of_cards_and_counts_go(self, link):
+        self.checkout(link, days=1, number=orders.DECLINED_CARD)
+        LinkCardAttempt.objects.update(ends_at=ago(hours=1))
+        LinkDay.objects.update(day=ago(days=401).date())
+
+        purge()
+
+        assert not LinkCardAttempt.objects.exists()
+        assert not LinkDay.objects.exists()
 
 
 class TestCommand:
