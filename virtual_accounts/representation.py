@@ -4,6 +4,7 @@ from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
+from kit import banks
 from kit.api.answer_fields import (
     CURRENCY_FIELD,
     DIGITS,
@@ -20,7 +21,7 @@ from kit.api.answer_fields import (
 )
 from virtual_accounts.models import Session, VirtualAccount
 
-ACCOUNT_NUMBER = text("^[0-9]{10}$")
+ACCOUNT_NUMBER = text(f"^{banks.ACCOUNT_NUMBER.pattern}$")
 
 ACCOUNT_HOLDER = Answer(
     "AccountHolder",

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
 from kit.db import clock
+from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from virtual_accounts.filters import filtered
 from virtual_accounts.models import VirtualAccount
@@ -32,6 +33,7 @@ class VirtualAccountsView(APIView):
         wanted = read_account(cast("dict[str, Any]", request.data or {}), business=business)
         result = accounts.create(business=business, request=wanted, now=clock.now())
         account = result.resource
+        _note(request, account)
         return created_or_replayed(
             result, represent(account), location=f"/api/virtual-accounts/{account.reference}"
         )
@@ -48,7 +50,12 @@ class VirtualAccountView(APIView):
         account = accounts.find_of(_business(request), reference)
         if account is None:
             raise NotFound
+        _note(request, account)
         return Response(represent(account))
+
+
+def _note(request: Request, account: VirtualAccount) -> None:
+    note_object(request, ObjectKind.VIRTUAL_ACCOUNT, account.pk, account.reference)
 
 
 def _business(request: Request) -> Business:

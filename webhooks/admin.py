@@ -14,7 +14,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
 from kit.db import clock
+from kit.plurals import counted
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
+from merchants.admin.columns import two_lines
 from merchants.request_actors import person_acting
 from webhooks import services
 from webhooks.models import FINISHED, Attempt, Delivery, Endpoint
@@ -78,17 +80,22 @@ class DeliveryAdmin(ReadOnlyAdmin):
     """The lists show deliveries that still have their bodies. Search finds older ones."""
 
     change_form_template = "admin/webhooks/delivery.html"
-    list_display = ("id", "business", "event", "state", "attempts_made", "next_attempt_at", "created_at")
+    list_display = ("event_and_id", "state", "business", "attempts_made", "next_attempt_at", "created_at")
     list_filter = (StateFilter,)
     list_select_related = ("business",)
     searches = (by_id(), by_id("subject"), by_business_name())
     search_help_text = "ID of the event or its transaction, or name of the business."
     ordering = ("-created_at",)
     exclude = ("lease_token",)
-    names: ClassVar = {"state": Delivery.STATE_NAMES}
+    states: ClassVar = {"state": Delivery.STATE_NAMES}
+    any_object: ClassVar = ("subject",)
     inlines = (AttemptInline,)
     actions = ("replay_chosen",)
     action_form = ReplayActionForm
+
+    @admin.display(description="event")
+    def event_and_id(self, delivery: Delivery) -> str:
+        return two_lines(delivery.event, delivery.pk)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         found = super().get_queryset(request)
@@ -108,7 +115,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
             return {"replay_form": ReplayForm() if is_shown else None}
         return {}
 
-    @admin.action(description="Replay, with a reason", permissions=["replay"])
+    @admin.action(description="Resend deliveries", permissions=["replay"])
     def replay_chosen(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         self._replay(request, ReplayForm(request.POST), list(queryset.values_list("pk", flat=True)))
 
@@ -116,7 +123,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
         if not self.has_replay_permission(request):
             raise PermissionDenied
         get_object_or_404(Delivery, pk=delivery_id)
-        self._replay(request, ReplayForm(request.POST), [delivery_id])
+        form = ReplayForm(request.POST)
+        self._replay(request, form, [delivery_id])
+        if form.errors:
+            return self.page_again(request, delivery_id, replay_form=form)
         return redirect("admin:webhooks_delivery_change", delivery_id)
 
     def _replay(self, request: HttpRequest, form: ReplayForm, ids: list[UUID]) -> None:
@@ -126,10 +136,9 @@ class DeliveryAdmin(ReadOnlyAdmin):
         reason = form.cleaned_data["reason"]
         going = sum(services.replay(ids, actor=person_acting(request), now=clock.now(), reason=reason))
         if going:
-            messages.success(request, f"Queued to resend: {going}.")
+            messages.success(request, f"Queued {counted(going, 'delivery', 'deliveries')} to resend.")
         if going < len(ids):
+            left = counted(len(ids) - going, "delivery", "deliveries")
             messages.warning(
-                request,
-                f"Not resent: {len(ids) - going}. They are already queued, were skipped, or their bodies have "
-                "been deleted.",
+                request, f"{left} not resent: already queued, skipped, or without a body, which was deleted."
             )

@@ -319,5 +319,5 @@ def dispatch_due(*, linger: float = 0, life: float = math.inf, stopped: threadin
 
 def stop_gracefully() -> None:
     """Stop the dispatchers of this process after their requests in flight have ended."""
-    for drain in list(_process.dispatchers):
-        drain.stop()
+    for dispatcher in list(_process.dispatchers):
+        dispatcher.stop()

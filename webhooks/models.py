@@ -101,6 +101,18 @@ class Endpoint(models.Model):
         return category_of(event) in self.subscribed_events
 
 
+class OpenOutage(models.Model):
+    """An outage of an endpoint, from its detection until its end; see `outage_notices`."""
+
+    endpoint = models.OneToOneField(Endpoint, on_delete=models.CASCADE, related_name="+")
+    began_at = models.DateTimeField()
+    notified_at = models.DateTimeField(null=True)  # when members were notified of the outage
+    leased_until = models.DateTimeField(null=True)  # another worker is sending a notice
+
+    def __str__(self) -> str:
+        return f"outage of {self.endpoint_id} since {self.began_at:%Y-%m-%d %H:%M}"
+
+
 # Whether a delivery was tried before: 0 or 1. The SQL in `leases` has the same expression, to use the same index.
 TRIES = Least(F("attempts_made") + F("manual_attempts"), Value(1), output_field=models.IntegerField())
 
@@ -268,11 +280,13 @@ class Attempt(models.Model):
         return f"attempt {self.number} of {self.delivery_id}"
 
     @property
-    def result(self) -> str:
-        """Return the result as pages show it, such as "500 Internal Server Error in 18 ms"."""
+    def response(self) -> str:
+        """Return the response as lists show it, such as "500 Internal Server Error in 18 ms", or why there is none."""
         if self.status is None:
-            return str(self.explanation)
-        note = " Redirects are not followed." if self.error == "redirect" else ""
-        return (
-            f"{self.status} {responses.get(self.status, '')}".rstrip() + f" in {self.total_ms:.0f} ms." + note
-        )
+            return str(self.explanation).rstrip(".")
+        return f"{self.status} {responses.get(self.status, '')}".rstrip() + f" in {self.total_ms:.0f} ms"
+
+    @property
+    def result(self) -> str:
+        """Return the response as a sentence."""
+        return f"{self.response}." + (" Redirects are not followed." if self.error == "redirect" else "")

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from rest_framework import status
 
 from kit.api.errors import Problem
@@ -188,11 +188,24 @@ def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime, reason:
     wake_up.notify()
 
 
+def replay_selected(
+    selected: Mapping[UUID, int], *, business: Business, actor: Actor, now: datetime
+) -> Iterator[bool]:
+    """Resend deliveries of a business that have had no attempt since they were selected.
+
+    `selected` has the number of attempts that each delivery had. A form that is submitted twice resends once.
+    """
+    for delivery_id, attempts in selected.items():
+        unchanged = Q(business=business, attempts_made=attempts - F("manual_attempts"))
+        yield _replay_one(delivery_id, unchanged, actor=actor, now=now)
+    wake_up.notify()
+
+
 @transaction.atomic
-def _replay_one(delivery_id: UUID, *, actor: Actor, now: datetime, reason: str) -> bool:
+def _replay_one(delivery_id: UUID, *conditions: Q, actor: Actor, now: datetime, reason: str = "") -> bool:
     queued = (
         _resendable()
-        .filter(pk=delivery_id, state__in=REPLAYABLE)
+        .filter(*conditions, pk=delivery_id, state__in=REPLAYABLE)
         .update(state=Delivery.State.WAITING, is_manual=True, next_attempt_at=now, lease_token=None)
     )
     if queued:

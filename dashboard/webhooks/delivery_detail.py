@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import reverse
 
 from dashboard.memberships import Membership
+from dashboard.transactions.related import payment_link, refund_link
 from dashboard.ui import payer_links
+from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
+from dashboard.webhooks.endpoint_health import state_of
 from kit import bounded_json
 from kit.durations import in_words, range_in_words
-from payments.services.event_subjects import subjects_of
+from payments.models import CardOperation, Transaction
+from payments.services.event_subjects import Subject, subjects_of
 from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.outages import outage_of
 from webhooks.request_headers import request_headers
 from webhooks.retry_schedule import JITTER, delays_of
 from webhooks.services import is_replayable
 from webhooks.signing import sign
 
 State = Delivery.State
+REFUND = "refund"  # a subject's type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +45,15 @@ class SubjectPage:
 
     name: str
     route: str
+    title: str
+    icon: str
 
 
 _PAGES = {
-    "transfer": SubjectPage("an unapplied transfer", "dashboard-unapplied-item"),
-    "settlement": SubjectPage("a settlement", "dashboard-settlement"),
+    "transfer": SubjectPage(
+        "an unapplied transfer", "dashboard-unapplied-item", "Unapplied transfer", "banknotes"
+    ),
+    "settlement": SubjectPage("a settlement", "dashboard-settlement", "Settlement", "banknotes"),
 }
 
 
@@ -55,14 +66,26 @@ class DeliveryDetail:
     exact_body: str  # for the copy button; empty if the member may not see the whole body
     url: str
     subject: SubjectLink | None  # None for a test event
+    related: Sequence[RelatedObject]
+    next_attempt: NextAttempt | None
+    attempts_count: int
     last_response: str  # the beginning of the endpoint's last response body
     is_replayable: bool
     is_live: bool  # an attempt is in progress or scheduled
 
 
+@dataclass(frozen=True, slots=True)
+class NextAttempt:
+    number: int
+    of: int  # automatic attempts
+    at: datetime
+    is_running: bool
+
+
 def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
     endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
+    subject = subjects_of([delivery]).get(delivery.pk)
     return DeliveryDetail(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
@@ -72,22 +95,58 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
         if payer_links.text_shown_to(membership, delivery.body) == delivery.body
         else "",
         url=endpoint.url if endpoint else "",
-        subject=_subject_link(delivery),
+        subject=_subject_link(subject) if subject else None,
+        related=list(_related(subject, endpoint)),
+        next_attempt=_next_attempt(delivery, attempts),
+        attempts_count=len(attempts),
         last_response=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
         is_replayable=is_replayable(delivery) and endpoint is not None,
         is_live=delivery.state == State.WAITING,
     )
 
 
-def _subject_link(delivery: Delivery) -> SubjectLink | None:
-    subject = subjects_of([delivery]).get(delivery.pk)
-    if subject is None:
-        return None
+def _subject_link(subject: Subject) -> SubjectLink:
+    if subject.type == REFUND:
+        return SubjectLink(
+            name=subject.reference or "", address=reverse("dashboard-refund", args=[subject.id])
+        )
     if subject.transaction_id is not None:
         address = reverse("dashboard-payment", args=[subject.transaction_id])
         return SubjectLink(name=subject.reference or "", address=address)
     page = _PAGES[subject.type]
     return SubjectLink(name=page.name, address=reverse(page.route, args=[subject.id]))
+
+
+def _related(subject: Subject | None, endpoint: Endpoint | None) -> Iterator[RelatedObject]:
+    """Yield the object of the event, and the endpoint."""
+    if subject is not None and subject.type == REFUND:
+        refund = CardOperation.objects.select_related("transaction").get(pk=subject.id)
+        yield refund_link(refund, refund.transaction)
+        yield payment_link(refund.transaction)
+    elif subject is not None and subject.transaction_id is not None:
+        yield payment_link(Transaction.objects.get(pk=subject.transaction_id))
+    elif subject is not None:
+        page = _PAGES[subject.type]
+        address = reverse(page.route, args=[subject.id])
+        yield RelatedObject(icon=page.icon, name=page.title, text="", address=address)
+    if endpoint is not None:
+        code, name = state_of(endpoint, outage_of(endpoint.business_id) if endpoint.enabled else None)
+        yield RelatedObject(
+            icon="signal",
+            name="Endpoint",
+            text=urlsplit(endpoint.url).hostname or "",
+            address=reverse("dashboard-webhooks"),
+            status=code,
+            status_name=name,
+        )
+
+
+def _next_attempt(delivery: Delivery, attempts: Sequence[Attempt]) -> NextAttempt | None:
+    if delivery.state != State.WAITING or delivery.next_attempt_at is None:
+        return None
+    planned = 0 if delivery.is_manual else len(delays_of(settings.WEBHOOK_RETRY_DELAYS))
+    is_running = delivery.lease_token is not None
+    return NextAttempt(len(attempts) + 1, planned, delivery.next_attempt_at, is_running)
 
 
 def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:

@@ -6,15 +6,19 @@ from itertools import islice
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.memberships import Membership, for_members, members_only
-from dashboard.ui.pagination import BY_MOMENT, page_of
+from dashboard.ui.addresses import encoded
+from dashboard.ui.lists import list_context
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
-from dashboard.webhooks.forms import DeliveryFilter, ReplayForm
+from dashboard.webhooks.delivery_list import DELIVERIES, DeliveryFilter
+from dashboard.webhooks.delivery_rows import rows_of, selected
+from dashboard.webhooks.forms import ReplayForm
 from kit.db import clock
 from kit.plurals import counted
 from merchants.request_actors import person_acting
@@ -22,19 +26,17 @@ from merchants.roles import Permission
 from webhooks import services
 from webhooks.models import Delivery
 
+MAX_QUERY = 2000  # characters of the list's filter
 AT_ONCE = 500  # deliveries resent by one submission
 
 
 @require_safe
 @members_only
 def deliveries_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    form = DeliveryFilter(request.GET)
-    found = [form.deliveries(membership.business).defer("body")] if form.is_valid() else []
-    context = {
-        "membership": membership,
-        "form": form,
-        "page": page_of(found, request.GET, order=BY_MOMENT),
-    }
+    form = DeliveryFilter(request.GET, business=membership.business)
+    context = list_context(DELIVERIES, form, form, membership=membership, query=request.GET)
+    rows = context["page"].rows
+    context |= {"rows": rows_of(rows), "query": encoded(request.GET, keeps_search=bool(rows))}
     return render(request, "dashboard/webhooks/deliveries.html", context)
 
 
@@ -43,12 +45,13 @@ def deliveries_page(request: HttpRequest, membership: Membership) -> HttpRespons
 def delivery_page(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Show a delivery. While an attempt is scheduled or in progress, the page polls for the part that changes."""
     delivery = _own(membership, delivery_id)
+    is_part = request.headers.get("HX-Request") == "true"
     context = {
         "membership": membership,
         "detail": detail_of(delivery, membership=membership),
         "later": later_attempts(delivery),
+        "is_part": is_part,
     }
-    is_part = request.headers.get("HX-Request") == "true"
     template = "dashboard/webhooks/_detail.html" if is_part else "dashboard/webhooks/delivery.html"
     return render(request, template, context)
 
@@ -72,12 +75,36 @@ def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> H
     return redirect("dashboard-delivery", delivery.pk)
 
 
+@require_POST
+@for_members(may=Permission.REPLAY_WEBHOOKS)
+def replay_selected(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Resend the deliveries that were selected in the list, and return to it."""
+    chosen = selected(request.POST.getlist("delivery")[:AT_ONCE])
+    resent = sum(
+        services.replay_selected(
+            chosen, business=membership.business, actor=person_acting(request), now=clock.now()
+        )
+    )
+    left = len(chosen) - resent
+    if not chosen:
+        messages.warning(request, "Select the deliveries to resend.")
+    if resent:
+        messages.success(request, f"Resending {counted(resent, 'delivery', 'deliveries')}.")
+    if left:
+        subject = counted(left, "delivery was", "deliveries were")
+        messages.warning(
+            request, f"{subject} not resent, because an attempt was made or the body was deleted."
+        )
+    query = encoded(QueryDict(request.POST.get("query", "")[:MAX_QUERY]))
+    return redirect(f"{reverse('dashboard-deliveries')}?{query}")
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.REPLAY_WEBHOOKS)
 def replay_range_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Resend the deliveries of a range of days, after showing how many there are."""
     query = request.POST if request.method == "POST" else request.GET
-    form = ReplayForm(query or None, initial={"state": Delivery.State.DEAD, "until": timezone.now().date()})
+    form = ReplayForm(query or None, initial={"state": Delivery.State.DEAD, "until": timezone.localdate()})
     context = {"membership": membership, "form": form, "at_once": AT_ONCE, "count": None}
     if form.is_valid():
         since, until = form.moments

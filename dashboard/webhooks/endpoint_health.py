@@ -1,32 +1,62 @@
-"""Delivery health of the last 24 hours, from the newest deliveries only, so that its cost is bounded."""
+"""Health of an endpoint: its state, and its attempts of the last 24 hours.
+
+The charts are drawn from the newest deliveries only, so that their cost is bounded.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any
 
-from dashboard.ui.charts import Column, ColumnChart, LineChart, columns, lines
+from django.utils import timezone
+
+from dashboard.ui.charts import round_up
 from merchants.models import Business
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.outages import Outage, outage_of
 
 HOURS = 24
 NEWEST = 1000  # deliveries counted
 HOUR = timedelta(hours=1)
+LABEL_EVERY = 4  # hours
+BOX = 100  # height of a chart; each hour is 10 wide
 State = Delivery.State
+OPEN_STATES = (State.WAITING, State.HELD, State.DEAD)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An hour of a chart: its left edge in percent, and its reading."""
+
+    x: str
+    label: str  # on the axis, empty for most hours
+    is_minor: bool  # a label that narrow screens leave out
+    text: str  # empty if the chart has no readings
+
+
+@dataclass(frozen=True, slots=True)
+class HourChart:
+    """Two series over the hours, as the geometry of paths in a box with a height of 100 and 10 for each hour."""
+
+    series: Sequence[str]
+    slots: Sequence[Slot]
+    top: int
+    middle: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The last 24 hours, hour by hour."""
+    """The state of an endpoint, and its last 24 hours, hour by hour."""
 
-    outcomes: ColumnChart
-    latency: LineChart
-    delivered: int
-    failed: int  # dead, or waiting for another attempt after a failure
+    outage: Outage | None
+    open_counts: dict[str, int]
+    attempts: HourChart
+    response_time: HourChart
+    delivered: int  # attempts
+    failed: int  # attempts
     median_ms: float | None
     p95_ms: float | None
     is_sample: bool  # there were more deliveries than were counted
@@ -35,34 +65,69 @@ class Health:
     def total(self) -> int:
         return self.delivered + self.failed
 
+    @property
+    def rate(self) -> str:
+        """Return the share of attempts that succeeded, rounded down: never 100% if one failed."""
+        return f"{self.delivered * 1000 // self.total / 10:g}%" if self.total else ""
+
+    @property
+    def attempts_name(self) -> str:
+        return f"Attempts by hour, last 24 hours: {self.delivered} delivered, {self.failed} failed"
+
+    @property
+    def waiting(self) -> int:
+        return self.open_counts.get(State.WAITING, 0)
+
+    @property
+    def held(self) -> int:
+        return self.open_counts.get(State.HELD, 0)
+
+    @property
+    def stopped(self) -> int:
+        return self.open_counts.get(State.DEAD, 0)
+
+
+def state_of(endpoint: Endpoint, outage: Outage | None) -> tuple[str, str]:
+    """Return the state of an endpoint as a code and as pages name it."""
+    if not endpoint.enabled:
+        return "off", "Off"
+    return ("failing", "Failing") if outage else ("healthy", "Healthy")
+
 
 def health_of(business: Business, *, now: datetime) -> Health:
     begin = now.replace(minute=0, second=0, microsecond=0) - (HOURS - 1) * HOUR
-    since: Any = Delivery.objects.without_tests().filter(business=business, created_at__gte=begin)
-    newest = since.order_by("-created_at")
-    rows = list(newest.values_list("pk", "created_at", "state", "attempts_made", "manual_attempts")[:NEWEST])
-    hour_of = {key: (created_at - begin) // HOUR for key, created_at, *_ in rows}
-    delivered, failed = [0] * HOURS, [0] * HOURS
-    for key, _, state, automatic, manual in rows:
-        if state == State.DELIVERED:
-            delivered[hour_of[key]] += 1
-        elif automatic + manual:
-            failed[hour_of[key]] += 1
+    mine = Delivery.objects.without_tests().filter(business=business)
+    newest = mine.filter(created_at__gte=begin).order_by("-created_at")[:NEWEST]
+    counts: Counter[tuple[int, bool]] = Counter()
     times: dict[int, list[float]] = defaultdict(list)
-    for key, total_ms in Attempt.objects.filter(delivery__in=list(hour_of)).values_list(
-        "delivery", "total_ms"
-    ):
-        times[hour_of[key]].append(total_ms)
+    made = list(
+        Attempt.objects.filter(delivery__in=newest.values("pk")).values_list(
+            "delivery", "started_at", "error", "total_ms"
+        )
+    )
+    for _, started_at, error, total_ms in made:
+        hour = min((started_at - begin) // HOUR, HOURS - 1)
+        counts[hour, not error] += 1
+        times[hour].append(total_ms)
     everything = [each for hour in times.values() for each in hour]
+    delivered, failed = ([counts[hour, good] for hour in range(HOURS)] for good in (True, False))
     return Health(
-        outcomes=columns(_hours(begin, delivered, failed)),
-        latency=lines([_each_hour(times, median), _each_hour(times, p95)]),
+        outage=outage_of(business.pk),
+        open_counts=_open_counts(business),
+        attempts=_attempts(begin, delivered, failed),
+        response_time=_response_time(begin, _each_hour(times, median), _each_hour(times, p95)),
         delivered=sum(delivered),
         failed=sum(failed),
         median_ms=median(everything) if everything else None,
         p95_ms=p95(everything) if everything else None,
-        is_sample=len(rows) == NEWEST,
+        is_sample=len({delivery for delivery, *_ in made}) == NEWEST,
     )
+
+
+def _open_counts(business: Business) -> dict[str, int]:
+    """Return the number of undelivered deliveries in each state, of at most 1,000."""
+    mine = Delivery.objects.without_tests().filter(business=business, state__in=OPEN_STATES)
+    return Counter(mine.values_list("state", flat=True)[:NEWEST])
 
 
 def p95(times: Iterable[float]) -> float:
@@ -75,16 +140,70 @@ def p95(times: Iterable[float]) -> float:
     return ordered[max(-(-len(ordered) * 19 // 20) - 1, 0)]
 
 
-def _hours(begin: datetime, delivered: Sequence[int], failed: Sequence[int]) -> list[Column]:
-    return [
-        Column(
-            f"{begin + hour * HOUR:%H:00}",
-            (good, bad),
-            f"{begin + hour * HOUR:%-d %b, %H:00} UTC: {good} delivered, {bad} failed",
-        )
-        for hour, (good, bad) in enumerate(zip(delivered, failed, strict=True))
+def _attempts(begin: datetime, delivered: Sequence[int], failed: Sequence[int]) -> HourChart:
+    pairs = list(zip(delivered, failed, strict=True))
+    top = max(round_up(max(map(sum, pairs), default=0)), 2)
+    good = "".join(_bar(hour, 0, value, top) for hour, (value, _) in enumerate(pairs))
+    bad = "".join(_bar(hour, base, value, top) for hour, (base, value) in enumerate(pairs))
+    texts = [
+        f"{timezone.localtime(begin + hour * HOUR):%H:00}: {made} delivered, {missed} failed"
+        for hour, (made, missed) in enumerate(pairs)
     ]
+    return HourChart((good, bad), _slots(begin, texts), top, f"{top / 2:g}")
 
 
-def _each_hour(times: dict[int, list[float]], figure: Any) -> list[float | None]:
+def _bar(hour: int, base: int, value: int, top: int) -> str:
+    """Return a bar that stands on another value.
+
+    >>> _bar(1, 0, 5, 10), _bar(0, 3, 0, 10)
+    ('M12 100V50h6V100z', '')
+    """
+    lower, upper = BOX - base / top * BOX, BOX - (base + value) / top * BOX
+    return f"M{hour * 10 + 2} {lower:.3g}V{upper:.3g}h6V{lower:.3g}z" if value else ""
+
+
+def _response_time(begin: datetime, medians: _Values, percentiles: _Values) -> HourChart:
+    top = max(round_up(max((value for value in percentiles if value is not None), default=0)), 2)
+    slots = _slots(begin, [""] * HOURS)
+    return HourChart((_line(medians, top), _line(percentiles, top)), slots, top, f"{top / 2:g}")
+
+
+def _line(values: _Values, top: int) -> str:
+    """Return the points of a line. A value without neighbours is drawn as a short line.
+
+    >>> _line([50, None, 0], 100), _line([None, 100], 100)
+    ('5,50 25,100', '13,0 17,0')
+    """
+    points = [
+        (hour * 10 + 5, f"{BOX - value / top * BOX:.3g}")
+        for hour, value in enumerate(values)
+        if value is not None
+    ]
+    if len(points) == 1:
+        ((x, y),) = points
+        points = [(x - 2, y), (x + 2, y)]
+    return " ".join(f"{x},{y}" for x, y in points)
+
+
+def _slots(begin: datetime, texts: Sequence[str]) -> list[Slot]:
+    found = []
+    for hour, text in enumerate(texts):
+        at = timezone.localtime(begin + hour * HOUR)
+        is_labelled = at.hour % LABEL_EVERY == 0 and 0 < hour < HOURS - 1
+        found.append(
+            Slot(
+                x=f"{hour * 100 / HOURS:.1f}",
+                label=f"{at:%H:00}" if is_labelled else "",
+                is_minor=at.hour % (2 * LABEL_EVERY) != 0,
+                text=text,
+            )
+        )
+    return found
+
+
+_Values = Sequence[float | None]
+_Figure = Callable[[list[float]], float]
+
+
+def _each_hour(times: dict[int, list[float]], figure: _Figure) -> _Values:
     return [figure(times[hour]) if times[hour] else None for hour in range(HOURS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -13,18 +14,21 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.memberships import Membership, for_members
-from dashboard.webhooks.endpoint_health import health_of
+from dashboard.webhooks.delivery_rows import rows_of
+from dashboard.webhooks.endpoint_health import Health, health_of, state_of
 from dashboard.webhooks.forms import EndpointForm, initial
 from dashboard.webhooks.sample_event import sample_payment
 from kit.db import clock
+from kit.durations import in_words
 from merchants import attempt_limits, audit
 from merchants.attempt_limits import Limit, LimitReached
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from webhooks import services
 from webhooks.models import Delivery, Endpoint
+from webhooks.retry_schedule import delays_of
 
-RECENT = 10
+RECENT = 5
 
 TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # per business: each calls its endpoint
 
@@ -61,17 +65,24 @@ def webhooks_page(request: HttpRequest, membership: Membership) -> HttpResponse:
 def _page(
     request: HttpRequest, membership: Membership, endpoint: Endpoint | None, form: EndpointForm, **shown: Any
 ) -> HttpResponse:
-    now = timezone.now()
-    context = {
+    context: dict[str, Any] = {
         "membership": membership,
         "endpoint": endpoint,
         "form": form,
-        "health": health_of(membership.business, now=now),
-        "recent": Delivery.objects.filter(business=membership.business)
-        .defer("body")
-        .order_by("-created_at", "-id")[:RECENT],
+        "retries": [in_words(delay) for delay in delays_of(settings.WEBHOOK_RETRY_DELAYS)[1:]],
     }
-    return render(request, "dashboard/webhooks/settings.html", context | shown)
+    # A new key or the errors of a form are what the page is about.
+    if endpoint is not None and not form.is_bound:
+        context |= _health(membership, endpoint)
+    return render(request, "dashboard/webhooks/endpoint.html", context | shown)
+
+
+def _health(membership: Membership, endpoint: Endpoint) -> dict[str, Any]:
+    health: Health = health_of(membership.business, now=timezone.now())
+    code, name = state_of(endpoint, health.outage)
+    newest = Delivery.objects.filter(business=membership.business).defer("body")
+    recent = rows_of(list(newest.order_by("-created_at", "-id")[:RECENT]))
+    return {"health": health, "state": code, "state_name": name, "recent": recent}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, cast
-from uuid import UUID
 
 from django import forms
-from django.db.models import Q, QuerySet
 
-from dashboard.ui.list_filters import PeriodFilter, PeriodForm, choices
-from merchants.models import Business
-from payments.services.event_subjects import outcomes_of_transaction, outcomes_with_reference
-from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint, Event
+from dashboard.ui.list_filters import PeriodForm
+from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint
 from webhooks.services import REPLAYABLE
 
 
@@ -50,40 +46,8 @@ def initial(endpoint: Endpoint | None) -> dict[str, Any]:
     return {"url": endpoint.url, "enabled": endpoint.enabled, **subscribed}
 
 
-class DeliveryFilter(PeriodFilter):
-    """Filter deliveries by state, event, day (UTC) and subject."""
-
-    q = forms.CharField(required=False, max_length=100, label="Search")
-    state = forms.ChoiceField(required=False, choices=choices([*Delivery.STATE_NAMES.items()]))
-    event = forms.ChoiceField(required=False, choices=[("", "All"), *Event.choices])
-
-    field_order = ("q", "state", "event", "since", "until")
-
-    def deliveries(self, business: Business) -> QuerySet[Delivery]:
-        """Return the matching deliveries. The form must be valid."""
-        wanted = self.cleaned_data
-        found: QuerySet[Delivery] = Delivery.objects.filter(business=business)
-        for name in ("state", "event"):
-            if wanted[name]:
-                found = found.filter(**{name: wanted[name]})
-        if self.begin:
-            found = found.filter(created_at__gte=self.begin)
-        if self.end:
-            found = found.filter(created_at__lt=self.end)
-        return found.filter(_about(wanted["q"], business)) if wanted["q"] else found
-
-
-def _about(text: str, business: Business) -> Q:
-    """Return the condition of a search by event ID, or by the ID or reference of the event's subject."""
-    try:
-        key = UUID(text)
-    except ValueError:
-        return Q(subject__in=outcomes_with_reference(business, text))
-    return Q(pk=key) | Q(subject__in=[key, *outcomes_of_transaction(key)])
-
-
 class ReplayForm(PeriodForm):
-    """A range of deliveries to resend. Days are UTC."""
+    """A range of deliveries to resend. Days are in the active time zone."""
 
     state = forms.ChoiceField(
         choices=[(state, Delivery.STATE_NAMES[state]) for state in REPLAYABLE], initial=Delivery.State.DEAD

@@ -2,14 +2,24 @@
 
 from django.urls import path
 
-from dashboard.webhooks import delivery_views, endpoint_views
+from dashboard.webhooks import delivery_export, delivery_views, endpoint_views
 
 urlpatterns = [
     path("dashboard/webhooks/", endpoint_views.webhooks_page, name="dashboard-webhooks"),
     path("dashboard/webhooks/rotate/", endpoint_views.rotate_page, name="dashboard-rotate-hash-key"),
     path("dashboard/webhooks/test/", endpoint_views.send_test_event, name="dashboard-test-event"),
     path("dashboard/webhooks/replay/", delivery_views.replay_range_page, name="dashboard-replay-range"),
+    path(
+        "dashboard/webhooks/deliveries/resend/",
+        delivery_views.replay_selected,
+        name="dashboard-replay-selected",
+    ),
     path("dashboard/webhooks/deliveries/", delivery_views.deliveries_page, name="dashboard-deliveries"),
+    path(
+        "dashboard/webhooks/deliveries/export.<file_type:file_type>",
+        delivery_export.deliveries_export,
+        name="dashboard-deliveries-export",
+    ),
     path(
         "dashboard/webhooks/deliveries/<uuid:delivery_id>/",
         delivery_views.delivery_page,

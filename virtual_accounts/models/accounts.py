@@ -105,6 +105,7 @@ class VirtualAccount(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="accounts_newest_first"),
+            models.Index(fields=["business", "status", "-id"], name="accounts_by_status"),
             models.Index(fields=["bvn_hash"], condition=~Q(bvn_hash=""), name="accounts_by_bvn"),
         ]
 

@@ -149,6 +149,7 @@ class UnappliedMoney(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="unapplied_newest_first"),
+            models.Index(fields=["business", "state", "-id"], name="unapplied_by_state"),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,72 @@
+"""Deliveries as lists show them, with what each is about and its last response."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+
+from payments.services.event_subjects import Subject, subjects_of
+from webhooks.models import Attempt, Delivery
+from webhooks.retry_schedule import delays_of
+from webhooks.services import REPLAYABLE
+
+MOST_ATTEMPTS = 2**31 - 1  # of the column
+
+_NAMES = {"transfer": "Unapplied transfer", "settlement": "Settlement"}
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRow:
+    delivery: Delivery
+    about: str
+    last_attempt: Attempt | None
+
+    @property
+    def attempts(self) -> str:
+        """Return the number of attempts, of those planned if another one follows."""
+        delivery = self.delivery
+        count = delivery.attempts_made + delivery.manual_attempts
+        if delivery.state == Delivery.State.WAITING and not delivery.is_manual:
+            return f"{delivery.attempts_made} of {len(delays_of(settings.WEBHOOK_RETRY_DELAYS))}"
+        return str(count)
+
+    @property
+    def selection(self) -> str:
+        """Return the value of the row's checkbox: the delivery and its attempts. Empty if it can't be resent."""
+        delivery = self.delivery
+        if delivery.state not in REPLAYABLE or delivery.is_test:
+            return ""
+        return f"{delivery.pk}.{delivery.attempts_made + delivery.manual_attempts}"
+
+
+def selected(values: Sequence[str]) -> dict[UUID, int]:
+    """Return the deliveries of checked boxes with the number of attempts they had. Invalid values are left out.
+
+    >>> selected(["x", "00000000-0000-0000-0000-000000000001.3", "00000000-0000-0000-0000-000000000001.x"])
+    {UUID('00000000-0000-0000-0000-000000000001'): 3}
+    """
+    found = {}
+    for value in values:
+        key, _, attempts = value.partition(".")
+        try:
+            found[UUID(key)] = min(int(attempts), MOST_ATTEMPTS)
+        except ValueError:
+            continue
+    return found
+
+
+def rows_of(deliveries: Sequence[Delivery]) -> list[DeliveryRow]:
+    """Return a page of deliveries as rows. The number of queries doesn't depend on their number."""
+    subjects = subjects_of(deliveries)
+    attempts = Attempt.objects.filter(delivery__in=[each.pk for each in deliveries]).defer("excerpt")
+    last = {attempt.delivery_id: attempt for attempt in attempts.order_by("number")}
+    return [DeliveryRow(each, _about(each, subjects.get(each.pk)), last.get(each.pk)) for each in deliveries]
+
+
+def _about(delivery: Delivery, subject: Subject | None) -> str:
+    if subject is None:
+        return "Test event" if delivery.is_test else ""
+    return subject.reference or _NAMES.get(subject.type, "")
