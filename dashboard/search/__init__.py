@@ -1,0 +1,1 @@
+"""The global search: its terms, the indexer that writes them, queries and the page."""

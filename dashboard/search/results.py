@@ -1,0 +1,215 @@
+"""Search results: the objects of a business that match a text, grouped by kind, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import reduce
+from operator import or_
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.urls import reverse
+
+from dashboard.models import SearchTerm
+from dashboard.search import queries, terms
+from dashboard.search.queries import Found
+from kit.money import money
+from merchants.models import Business
+from payments.models import CardOperation, SettlementBatch, Transaction
+from payments.status_names import STATUS_NAMES, settlement_name, unapplied_name
+from virtual_accounts.models import UnappliedMoney, VirtualAccount
+from webhooks.models import Delivery
+
+Kind = SearchTerm.Kind
+SHOWN = 6  # of each group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """An object that matches, as one row of the results."""
+
+    address: str
+    title: str
+    text: str  # the second line: a reference, an account
+    amount: str
+    status: str  # as stored; empty for transactions, whose status depends on more than one column
+    status_name: str
+    row: Any
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The matches of one kind. `more` is the address of the list with the same search, if it has one."""
+
+    name: str
+    hits: Sequence[Hit]
+    more: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    groups: Sequence[Group]
+    is_partial: bool
+
+    @property
+    def count(self) -> int:
+        return sum(len(group.hits) for group in self.groups)
+
+
+def search(business: Business, text: str) -> Results:
+    """Return what matches a text. An empty text matches nothing."""
+    text = text.strip()
+    if not text:
+        return Results(groups=[], is_partial=False)
+    found = queries.find(
+        business, terms.lookups(text, currencies=business.currencies), kinds=tuple(Kind), limit=SHOWN
+    )
+    found = found or queries.find_with_amount(business, text, kinds=tuple(Kind))
+    key = _as_id(text)
+    groups = [
+        *_transaction_groups(business, found, key),
+        Group(name="Refunds", hits=[*_refunds(business, found, key)], more=""),
+        Group(name="Unapplied transfers", hits=[*_unapplied(business, found, key)], more=""),
+        Group(
+            name="Virtual accounts",
+            hits=[*_accounts(business, found, key)],
+            more=reverse("dashboard-virtual-accounts"),
+        ),
+        Group(name="Settlements", hits=[*_batches(business, text, key)], more=""),
+        Group(name="Deliveries", hits=[*_deliveries(business, key)], more=""),
+    ]
+    return Results(groups=[group for group in groups if group.hits], is_partial=found.is_partial)
+
+
+def _as_id(text: str) -> UUID | None:
+    with suppress(ValueError):
+        return UUID(text)
+    return None
+
+
+def _keys(found: Found, kind: Kind, key: UUID | None) -> list[UUID]:
+    return [*([key] if key else []), *found.ids.get(kind, ())]
+
+
+def _transaction_groups(business: Business, found: Found, key: UUID | None) -> Iterator[Group]:
+    keys = {each for kind in (Kind.PAYMENT, Kind.PAYOUT, Kind.CARD_CHECK) for each in _keys(found, kind, key)}
+    rows = _newest_first(Transaction.objects.of(business).select_related("session"), keys)
+    payments, payouts = "dashboard-payments", "dashboard-payouts"
+    for name, kind, page in (
+        ("Payments", Transaction.RequestType.PAYMENT, payments),
+        ("Payouts", Transaction.RequestType.PAYOUT, payouts),
+        ("Card checks", Transaction.RequestType.CARD_CHECK, payments),
+    ):
+        hits = [_transaction(each) for each in rows if each.request_type == kind]
+        yield Group(name=name, hits=hits[:SHOWN], more=reverse(page))
+
+
+def _transaction(row: Transaction) -> Hit:
+    is_payout = row.request_type == Transaction.RequestType.PAYOUT
+    title = row.customer_name or row.customer_email or (row.session.account_name if row.session else "")
+    return Hit(
+        address=reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[row.pk]),
+        title=title or row.reference,
+        text=row.reference if title else "",
+        amount=money(row.amount, row.currency) if row.amount else "",
+        status="",
+        status_name="",
+        row=row,
+        at=row.created_at,
+    )
+
+
+def _refunds(business: Business, found: Found, key: UUID | None) -> Iterator[Hit]:
+    refunds = CardOperation.objects.filter(business=business, kind=CardOperation.Kind.REFUND)
+    for row in _newest_first(refunds.select_related("transaction"), _keys(found, Kind.REFUND, key)):
+        payment = row.transaction
+        yield Hit(
+            address=reverse("dashboard-refund", args=[row.pk]),
+            title=f"Refund of {payment.reference}",
+            text=row.reference,
+            amount=money(row.amount, payment.currency),
+            status=row.status,
+            status_name=STATUS_NAMES.get(row.status, row.status.capitalize()),
+            row=row,
+            at=row.created_at,
+        )
+
+
+def _unapplied(business: Business, found: Found, key: UUID | None) -> Iterator[Hit]:
+    held = UnappliedMoney.objects.filter(business=business).select_related("transfer")
+    for row in _newest_first(held, _keys(found, Kind.UNAPPLIED, key)):
+        yield Hit(
+            address=reverse("dashboard-unapplied-item", args=[row.pk]),
+            title=row.transfer.sender_name,
+            text=f"to {row.transfer.number_id}",
+            amount=money(row.amount, row.currency),
+            status=row.state,
+            status_name=unapplied_name(row.state),
+            row=row,
+            at=row.created_at,
+        )
+
+
+def _accounts(business: Business, found: Found, key: UUID | None) -> Iterator[Hit]:
+    accounts = VirtualAccount.objects.of(business)
+    for row in _newest_first(accounts, _keys(found, Kind.VIRTUAL_ACCOUNT, key)):
+        yield Hit(
+            address=reverse("dashboard-virtual-account", args=[row.pk]),
+            title=row.holder_name or row.reference,
+            text=f"{row.account_number} · {row.bank_name}" if row.account_number else row.reference,
+            amount="",
+            status=row.status,
+            status_name=STATUS_NAMES.get(row.status, row.status.capitalize()),
+            row=row,
+            at=row.created_at,
+        )
+
+
+def _batches(business: Business, text: str, key: UUID | None) -> Iterator[Hit]:
+    """Find batches by id, day or net amount. A business has a few each day, and their unique index starts with it."""
+    conditions = [Q(pk=key)] if key else []
+    with suppress(ValueError):
+        conditions.append(Q(day=date.fromisoformat(text)))
+    for net, currency in terms.amounts(text, currencies=business.currencies):
+        conditions.append(Q(net=net, currency=currency))
+    if not conditions:
+        return
+    condition = reduce(or_, conditions)
+    for row in SettlementBatch.objects.of(business).filter(condition).order_by("-pk")[:SHOWN]:
+        yield Hit(
+            address=reverse("dashboard-settlement", args=[row.pk]),
+            title=f"Settlement of {row.day:%-d %b %Y}",
+            text=f"No. {row.number} of the day",
+            amount=money(row.net, row.currency),
+            status=row.state,
+            status_name=settlement_name(row.state),
+            row=row,
+            at=row.created_at,
+        )
+
+
+def _deliveries(business: Business, key: UUID | None) -> Iterator[Hit]:
+    if key is None:
+        return
+    found = Delivery.objects.filter(Q(pk=key) | Q(subject=key), business=business).defer("body")
+    for row in found.order_by("-created_at")[:SHOWN]:
+        yield Hit(
+            address=reverse("dashboard-delivery", args=[row.pk]),
+            title=row.get_event_display(),
+            text=str(row.pk),
+            amount="",
+            status=row.state,
+            status_name=row.state_name,
+            row=row,
+            at=row.created_at,
+        )
+
+
+def _newest_first(rows: Any, keys: Iterable[UUID]) -> list[Any]:
+    keys = list(keys)
+    return list(rows.filter(pk__in=keys).order_by("-pk")) if keys else []

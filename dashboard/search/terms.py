@@ -1,0 +1,174 @@
+r"""Search terms, as bytes: those of an object, and those that a search text may mean.
+
+The first byte says what a term is, and the rest is compared byte by byte, so the database's collation doesn't matter.
+Case and accents are ignored, and card numbers are masked in both.
+
+>>> sorted(names("Adaézé Grace Obi"))
+[b'nadaeze', b'ngrace', b'nobi', b'wadaeze grace obi', b'wadaeze obi']
+>>> [(each.low, each.high) for each in lookups("Obi", currencies=["NGN"])][:3]
+[(b'nobi', b'nobi\xff'), (b'robi', b'robi\xff'), (b'eobi', b'eobi\xff')]
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from dashboard.ui.metadata_search import pairs
+from kit.amount_input import InvalidAmount, minor_units
+from kit.masking import mask_card_numbers
+
+NAME, WHOLE_NAME, REFERENCE, EMAIL = b"n", b"w", b"r", b"e"
+TRACE, CODE, AMOUNT, METADATA = b"t", b"c", b"a", b"m"
+LONGEST = 100  # bytes of a term; the rest of a text is ignored
+MOST_WORDS = 6  # of a name; the rest is ignored
+AFTER_ALL = b"\xff"  # follows every byte of UTF-8
+RRN_LENGTH, STAN_LENGTH = 12, 6
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  (an apostrophe as people type it)
+_CODE = re.compile(r"[0-9A-Za-z]{3,20}")
+_AMOUNT = re.compile(r"(?:(?P<currency>[A-Za-z]{3}|₦)\s*)?(?P<number>[0-9][0-9,]*(?:\.[0-9]*)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A range of terms: from `low`, and before `high`."""
+
+    low: bytes
+    high: bytes
+
+
+def names(text: str) -> Iterator[bytes]:
+    """Yield the terms of a person's or company's name: each word, the whole, and the first with the last word."""
+    words = _words(text)[:MOST_WORDS]
+    yield from (_term(NAME, word) for word in words)
+    if len(words) > 1:
+        yield _term(WHOLE_NAME, " ".join(words))
+    if len(words) > 2:  # noqa: PLR2004
+        yield _term(WHOLE_NAME, f"{words[0]} {words[-1]}")
+
+
+def reference(text: str) -> Iterator[bytes]:
+    yield from _unless_empty(REFERENCE, fold(text))
+
+
+def email(text: str) -> Iterator[bytes]:
+    yield from _unless_empty(EMAIL, fold(text))
+
+
+def code(text: str) -> Iterator[bytes]:
+    """Yield the term of what is only found in full: last four digits, authorisation codes and account numbers."""
+    yield from _unless_empty(CODE, fold(text))
+
+
+def trace(rrn: str) -> Iterator[bytes]:
+    """Yield the term of an RRN, reversed. It ends with the STAN, so both are prefixes."""
+    yield from _unless_empty(TRACE, rrn[::-1])
+
+
+def amount(minor: int, currency: str) -> Iterator[bytes]:
+    yield _term(AMOUNT, f"{currency}{minor}")
+
+
+def metadata(entries: dict[str, Any] | None) -> Iterator[bytes]:
+    """Yield the terms of a merchant's own keys and values. Only the whole pair is found, so a hash is enough."""
+    for key, value in (entries or {}).items():
+        yield _pair(key, str(value))
+
+
+def lookups(text: str, *, currencies: Sequence[str]) -> list[Lookup]:
+    """Return the ranges of terms that a search text may mean."""
+    text = " ".join(text.split())
+    folded = fold(text)
+    words = _words(text)
+    found = [_prefix(NAME if len(words) == 1 else WHOLE_NAME, " ".join(words))] if words else []
+    found += [_prefix(REFERENCE, folded), _prefix(EMAIL, folded)] if folded else []
+    if _CODE.fullmatch(text):
+        found.append(_exact(_term(CODE, folded)))
+    if text.isascii() and text.isdigit() and len(text) in {STAN_LENGTH, RRN_LENGTH}:
+        found.append(_prefix(TRACE, text[::-1]))
+    found += [
+        _exact(term)
+        for minor, currency in amounts(text, currencies=currencies)
+        for term in amount(minor, currency)
+    ]
+    found += [_exact(_pair(key, value)) for key, value in pairs(text)]
+    return found
+
+
+def lookups_with_amount(
+    text: str, *, currencies: Sequence[str]
+) -> Iterator[tuple[list[Lookup], list[Lookup]]]:
+    """Yield the ways to read a text as an amount and something else, in any order: two lists of ranges.
+
+    >>> [(one[0].low, other[0].low) for one, other in lookups_with_amount("obi 4,912", currencies=["NGN"])]
+    [(b'aNGN491200', b'nobi')]
+    """
+    words = text.split()[:MOST_WORDS]
+    for place in range(1, len(words)):
+        head, tail = " ".join(words[:place]), " ".join(words[place:])
+        for number, rest in ((tail, head), (head, tail)):
+            exact = [
+                _exact(term)
+                for minor, currency in amounts(number, currencies=currencies)
+                for term in amount(minor, currency)
+            ]
+            if exact:
+                yield exact, lookups(rest, currencies=[])
+
+
+def amounts(text: str, *, currencies: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the amounts in minor units that a text may mean, with their currencies.
+
+    >>> list(amounts("4912", currencies=["NGN", "JPY"])), list(amounts("NGN 4,912.00", currencies=["NGN"]))
+    ([(491200, 'NGN'), (4912, 'JPY')], [(491200, 'NGN')])
+    """
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        return
+    named = "NGN" if match["currency"] == "₦" else (match["currency"] or "").upper()
+    for currency in [each for each in currencies if named in {"", each}]:
+        with suppress(InvalidAmount):
+            yield minor_units(match["number"], currency), currency
+
+
+def fold(text: str) -> str:
+    """Return a text without case, accents and card numbers.
+
+    >>> fold("Şadé ÒGÚN"), fold("4084084084084081")
+    ('sade ogun', '408408******4081')
+    """
+    decomposed = unicodedata.normalize("NFKD", mask_card_numbers(text))
+    return "".join(each for each in decomposed if not unicodedata.combining(each)).casefold().strip()
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(fold(text))
+
+
+def _pair(key: str, value: str) -> bytes:
+    pair = mask_card_numbers(f"{key}={value}").encode()
+    return METADATA + blake2b(pair, digest_size=16).digest()
+
+
+def _term(kind: bytes, text: str) -> bytes:
+    return (kind + text.encode())[:LONGEST]
+
+
+def _unless_empty(kind: bytes, text: str) -> Iterator[bytes]:
+    if text:
+        yield _term(kind, text)
+
+
+def _prefix(kind: bytes, text: str) -> Lookup:
+    low = _term(kind, text)
+    return Lookup(low, low + AFTER_ALL)
+
+
+def _exact(term: bytes) -> Lookup:
+    return Lookup(term, term + b"\x00")
