@@ -13,10 +13,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
 from dashboard.mfa_policy import must_set_up
@@ -25,6 +26,7 @@ from merchants.models import Business, Member, User
 from merchants.roles import Permission
 
 SELECTED = "dashboard.business"  # key in the session
+FORM_BUSINESS = "for_business"  # hidden field of forms: `dashboard.templatetags.form_business` adds it
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -68,11 +70,13 @@ def for_members(
     *,
     may: Permission = Permission.VIEW,
     to_change: Permission | None = None,
+    in_any_business: bool = False,
 ) -> Decorator:
     """Pass the user's `Membership` to a view. Redirect users who aren't signed in.
 
     `may` is required for all methods, `to_change` only for unsafe methods: for pages that all members see and some may
-    change. `config.access_rules` declares which pages require recent reauthentication.
+    change. `config.access_rules` declares which pages require recent reauthentication. A form that was rendered for
+    another business than the selected one gets a 409 and has no effect, unless it may be submitted `in_any_business`.
 
     :raises NotInThisRole: the member's role lacks the permission; results in our 403 page
     """
@@ -92,12 +96,37 @@ def for_members(
             if not (roles.may(membership.member.role, may) and roles.may(membership.member.role, needed)):
                 raise NotInThisRole(roles.denial_reason(needed))
             request.membership = membership
-            return view(request, membership, *args, **kwargs)
+            if not in_any_business and is_form_of_another_business(request, membership):
+                return refuse_form(request, membership)
+            with timezone.override(membership.business.zone):
+                return view(request, membership, *args, **kwargs)
 
         guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.access_rules`
         return guarded
 
     return decorate
+
+
+def is_form_of_another_business(request: HttpRequest, membership: Membership) -> bool:
+    """Return whether an unsafe request comes from a page of another business than the selected one.
+
+    The user may have selected another business in another tab meanwhile. A request that doesn't name its business is
+    accepted only from members of a single one: such a page comes from the release before this field.
+    """
+    if request.method in SAFE_METHODS:
+        return False
+    named = request.POST.getlist(FORM_BUSINESS)
+    if not named:
+        return bool(membership.others)
+    return set(named) != {str(membership.business.pk)}
+
+
+def refuse_form(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Return the page for a form of another business, with a button that switches back, if possible."""
+    named = request.POST.get(FORM_BUSINESS)
+    former = next((each for each in membership.others if str(each.pk) == named), None)
+    context = {"business": membership.business, "former": former}
+    return render(request, "dashboard/other_business.html", context, status=HTTPStatus.CONFLICT)
 
 
 def signed_in_only(view: View) -> View:
@@ -108,8 +137,9 @@ def signed_in_only(view: View) -> View:
     def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             return redirect(_sign_in_address(request))
-        request.membership = find_membership(request, request.user)
-        return view(request, *args, **kwargs)
+        request.membership = membership = find_membership(request, request.user)
+        with timezone.override(membership.business.zone if membership else None):
+            return view(request, *args, **kwargs)
 
     return guarded
 

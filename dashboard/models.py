@@ -4,7 +4,9 @@ from typing import ClassVar
 
 from django.db import models
 
-from kit.db.card_number_fields import CheckedEmailField
+from kit.db.card_number_fields import CheckedEmailField, FreeTextField
+from merchants.models import Business, Member
+from payments.models import Transaction
 
 
 class PasswordResetRequest(models.Model):
@@ -25,3 +27,84 @@ class PasswordResetRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.requested_at:%Y-%m-%d %H:%M:%S}"
+
+
+class SearchTerm(models.Model):
+    """A term that an object of a business is found by. Terms are bytes; `dashboard.search.terms` encodes them.
+
+    The key is the only index: it reads the objects of a term newest first, and the terms of a prefix in order.
+    A task writes the rows (`dashboard.search.indexer`), so transactions need no index for the search.
+    """
+
+    class Kind(models.IntegerChoices):
+        PAYMENT = 1
+        PAYOUT = 2
+        CARD_CHECK = 3
+        REFUND = 4
+        UNAPPLIED = 5
+        VIRTUAL_ACCOUNT = 6
+
+    pk = models.CompositePrimaryKey("business", "kind", "term", "object_id")
+    # Without a constraint: it would be checked ten times for each payment, and businesses are never deleted.
+    business = models.ForeignKey(
+        Business, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    kind = models.PositiveSmallIntegerField(choices=Kind.choices)
+    term = models.BinaryField()
+    object_id = models.UUIDField()  # starts with its creation time
+
+    def __str__(self) -> str:
+        return f"{self.Kind(self.kind).name.lower()} {self.object_id}"
+
+
+class SearchPosition(models.Model):
+    """How far a table has been read for the search. A reader continues from here after a restart."""
+
+    reader = models.CharField(primary_key=True, max_length=40)
+    resume_after = models.CharField(max_length=36)  # the key of a row; all rows up to it are indexed
+    read_up_to = models.CharField(max_length=36)  # later rows may have been indexed too, up to this key
+
+    def __str__(self) -> str:
+        return self.reader
+
+
+class Note(models.Model):
+    """A note of a member on a payment, payout or card check, for the other members. Append-only."""
+
+    LONGEST = 1000
+
+    id = models.BigAutoField(primary_key=True)
+    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="+")
+    author = FreeTextField(max_length=254)  # name or email address of the member at that time
+    text = FreeTextField(max_length=LONGEST)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~models.Q(text=""), name="notes_have_a_text"),
+        ]
+
+    def __str__(self) -> str:
+        return f"note {self.pk} of {self.transaction_id}"
+
+
+class SavedView(models.Model):
+    """The filters of a list that a member has saved under a name. Only the member sees them."""
+
+    LONGEST_NAME = 60
+    LONGEST_QUERY = 2000
+
+    id = models.BigAutoField(primary_key=True)
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="+", db_index=False)
+    list = models.CharField(max_length=30)  # such as "payments"
+    name = FreeTextField(max_length=LONGEST_NAME)
+    query = FreeTextField(max_length=LONGEST_QUERY, blank=True)  # as in the list's address
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["member", "list", "name"], name="one_view_per_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,11 +1,35 @@
 """Scheduled work of the dashboard."""
 
+import threading
+
 from celery import shared_task
 from django.utils import timezone
 
 from dashboard.account import password_reset
+from dashboard.search import indexer
+from dashboard.webhooks import outage_mail
+from kit.db import clock
 
 
 @shared_task(name="dashboard.mail_password_resets")
 def mail_password_resets() -> None:
     password_reset.mail_due(now=timezone.now())
+
+
+@shared_task(name="dashboard.mail_outages")
+def mail_outages() -> None:
+    outage_mail.mail_due(now=clock.now())
+
+
+_search_run = threading.Lock()
+
+
+@shared_task(name="dashboard.index_search")
+def index_search() -> None:
+    if not _search_run.acquire(blocking=False):
+        return
+    try:
+        for _ in indexer.run(now=clock.now()):
+            pass
+    finally:
+        _search_run.release()

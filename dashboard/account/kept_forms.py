@@ -22,7 +22,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from dashboard.account.safe_redirect import is_safe_path
-from dashboard.memberships import SAFE_METHODS, find_membership
+from dashboard.memberships import FORM_BUSINESS, SAFE_METHODS, find_membership
 from kit import bounded_json
 from kit.db import encrypted_field
 from kit.masking import mask_card_numbers
@@ -30,6 +30,7 @@ from merchants.models import User
 
 KEPT = "dashboard.kept_form"  # in the session
 NEVER_KEPT = ("password", "secret", "credential", "csrfmiddlewaretoken")  # parts of names of fields
+FIELDS_OF_PAGES = {"csrfmiddlewaretoken", FORM_BUSINESS}  # the page of the kept form has its own
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -69,12 +70,12 @@ def _keep(request: HttpRequest, action: str) -> None:
     entered = [
         (name, request.POST.getlist(name))
         for name in request.POST
-        if name != "code" and not any(part in name.lower() for part in NEVER_KEPT)
+        if name not in ("code", FORM_BUSINESS) and not any(part in name.lower() for part in NEVER_KEPT)
     ]
     values = [value for _, each in entered for value in each]
     may_be_kept = (
         request.method == "POST"
-        and len(entered) == len(set(request.POST) - {"csrfmiddlewaretoken"})
+        and len(entered) == len(set(request.POST) - FIELDS_OF_PAGES)
         and not any(_may_hold_card_number(value) for value in values)
     )
     kept = {

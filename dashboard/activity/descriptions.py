@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kit.money import money
+from merchants.audit_values import shown, with_money
 
 FACTOR_NAMES = {
     "totp": "an authenticator app",
@@ -22,6 +22,7 @@ FACTOR_NAMES = {
 DESCRIPTIONS = {
     "card_number.guesses_stopped": "used the reference {target} with 5 different cards. It is no longer compared with any card",
     "business.created": "created the business “{name}”",
+    "business.settings_changed": "changed the settings of the business",
     "business.changed": "changed the business {target}",
     "api_key.created": "created the API key “{name}” ({target})",
     "api_key.expiry_set": "set the expiry of the API key {target}",
@@ -30,11 +31,25 @@ DESCRIPTIONS = {
     "webhook.key_rotated": "rotated the webhook signing key",
     "webhook.replayed": "resent webhook deliveries",
     "webhook.test_sent": "sent a test event to the webhook endpoint",
+    "payment.capture_asked": "requested the capture of the payment {target}",
+    "payment.void_asked": "requested the void of the payment {target}",
+    "payment.cancel_asked": "requested the cancellation of the payment {target}",
+    "payment.refund_asked": "requested a refund of the payment {target}",
+    "payment.note_added": "added a note to the payment {target}",
+    "payout.note_added": "added a note to the payout {target}",
+    "card_check.note_added": "added a note to the card check {target}",
     "payout.asked": "requested the payout {target}",
     "payout.reversed": "recorded that the bank returned the payout {target}",
     "virtual_account.created": "created the virtual account {target}",
     "virtual_account.deactivated": "deactivated the virtual account {target}",
     "virtual_account.activated": "activated the virtual account {target}",
+    "payment_link.created": "created the payment link {target}",
+    "payment_link.changed": "changed the payment link {target}",
+    "payment_link.deactivated": "deactivated the payment link {target}",
+    "payment_link.activated": "activated the payment link {target}",
+    "payment_link.attempt_ended": "ended the transfer {payment} of the payment link {target}",
+    "payment_link.blocked": "blocked the payment link {target}",
+    "payment_link.unblocked": "lifted the block of the payment link {target}",
     "unapplied.credited": "credited an unapplied transfer to the wallet",
     "unapplied.returned": "returned an unapplied transfer to its sender by the payout {reference}",
     "unclaimed_transfer.resolved": "resolved the unclaimed transfer {target}",
@@ -73,6 +88,9 @@ DESCRIPTIONS = {
     "member.role_changed": "changed the role of {target}",
     "member.removed": "removed {target} from the team",
 }
+
+# Names of changed values, if they aren't words.
+VALUE_NAMES = {"url": "URL", "id": "ID"}
 
 # Actions whose description mentions every changed value.
 COMPLETE = frozenset(
@@ -121,31 +139,13 @@ def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any])
     """Return the changed values that the description doesn't mention."""
     if action in COMPLETE:
         return []
-    before, after = _with_money(before), _with_money(after)
+    before, after = with_money(before), with_money(after)
     return [
-        Change(name.replace("_", " "), shown(before.get(name)), shown(after.get(name)) or "none")
+        Change(
+            VALUE_NAMES.get(name, name.replace("_", " ")),
+            shown(before.get(name)),
+            shown(after.get(name)) or "none",
+        )
         for name in {**before, **after}
         if before.get(name) != after.get(name)
     ]
-
-
-def _with_money(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Format an amount that has a currency beside it."""
-    amount, currency = values.get("amount"), values.get("currency")
-    if not isinstance(amount, int) or not isinstance(currency, str):
-        return dict(values)
-    rest = {name: value for name, value in values.items() if name not in {"amount", "currency"}}
-    return {"amount": money(amount, currency), **rest}
-
-
-def shown(value: Any) -> str:
-    """Return a value as text; empty for None."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(shown(each) for each in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{name.replace('_', ' ')} {shown(each)}" for name, each in value.items())
-    return str(value)

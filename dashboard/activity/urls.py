@@ -6,5 +6,9 @@ from dashboard.activity import views
 
 urlpatterns = [
     path("dashboard/activity/", views.activity_page, name="dashboard-activity"),
-    path("dashboard/activity/export.csv", views.activity_export, name="dashboard-activity-export"),
+    path(
+        "dashboard/activity/export.<file_type:file_type>",
+        views.activity_export,
+        name="dashboard-activity-export",
+    ),
 ]

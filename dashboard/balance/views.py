@@ -1,26 +1,26 @@
-"""The balance of the wallet, and its statement as a page and CSV file."""
+"""The balance of the wallet, and its statement as a page and an export."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from dashboard.balance.movement_list import STATEMENT, StatementFilter
 from dashboard.memberships import Membership, members_only
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import PeriodFilter
-from dashboard.ui.pagination import BY_SEQUENCE, page_of
+from dashboard.ui import exports
+from dashboard.ui.lists import list_context
+from kit.money import decimal_amount
+from kit.tables import Column, Table
 from ledger.models import Entry
 from ledger.services import balances
-from ledger.statements import AccountStatement, in_chunks, wallet_statements
-from merchants import csv_exports
+from ledger.statements import AccountStatement, in_chunks
+from merchants.exports import FileType
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
 ABOUT_PAYOUTS = (*PAYOUTS, Entry.Kind.PAYOUT_REVERSED)
@@ -30,25 +30,25 @@ PAGES = {
     Entry.Kind.SETTLEMENT_RELEASED: "dashboard-settlement",
     Entry.Kind.UNAPPLIED_OUT: "dashboard-unapplied-item",
 }
-HEAD = ("id", "created_at", "kind", "reference", "amount", "balance_after", "currency", "note")
+# What stands between the kind of a movement and whom or what it is about.
+LINKING_WORDS = {
+    **dict.fromkeys(ABOUT_PAYOUTS, "to"),
+    Entry.Kind.SETTLEMENT_RELEASED: "of",
+    Entry.Kind.UNAPPLIED_OUT: "from",
+}
+COLUMNS: list[Column[Movement]] = [
+    Column("id", lambda row: row.id),
+    Column("created_at", lambda row: row.posting.entry.at),
+    Column("kind", lambda row: row.posting.entry.kind),
+    Column("reference", lambda row: row.cause.reference),
+    Column("amount", lambda row: decimal_amount(row.posting.amount, row.posting.account.currency)),
+    Column(
+        "balance_after", lambda row: decimal_amount(row.posting.balance_after, row.posting.account.currency)
+    ),
+    Column("currency", lambda row: row.posting.account.currency),
+    Column("note", lambda row: row.posting.entry.note),
+]
 EXPORTED_AT_ONCE = 1_000
-
-
-class StatementFilter(PeriodFilter):
-    """The currency and the days of the statement. Days are UTC."""
-
-    currency = forms.ChoiceField(required=False)
-
-    field_order = ("currency", "since", "until")
-
-    def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        set_choices(self, "currency", ((each, each) for each in currencies))
-
-    def statement(self, membership: Membership, currency: str) -> AccountStatement | None:
-        """Return the statement of the filtered days; None if the wallet has no entries."""
-        found = wallet_statements(membership.business, currency=currency, since=self.begin, before=self.end)
-        return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,16 @@ class Row:
 
     @property
     def title(self) -> str:
-        return MOVEMENT_KINDS.get(Entry.Kind(self.movement.posting.entry.kind), "Movement")
+        """Return what happened and whom or what it is about, such as "Payout to Chinedu Eze"."""
+        kind = Entry.Kind(self.movement.posting.entry.kind)
+        title, about = MOVEMENT_KINDS.get(kind, "Movement"), self.movement.cause.about
+        return f"{title} {LINKING_WORDS[kind]} {about}" if about and kind in LINKING_WORDS else title
 
     @property
     def reference(self) -> str:
-        """Return the cause's reference; empty if it is a generated id and there is a note."""
+        """Return the cause's reference; empty if it is a generated id."""
         is_payout = self.movement.posting.entry.kind in ABOUT_PAYOUTS
-        return self.movement.cause.reference if is_payout or not self.note else ""
+        return self.movement.cause.reference if is_payout else ""
 
     @property
     def note(self) -> str:
@@ -83,52 +86,39 @@ class Row:
 def balance_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the balances, and the statement of one wallet."""
     held = balances(membership.business)
-    form, currency = _form(request, [each.currency for each in held])
-    statement = form.statement(membership, currency) if form.is_valid() else None
-    page = page_of([statement.postings] if statement else [], request.GET, order=BY_SEQUENCE)
-    context = {
-        "membership": membership,
-        "form": form,
-        "currency": currency,
+    form = StatementFilter(
+        request.GET, business=membership.business, currencies=[each.currency for each in held]
+    )
+    context = list_context(STATEMENT, form, form, membership=membership, query=request.GET)
+    statement = form.statement if form.is_valid() else None
+    opening, closing = (statement.opening_balance, statement.closing_balance) if statement else (0, 0)
+    context |= {
+        "currency": form.currency_shown,
         "balances": held,
-        "page": page,
-        "rows": [Row(each) for each in movements(list(page.rows))],
-        "opening": statement.opening_balance if statement else 0,
-        "closing": statement.closing_balance if statement else 0,
+        "rows": [Row(each) for each in movements(list(context["page"].rows))],
+        "opening": opening,
+        "closing": closing,
+        "change": closing - opening,
     }
     return render(request, "dashboard/balance/balance.html", context)
 
 
 @require_safe
 @members_only
-def balance_export(request: HttpRequest, membership: Membership) -> HttpResponseBase:
-    form, currency = _form(request, [each.currency for each in balances(membership.business)])
-    if not form.is_valid():  # the page shows the filter's errors
-        return redirect(f"{reverse('dashboard-balance')}?{request.GET.urlencode()}")
-    statement = form.statement(membership, currency)
-    return csv_exports.table(
-        request, name=f"balance-{currency}", head=HEAD, rows=_lines(statement) if statement else []
+def balance_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
+    held = balances(membership.business)
+    form = StatementFilter(
+        request.GET, business=membership.business, currencies=[each.currency for each in held]
+    )
+    page = reverse("dashboard-balance")
+    if not form.is_valid():
+        return exports.back_to_list(request, page)
+    table = Table(columns=COLUMNS, rows=_movements(form.statement) if form.statement else [])
+    return exports.export(
+        request, table, name=f"balance-{form.currency_shown}", file_type=file_type, page=page
     )
 
 
-def _form(request: HttpRequest, currencies: list[str]) -> tuple[StatementFilter, str]:
-    """Return the filter, and the selected currency, by default the first one."""
-    form = StatementFilter(request.GET, currencies=currencies)
-    chosen = form.cleaned_data["currency"] if form.is_valid() else ""
-    return form, chosen or (currencies[0] if currencies else "")
-
-
-def _lines(statement: AccountStatement) -> Iterator[list[Any]]:
+def _movements(statement: AccountStatement) -> Iterator[Movement]:
     for chunk in in_chunks(statement.postings, size=EXPORTED_AT_ONCE):
-        for movement in movements(chunk):
-            posting = movement.posting
-            yield [
-                movement.id,
-                posting.entry.at.isoformat(timespec="milliseconds"),
-                posting.entry.kind,
-                movement.cause.reference,
-                posting.amount,
-                posting.balance_after,
-                posting.account.currency,
-                posting.entry.note,
-            ]
+        yield from movements(chunk)

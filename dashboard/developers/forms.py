@@ -1,11 +1,7 @@
 """Forms of the developer pages."""
 
-from typing import Any
-
 from django import forms
 
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import ListFilter
 from kit.display_names import validate_name
 from merchants.models import ApiKey
 
@@ -25,19 +21,6 @@ class RotateKeyForm(forms.Form):
     """Hours until the old key expires."""
 
     overlap = forms.TypedChoiceField(choices=OVERLAPS, coerce=int, initial=24)
-
-
-class RequestFilter(ListFilter):
-    q = forms.CharField(required=False, max_length=254, label="Search")
-    status = forms.ChoiceField(
-        required=False,
-        choices=[("", "All"), ("2", "Succeeded"), ("4", "Client errors (4xx)"), ("5", "Server errors (5xx)")],
-    )
-    key = forms.ChoiceField(required=False)
-
-    def __init__(self, *args: Any, keys: list[tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        set_choices(self, "key", [("", "All"), *keys])
 
 
 class SignatureForm(forms.Form):

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.developers.forms import NewKeyForm, RotateKeyForm
 from dashboard.memberships import Membership, for_members, members_only
+from dashboard.ui.tabs import Tab
 from merchants import api_keys
 from merchants.models import ApiKey
 from merchants.request_actors import person_acting
@@ -42,7 +43,10 @@ def keys_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "membership": membership,
         "keys": listed if shows_ended else good,
         "has_ended": len(good) < len(listed),
-        "shows_ended": shows_ended,
+        "tabs": [
+            Tab("Active", "?", len(good), is_here=not shows_ended),
+            Tab("All", "?ended=yes", len(listed), is_here=shows_ended),
+        ],
         "links": _links(),
     }
     return render(request, "dashboard/developers/keys.html", context)

@@ -3,65 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
+from typing import Any
 
-from django.db.models import Count, Exists, Min, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, Min, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
-from dashboard.ui.charts import Column, ColumnChart, columns
-from kit.money import money
-from kit.plurals import counted
-from ledger.services import Balance, balances
+from dashboard.overview import endpoint_panel
+from dashboard.overview.attention import (
+    Item,
+    Waiting,
+    attention,
+    expiring_authorisations,
+    unapproved_settlements,
+)
+from dashboard.overview.endpoint_panel import EndpointPanel
+from dashboard.overview.figures import Figure, Figures, figures_of
+from dashboard.overview.volume_chart import DayVolume, VolumeChart, volume_chart
+from ledger.services import balances
 from merchants.models import ApiKey, Business
 from payments import outcomes
 from payments.models import Transaction
-from payments.services.reporting.daily_totals import Tally, tallies
-from webhooks.models import Delivery, Endpoint
+from payments.services.reporting.daily_totals import LONGEST, Tally, tallies
+from payments.status_names import outcome_name
+from webhooks.models import Delivery
 
-PERIOD = timedelta(days=30)
 DAY = timedelta(days=1)
-RECENT = 10
+RECENT = 6
 DECLINES_SHOWN = 6
 RANGES = (7, 30, 90)  # days
-KEYS_SHOWN = 5
+KEYS_READ = 50
 
 PAYMENT = Transaction.RequestType.PAYMENT
 MOVES_MONEY = (PAYMENT, Transaction.RequestType.PAYOUT)
 STATUS = Transaction.Status
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """Totals of a period."""
-
-    volume: Sequence[tuple[str, int]]  # captured amounts by currency, most frequent currency first
-    succeeded: int  # payments
-    finished: int  # payments
-    pending: int  # payments and payouts
-    failed: int  # payments and payouts
-
-    @property
-    def success_rate(self) -> str:
-        """Return the share of finished payments that succeeded, rounded down: never 100 % if one failed.
-
-        >>> Figures(volume=[], succeeded=1999, finished=2000, pending=0, failed=1).success_rate
-        '99.9 %'
-        """
-        return f"{self.succeeded * 1000 // self.finished / 10:.1f} %" if self.finished else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookHealth:
-    """The endpoint, and counts of its recent deliveries."""
-
-    endpoint: Endpoint | None
-    delivered: int  # of the last day
-    failed: int  # of the last day: dead, or waiting for a retry
-    due_since: datetime | None  # of the delivery that is most overdue
-    waiting: int
-    held: int
-    dead: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,44 +57,54 @@ class FirstSteps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
+    attention: Sequence[Item]
     figures: Figures
-    volume_chart: ColumnChart
+    stats: Sequence[Figure]
+    volume_chart: VolumeChart
     declines: Sequence[Decline]
-    balances: Sequence[Balance]
-    alerts: Sequence[str]
+    since: date  # the first day of the period, in the business's time zone
     currency: str  # of the chart
     recent: Sequence[Transaction]
-    webhook: WebhookHealth
+    webhook: EndpointPanel
     keys: Sequence[ApiKey]
     first_steps: FirstSteps
 
-    @property
-    def volume_top(self) -> str:
-        return money(self.volume_chart.top, self.currency)
-
 
 def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overview:
-    rows = tallies(business, days=days, now=now)
-    figures = _figures(rows)
+    today = now.astimezone(business.zone).date()
+    since = today - (days - 1) * DAY
+    has_past = 2 * days <= LONGEST
+    rows = tallies(business, first=since - days * DAY if has_past else since, last=today)
+    shown = [row for row in rows if row.day >= since]
+    figures = _figures(shown)
     currency = figures.volume[0][0] if figures.volume else next(iter(business.currencies), "NGN")
-    recent = list(_transactions(business).order_by("-id")[:RECENT])
     activity = _activity(business, now=now)
-    webhook = _webhook_health(business, delivered=activity.delivered_lately, now=now)
+    webhook = endpoint_panel.panel_of(business, activity, now=now)
+    keys = _usable_keys(business, now=now)
     return Overview(
+        attention=attention(business, webhook=webhook, waiting=_waiting(activity), keys=keys, now=now),
         figures=figures,
-        volume_chart=_volume_chart(rows, currency=currency, days=days, now=now),
-        declines=_declines(rows),
-        balances=balances(business),
-        alerts=_alerts(webhook),
+        stats=figures_of(
+            figures,
+            past=_figures([row for row in rows if row.day < since]) if has_past else None,
+            balances=balances(business),
+            currency=currency,
+            since=since,
+        ),
+        volume_chart=volume_chart(
+            _volumes(rows, currency), days=days, today=today, currency=currency, has_past=has_past
+        ),
+        declines=_declines(shown),
+        since=since,
         currency=currency,
-        recent=recent,
+        recent=list(_transactions(business).order_by("-id")[:RECENT]),
         webhook=webhook,
-        keys=_usable_keys(business, now=now),
+        keys=keys,
         first_steps=FirstSteps(
-            has_called=activity.has_called,
-            has_paid=activity.has_paid,
-            has_webhook=webhook.endpoint is not None,
-            has_delivered=activity.has_delivered,
+            has_called=activity["has_called"],
+            has_paid=activity["has_paid"],
+            has_webhook=webhook.url != "",
+            has_delivered=activity["has_delivered"],
         ),
     )
 
@@ -133,6 +120,7 @@ def _figures(rows: Sequence[Tally]) -> Figures:
     succeeded = _total(payments, STATUS.SUCCESS)
     return Figures(
         volume=_volume(payments),
+        payments=sum(row.count for row in payments),
         succeeded=succeeded,
         finished=succeeded + _total(payments, STATUS.FAILED),
         pending=_total(moving, STATUS.PENDING),
@@ -158,32 +146,26 @@ def _volume(payments: Sequence[Tally]) -> list[tuple[str, int]]:
     ]
 
 
-SUMMARIES = {
-    outcome.code: outcome.summary.removeprefix("Declined - ") for outcome in outcomes.CARD_DECLINES
-} | {
+SUMMARIES = {outcome.code: outcome_name(outcome.summary) for outcome in outcomes.CARD_DECLINES} | {
     "20051": "Insufficient funds",
     "20013": "Amount mismatch",
     "20068": "Expired",
     "20090": "Voided",
     "20091": "Cancelled",
 }
-METHODS = (Transaction.Method.CARD, Transaction.Method.VIRTUAL_ACCOUNT)
 
 
-def _volume_chart(rows: Sequence[Tally], *, currency: str, days: int, now: datetime) -> ColumnChart:
-    """Chart the volume of each day, cards below transfers."""
-    by_day: Counter[tuple[date, str]] = Counter()
+def _volumes(rows: Sequence[Tally], currency: str) -> dict[date, DayVolume]:
+    """Return the volume of each day in a currency."""
+    found: dict[date, DayVolume] = {}
     for row in rows:
         if row.request_type == PAYMENT and row.status == STATUS.SUCCESS and row.currency == currency:
-            by_day[row.day, row.method] += row.volume
-    first = now.date() - timedelta(days=days - 1)
-    found = []
-    for day in (first + timedelta(days=place) for place in range(days)):
-        values = tuple(by_day[day, method] for method in METHODS)
-        card, transfer = (money(value, currency) for value in values)
-        tooltip = f"{day:%-d %b}: {card} by card, {transfer.removeprefix(currency).strip()} by transfer"
-        found.append(Column(f"{day:%-d %b}", values, tooltip))
-    return columns(found)
+            is_card = row.method == Transaction.Method.CARD
+            volume = DayVolume(
+                card=row.volume if is_card else 0, transfer=0 if is_card else row.volume, count=row.count
+            )
+            found[row.day] = found.get(row.day, DayVolume()) + volume
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +173,7 @@ class Decline:
     """The number of payments that failed with one code."""
 
     code: str
-    summary: str
+    summary: str  # empty for a code without a name
     count: int
     share: int  # percentage of the most frequent code's count, for a bar
 
@@ -205,64 +187,30 @@ def _declines(rows: Sequence[Tally]) -> list[Decline]:
     return [Decline(code, SUMMARIES.get(code, ""), count, count * 100 // most[0][1]) for code, count in most]
 
 
-def _alerts(webhook: WebhookHealth) -> list[str]:
-    """Return the warnings to show."""
-    found = []
-    if webhook.dead:
-        subject = counted(webhook.dead, "delivery has", "deliveries have")
-        found.append(f"{subject} failed. Check your endpoint, then resend.")
-    if webhook.held:
-        subject = counted(webhook.held, "delivery is", "deliveries are")
-        found.append(f"{subject} held because your endpoint is disabled.")
-    return found
-
-
-def _webhook_health(business: Business, *, delivered: int, now: datetime) -> WebhookHealth:
-    undelivered = Delivery.objects.without_tests().filter(
-        business=business,
-        state__in=[Delivery.State.WAITING, Delivery.State.HELD, Delivery.State.DEAD],
-        created_at__gte=now - PERIOD,
-    )
-    was_attempted = Q(created_at__gte=now - DAY) & (Q(attempts_made__gt=0) | Q(manual_attempts__gt=0))
-    found = undelivered.values_list("state").annotate(
-        count=Count("id"), failed=Count("id", filter=was_attempted), next=Min("next_attempt_at")
-    )
-    states = {state: (count, next_at) for state, count, _, next_at in found}
-    waiting, next_at = states.get(Delivery.State.WAITING, (0, None))
-    return WebhookHealth(
-        endpoint=Endpoint.objects.filter(business=business).defer("hash_key").first(),
-        delivered=delivered,
-        failed=sum(failed for _, _, failed, _ in found),
-        due_since=next_at if next_at and next_at <= now else None,
-        waiting=waiting,
-        held=states.get(Delivery.State.HELD, (0, None))[0],
-        dead=states.get(Delivery.State.DEAD, (0, None))[0],
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Activity:
-    has_called: bool
-    has_paid: bool
-    has_delivered: bool
-    delivered_lately: int
-
-
-def _activity(business: Business, *, now: datetime) -> _Activity:
-    """Return what the business has done so far, in one query."""
+def _activity(business: Business, *, now: datetime) -> dict[str, Any]:
+    """Return what the business has done so far, what waits for it, and its endpoint, in one query."""
     delivered = Delivery.objects.filter(business=business, state=Delivery.State.DELIVERED)
-    lately = delivered.without_tests().filter(created_at__gte=now - DAY).order_by().values("business")
-    called, paid, was_delivered, count = (
+    expiring = expiring_authorisations(business, now=now).order_by().values("business")
+    batches = unapproved_settlements(business).order_by().values("business")
+    found: Any = (
         Business.objects.filter(pk=business.pk)
-        .values_list(
-            Exists(_keys(business).filter(last_used_at__isnull=False)),
-            Exists(_transactions(business).filter(request_type=PAYMENT)),
-            Exists(delivered),
-            Subquery(lately.annotate(count=Count("id")).values("count")),
+        .values(
+            has_called=Exists(_keys(business).filter(last_used_at__isnull=False)),
+            has_paid=Exists(_transactions(business).filter(request_type=PAYMENT)),
+            has_delivered=Exists(delivered),
+            authorisations=Coalesce(Subquery(expiring.annotate(count=Count("id")).values("count")), 0),
+            first_expiry=Subquery(expiring.annotate(first=Min("expires_at")).values("first")),
+            settlements=Coalesce(Subquery(batches.annotate(count=Count("id")).values("count")), 0),
+            first_day=Subquery(batches.annotate(first=Min("day")).values("first")),
+            **endpoint_panel.columns(business, now=now),
         )
         .get()
     )
-    return _Activity(called, paid, was_delivered, count or 0)
+    return dict(found)
+
+
+def _waiting(activity: Mapping[str, Any]) -> Waiting:
+    return Waiting(**{each.name: activity[each.name] for each in fields(Waiting)})
 
 
 def _keys(business: Business) -> QuerySet[ApiKey]:
@@ -271,4 +219,4 @@ def _keys(business: Business) -> QuerySet[ApiKey]:
 
 def _usable_keys(business: Business, *, now: datetime) -> Sequence[ApiKey]:
     usable: QuerySet[ApiKey] = ApiKey.objects.usable(at=now).filter(business=business).defer("secret")
-    return list(usable.order_by("-created_at", "-pk")[:KEYS_SHOWN])
+    return list(usable.order_by("-created_at", "-pk")[:KEYS_READ])

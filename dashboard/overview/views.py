@@ -6,12 +6,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.memberships import Membership, members_only, switch_to
+from dashboard.account.kept_forms import kept_form
+from dashboard.memberships import Membership, for_members, members_only, switch_to
+from dashboard.overview.attention import payout_to_confirm
 from dashboard.overview.summary import RANGES, overview_of
 
 
 @require_POST
-@members_only
+@for_members(in_any_business=True)
 def switch_business(request: HttpRequest, membership: Membership) -> HttpResponse:
     if not switch_to(request, membership, request.POST.get("business", "")):
         raise Http404
@@ -22,9 +24,11 @@ def switch_business(request: HttpRequest, membership: Membership) -> HttpRespons
 @members_only
 def overview(request: HttpRequest, membership: Membership) -> HttpResponse:
     days = next((each for each in RANGES if str(each) == request.GET.get("days")), 30)
+    found = overview_of(membership.business, days=days, now=timezone.now())
     context = {
         "membership": membership,
-        "overview": overview_of(membership.business, days=days, now=timezone.now()),
+        "overview": found,
+        "attention": [*payout_to_confirm(kept_form(request)), *found.attention],
         "is_sandbox": settings.SANDBOX,
         "days": days,
         "ranges": RANGES,

@@ -6,35 +6,57 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.amount_input import InvalidAmount, minor_units
+from kit.amount_input import InvalidAmount, minor_units
 from kit.display_names import validate_name
 from kit.form_fields import AccountNumberField, BankField, ReferenceField
+from kit.masking import mask_card_numbers
+from kit.money import money
 
 
 class AmountForm(forms.Form):
-    """An amount in the payment's currency; empty means the full amount."""
+    """An amount in the payment's currency; empty means the full amount.
 
+    `limit` is the most that is possible, in minor units; None if the service decides.
+    """
+
+    action = "capture"
     amount = forms.CharField(required=False, max_length=24)
 
-    def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, currency: str, limit: int | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.currency = currency
+        self.currency, self.limit = currency, limit
 
     def clean_amount(self) -> int | None:
         text = self.cleaned_data["amount"]
         if not text:
             return None
         try:
-            return minor_units(text, self.currency)
+            amount = minor_units(text, self.currency)
         except InvalidAmount as refusal:
             raise forms.ValidationError(str(refusal)) from None
+        if self.limit is not None and amount > self.limit:
+            raise forms.ValidationError(self.limit_message(self.limit))
+        return amount
+
+    def limit_message(self, limit: int) -> str:
+        return f"You can {self.action} up to {money(limit, self.currency)}."
 
 
 class RefundForm(AmountForm):
     """A refund. The form holds its reference, so a form submitted twice is one refund."""
 
+    action = "refund"
     reference = ReferenceField()
-    reason = forms.CharField(required=False, max_length=255)
+    reason = forms.CharField(
+        required=False,
+        max_length=255,
+        help_text="Your team sees it in the timeline. The customer doesn't.",
+    )
+
+    def kept_values(self) -> list[tuple[str, str]]:
+        """Return the other fields' values for the hidden fields of the review."""
+        values = [(name, str(self[name].value() or "")) for name in self.fields if name != "amount"]
+        return [(name, value if name == "reference" else mask_card_numbers(value)) for name, value in values]
 
 
 class TransferRefundForm(RefundForm):

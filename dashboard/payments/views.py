@@ -33,6 +33,7 @@ from payments.services import cancellations, refunds
 from payments.services.cards import captures
 from payments.services.operations import AmountTooLarge
 from payments.services.transfers.return_destinations import Destination, sender_of
+from payments.status_names import outcome_name
 from virtual_accounts.models import Transfer
 
 GET_OR_POST = ["GET", "HEAD", "POST"]
@@ -43,7 +44,7 @@ GET_OR_POST = ["GET", "HEAD", "POST"]
 def capture_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Capture an authorised payment, in whole or in part."""
     payment = own_transaction(membership, transaction_id)
-    form = AmountForm(request.POST or None, currency=payment.currency)
+    form = AmountForm(request.POST or None, currency=payment.currency, limit=payment.amount)
     if request.method == "POST" and form.is_valid():
         amount = form.cleaned_data["amount"]
         return _perform(
@@ -91,36 +92,55 @@ def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UU
 @require_http_methods(GET_OR_POST)
 @for_members(may=Permission.REFUND)
 def refund_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
-    """Refund a payment, in whole or in part."""
+    """Refund a payment, in whole or in part: first the form, then a review, then the refund."""
     payment = own_transaction(membership, transaction_id)
     sender = _known_sender(payment)
     form = _refund_form(request, payment, sender)
-    if request.method == "POST" and form.is_valid():
+    context = {
+        "form": form,
+        "is_possible": is_refundable(payment),
+        "sender": sender,
+        "bank_name": banks.name_of(sender.bank_code) if sender else "",
+    }
+    step = request.POST.get("step")
+    if request.method == "POST" and form.is_valid() and step != "change":
         wanted = {name: value for name, value in form.cleaned_data.items() if value}
-        return _perform(
-            request,
-            membership,
-            payment,
-            "refund",
-            lambda now: _refund_message(
-                refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
-            ),
-            after={
-                "reference": wanted["reference"],
-                "amount": wanted.get("amount", payment.amount_refundable),
-                "currency": payment.currency,
-            },
-        )
-    bank = banks.find(sender.bank_code) if sender else None
-    return _confirmation_page(
+        if step == "confirmed":
+            return _refund(request, membership, payment, wanted, context)
+        context["amount"] = wanted.get("amount", payment.amount_refundable)
+        return _confirmation_page(request, membership, payment, "refund_review", **context)
+    return _confirmation_page(request, membership, payment, "refund", **context)
+
+
+def _refund(
+    request: HttpRequest,
+    membership: Membership,
+    payment: Transaction,
+    wanted: dict[str, Any],
+    context: dict[str, Any],
+) -> HttpResponse:
+    """Request the refund. If the amount is no longer possible, show the form again."""
+
+    def show_limit(refusal: AmountTooLarge) -> HttpResponse:
+        payment.refresh_from_db()
+        context["form"].add_error("amount", _limit_message(refusal, context["form"]))
+        context["is_possible"] = is_refundable(payment)
+        return _confirmation_page(request, membership, payment, "refund", **context)
+
+    return _perform(
         request,
         membership,
         payment,
         "refund",
-        form=form,
-        is_possible=is_refundable(payment),
-        sender=sender,
-        bank_name=bank.name if bank else "",
+        lambda now: _refund_message(
+            refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
+        ),
+        after={
+            "reference": wanted["reference"],
+            "amount": wanted.get("amount", payment.amount_refundable),
+            "currency": payment.currency,
+        },
+        too_large=show_limit,
     )
 
 
@@ -131,11 +151,17 @@ def _known_sender(payment: Transaction) -> Destination | None:
 
 def _refund_form(request: HttpRequest, payment: Transaction, sender: Destination | None) -> RefundForm:
     initial = {"reference": f"refund-{secrets.token_hex(8)}"}
+    # A form that is submitted twice shows its refund again, so the rest that this refund left doesn't bound it.
+    is_repeated = CardOperation.objects.filter(
+        transaction=payment, reference=request.POST.get("reference", "")
+    ).exists()
+    limit = None if is_repeated else payment.amount_refundable
     if not payment.is_transfer_payment:
-        return RefundForm(request.POST or None, currency=payment.currency, initial=initial)
+        return RefundForm(request.POST or None, currency=payment.currency, limit=limit, initial=initial)
     return TransferRefundForm(
         request.POST or None,
         currency=payment.currency,
+        limit=limit,
         initial=initial,
         is_sender_known=sender is not None,
     )
@@ -176,6 +202,7 @@ def _perform(
     perform: Callable[[datetime], tuple[int, str]],
     *,
     after: dict[str, Any] | None = None,
+    too_large: Callable[[AmountTooLarge], HttpResponse] | None = None,
 ) -> HttpResponse:
     """Record the action in the audit trail, perform it, and redirect to the payment with a message.
 
@@ -194,15 +221,17 @@ def _perform(
     try:
         level, text = perform(now)
     except AmountTooLarge as refusal:
-        level, text = messages.ERROR, _limit_message(refusal, payment.currency)
+        if too_large is not None:
+            return too_large(refusal)
+        level, text = messages.ERROR, str(refusal.detail)
     except Problem as refusal:
         level, text = messages.ERROR, str(refusal.detail)
     messages.add_message(request, level, text)
     return redirect(address_of(payment))
 
 
-def _limit_message(refusal: AmountTooLarge, currency: str) -> str:
-    return f"Enter {money(refusal.limit, currency)} or less." if refusal.limit else str(refusal.detail)
+def _limit_message(refusal: AmountTooLarge, form: AmountForm) -> str:
+    return form.limit_message(refusal.limit) if refusal.limit else str(refusal.detail)
 
 
 def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:
@@ -232,7 +261,7 @@ def _refund_message(refund: CardOperation, currency: str) -> tuple[int, str]:
     if refund.status == CardOperation.Status.SUCCESS:
         return messages.SUCCESS, f"Refunded {amount}."
     if refund.status == CardOperation.Status.FAILED:
-        return messages.ERROR, f"The refund of {amount} failed: {refund.response_summary}."
+        return messages.ERROR, f"The refund of {amount} failed: {outcome_name(refund.response_summary)}."
     rail = "bank" if refund.is_transfer_refund else "acquirer"
     return (
         messages.WARNING,

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.amount_input import InvalidAmount, minor_units
 from dashboard.ui.field_choices import set_choices
+from kit.amount_input import InvalidAmount, minor_units
 from kit.form_fields import AccountNumberField, BankField, ReferenceField
 
 

@@ -1,15 +1,37 @@
-"""The list of payouts and its filter."""
+"""The list of payouts, with its filter."""
 
-from dashboard.transactions.filters import TransactionFilter
-from dashboard.transactions.lists import TransactionList
+from typing import Any
+
+from dashboard.transactions.filters import RETURNED, TransactionFilter
+from dashboard.transactions.lists import CODE, TransactionList
+from dashboard.ui.chips import AMOUNT, DAYS
+from dashboard.ui.tabs import TabSpec
 from payments.models import Transaction
 
 
 class PayoutFilter(TransactionFilter):
     """Payouts."""
 
-    def clean(self) -> dict[str, object]:
-        return {**self.cleaned_data, "request_type": Transaction.RequestType.PAYOUT}
+    listed_type = Transaction.RequestType.PAYOUT
+
+    def clean(self) -> dict[str, Any]:
+        return {**super().clean(), "request_type": self.listed_type}
 
 
-PAYOUTS = TransactionList("payouts", filter=PayoutFilter, template="dashboard/payouts/payouts.html")
+Status = Transaction.Status
+
+PAYOUTS = TransactionList(
+    name="payouts",
+    names=("payout", "payouts"),
+    export="dashboard-payouts-export",
+    filter=PayoutFilter,
+    tabs=(
+        TabSpec("all", "All", {}),
+        TabSpec("success", "Succeeded", {"status": Status.SUCCESS}),
+        TabSpec("pending", "Pending", {"status": Status.PENDING}),
+        TabSpec("failed", "Failed", {"status": Status.FAILED}),
+        TabSpec("returned", "Returned", {"status": RETURNED}),
+    ),
+    chips=(DAYS, AMOUNT, CODE),
+    template="dashboard/payouts/payouts.html",
+)

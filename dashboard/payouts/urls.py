@@ -9,7 +9,12 @@ from dashboard.transactions.lists import export, list_page
 
 urlpatterns = [
     path("dashboard/payouts/", list_page, {"listed": PAYOUTS}, name="dashboard-payouts"),
-    path("dashboard/payouts/export.csv", export, {"listed": PAYOUTS}, name="dashboard-payouts-export"),
+    path(
+        "dashboard/payouts/export.<file_type:file_type>",
+        export,
+        {"listed": PAYOUTS},
+        name="dashboard-payouts-export",
+    ),
     path("dashboard/payouts/new/", views.new_payout_page, name="dashboard-new-payout"),
     path("dashboard/payouts/<uuid:transaction_id>/", detail_page, name="dashboard-payout"),
 ]

@@ -61,7 +61,6 @@ def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None
     if rule is None:
         return None
     costs = fee(rule, amount)
-    bank = banks.find(order["customer"]["bank_code"])
     held = next((each for each in balances(business) if each.currency == currency), None)
     available = held.available_for_payouts if held else 0
     return {
@@ -71,7 +70,7 @@ def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None
         "total": amount + costs,
         "available": available,
         "is_covered": available >= amount + costs,
-        "bank": bank.name if bank else "",
+        "bank": banks.name_of(order["customer"]["bank_code"]),
     }
 
 

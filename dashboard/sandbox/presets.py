@@ -17,6 +17,7 @@ from payments.sandbox_triggers import (
     TEST_CARDS,
     Special,
 )
+from payments.status_names import outcome_name
 from virtual_accounts.models import Session, VirtualAccount
 
 GOOD_CARD = "4084084084084081"
@@ -164,7 +165,11 @@ def _ending_in(ending: str) -> int:
 
 
 def _in_words(result: Outcome | Special) -> str:
-    return f"{result.code} {result.summary}" if isinstance(result, Outcome) else result.value.replace("`", "")
+    return (
+        f"{result.code} {outcome_name(result.summary)}"
+        if isinstance(result, Outcome)
+        else result.value.replace("`", "")
+    )
 
 
 def _reference() -> str:

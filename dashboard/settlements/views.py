@@ -5,43 +5,51 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from dashboard.memberships import Membership, members_only
-from dashboard.settlements.steps import steps_of
-from dashboard.ui.list_filters import ListFilter, choices
-from dashboard.ui.pagination import BY_ID, BY_NUMBER, page_of
+from dashboard.settlements.batch_list import BATCHES, BatchFilter
+from dashboard.settlements.steps import NEXT_STEPS, steps_of
+from dashboard.ui import exports
+from dashboard.ui.lists import list_context
+from dashboard.ui.pagination import BY_NUMBER, page_of
 from dashboard.ui.timeline import Moment
+from kit.tables import Table, amounts, attributes
 from ledger.services import balances
-from merchants import csv_exports
+from merchants.exports import FileType
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.services.settlement.batch_statements import csv_lines, show
+from payments.services.settlement.batch_statements import table as statement_table
 
+Status = Transaction.SettleStatus
 
-class BatchFilter(ListFilter):
-    state = forms.ChoiceField(required=False, choices=choices(Transaction.SettleStatus.choices))
+BATCH_COLUMNS = [
+    *attributes("id", "day", "number", "state", "currency", "payments_count"),
+    *amounts("gross", "fees", "refunds", "brought_forward", "carried_forward", "net"),
+    *attributes("created_at"),
+]
 
 
 @require_safe
 @members_only
 def settlements_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    form = BatchFilter(request.GET)
-    found = (
-        SettlementBatch.objects.of(membership.business) if form.is_valid() else SettlementBatch.objects.none()
-    )
-    if form.is_valid() and form.cleaned_data["state"]:
-        found = found.filter(state=form.cleaned_data["state"])
-    context = {
-        "membership": membership,
-        "form": form,
-        "page": page_of([found], request.GET, order=BY_ID),
-        "balances": balances(membership.business),
-    }
+    form, held = BatchFilter(request.GET, business=membership.business), balances(membership.business)
+    context = list_context(BATCHES, form, form, membership=membership, query=request.GET)
+    context["balances"] = [each for each in held if each.available or each.pending] or held[:1]
     return render(request, "dashboard/settlements/settlements.html", context)
+
+
+@require_safe
+@members_only
+def settlements_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
+    form, page = BatchFilter(request.GET, business=membership.business), reverse("dashboard-settlements")
+    if not form.is_valid():
+        return exports.back_to_list(request, page)
+    table = Table(columns=BATCH_COLUMNS, rows=exports.rows_of(form.sources()))
+    return exports.export(request, table, name="settlements", file_type=file_type, page=page)
 
 
 @require_safe
@@ -49,24 +57,30 @@ def settlements_page(request: HttpRequest, membership: Membership) -> HttpRespon
 def settlement_page(request: HttpRequest, membership: Membership, batch_id: UUID) -> HttpResponse:
     """Show a batch with its net calculation, timeline and statement."""
     batch = _own(membership, batch_id)
-    page = page_of([_items(batch)], request.GET, order=BY_NUMBER, size=50)
+    page = page_of([_items(batch)], request.GET, order=BY_NUMBER, size=15)
     steps: list[Moment] = steps_of(batch)
     context = {
         "membership": membership,
         "batch": batch,
         "steps": steps,
+        "next_step": NEXT_STEPS.get(Status(batch.state)),
+        "released_at": steps[-1].at if batch.state == Status.RELEASED else None,
         "page": page,
-        "lines": [show(item) for item in page.rows],
+        "items": page.rows,
+        "gross_less_refunds": batch.gross - batch.refunds,
     }
     return render(request, "dashboard/settlements/settlement.html", context)
 
 
 @require_safe
 @members_only
-def settlement_export(request: HttpRequest, membership: Membership, batch_id: UUID) -> HttpResponseBase:
+def settlement_export(
+    request: HttpRequest, membership: Membership, batch_id: UUID, file_type: FileType
+) -> HttpResponseBase:
     batch = _own(membership, batch_id)
     name = f"settlement-{batch.day}-{batch.currency}-{batch.number}"
-    return csv_exports.file(request, name=name, lines=csv_lines(batch))
+    page = reverse("dashboard-settlement", args=[batch.pk])
+    return exports.export(request, statement_table(batch), name=name, file_type=file_type, page=page)
 
 
 def _items(batch: SettlementBatch) -> Any:

@@ -98,7 +98,7 @@ LIMITS = {
 
 def _limit_error(limit: LimitReached) -> str:
     reason = LIMITS[limit.limit.name].format(slots=limit.limit.slots)
-    return f"{reason}. Try again after {limit.retry_at:%-d %B %Y, %H:%M} UTC."
+    return f"{reason}. Try again after {timezone.localtime(limit.retry_at):%-d %B, %H:%M}."
 
 
 @require_POST
@@ -151,7 +151,7 @@ def remove_member(request: HttpRequest, membership: Membership, member_id: int) 
         return redirect("overview")
     for session in UserSession.objects.filter(user=member.user):
         session.end()
-    messages.success(request, f"{member.user.email} was removed from the business.")
+    messages.success(request, f"{member.user.email} was removed from the business and signed out.")
     return redirect("dashboard-team")
 
 

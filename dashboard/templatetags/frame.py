@@ -1,7 +1,7 @@
 """Template tags and filters for navigation, times, amounts and queries."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django import template
@@ -10,13 +10,22 @@ from django.http import HttpRequest
 from django.template import Context
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.ui import navigation
+from dashboard.ui.addresses import encoded
+from kit import time_zones
 from kit.durations import relative
-from kit.masking import mask_card_numbers
-from kit.money import signed_money, written
-from payments.status_names import STATUS_NAMES, status_name
+from kit.money import figures, money, signed_money, written
+from payments.models import Transaction
+from payments.status_names import (
+    FAILURE_NAMES,
+    STATUS_NAMES,
+    outcome_name,
+    settlement_name,
+    status_name,
+    unapplied_name,
+)
 
 register = template.Library()
 
@@ -24,9 +33,9 @@ NOTHING = "–"  # noqa: RUF001  (an en dash)
 
 
 @register.simple_tag
-def areas_for(request: HttpRequest) -> Sequence[navigation.Link]:
-    """Return the links of the navigation for the current page."""
-    return navigation.links(navigation.AREAS, request.path)
+def areas_for(request: HttpRequest) -> Sequence[navigation.LinkGroup]:
+    """Return the navigation for the current page."""
+    return navigation.grouped_links(request.path)
 
 
 @register.simple_tag
@@ -48,32 +57,44 @@ def pairs(metadata: dict[str, str] | None) -> list[tuple[str, str]]:
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """Show a time to the minute, in UTC or, with JavaScript, in the browser's time zone."""
-    if at is None:
-        return NOTHING
-    year = "" if at.year == timezone.now().year else f" {at:%Y}"
-    return _time(at, f"{at:%-d %b}{year}, {at:%H:%M} UTC", "minute")
+    """Show a time to the minute, in the active time zone."""
+    return _time(at, f"{_day(at)}, {timezone.localtime(at):%H:%M}") if at else NOTHING
 
 
 @register.filter
 def precise_moment(at: datetime | None) -> str:
     """Show a time to the second."""
-    return _time(at, f"{at:%-d %b %Y, %H:%M:%S} UTC", "second") if at else NOTHING
+    return _time(at, f"{_day(at)}, {timezone.localtime(at):%H:%M:%S}") if at else NOTHING
 
 
 @register.filter
 def ago(at: datetime | None) -> str:
     """Show a time relative to now."""
-    return _time(at, relative(at, now=timezone.now()), "distance") if at else NOTHING
+    if at is None:
+        return NOTHING
+    return _time(at, relative(at, now=timezone.now()), mark_safe(' data-shown="distance"'))
 
 
-def _time(at: datetime, text: str, shown: str) -> SafeString:
-    """Return a `time` element. Its title is the exact time in UTC."""
+@register.simple_tag
+def active_time_zone() -> str:
+    """Return the name of the time zone that the page's times are in, with its offset now."""
+    return time_zones.labelled(str(timezone.get_current_timezone()), at=timezone.now())
+
+
+def _day(at: datetime) -> str:
+    """Return a day in the active time zone, with the year only if it isn't the current one."""
+    local = timezone.localtime(at)
+    return f"{local:%-d %b}" if local.year == timezone.localtime().year else f"{local:%-d %b %Y}"
+
+
+def _time(at: datetime, text: str, mark: str = "") -> SafeString:
+    """Return a `time` element. Its title is the exact time in UTC. Scripts update those with a mark."""
+    exact = at.astimezone(UTC)
     return format_html(
-        '<time class="number" datetime="{}" title="{}" data-shown="{}">{}</time>',
-        at.isoformat(timespec="milliseconds"),
-        f"{at:%-d %B %Y, %H:%M:%S} UTC",
-        shown,
+        '<time datetime="{}" title="{}"{}>{}</time>',
+        exact.isoformat(timespec="milliseconds"),
+        f"{exact:%-d %b %Y, %H:%M:%S} UTC",
+        mark,
         text,
     )
 
@@ -86,13 +107,11 @@ def query_with(context: Context, **changes: Any) -> str:
     metadata, which the page shows unchanged.
     """
     query = context["request"].GET.copy()
-    if "q" in query and not getattr(context.get("page"), "rows", ()):
-        query["q"] = mask_card_numbers(query["q"])
     for name, value in changes.items():
         query[name] = "" if value is None else str(value)
     for name in [name for name in query if not query[name]]:
         del query[name]
-    return f"?{query.urlencode()}"
+    return f"?{encoded(query, keeps_search=bool(getattr(context.get('page'), 'rows', ())))}"
 
 
 @register.filter
@@ -108,6 +127,39 @@ def words(code: str) -> str:
 
 
 register.filter(status_name)
+register.filter(outcome_name)
+register.filter(settlement_name)
+register.filter(unapplied_name)
+
+# Which statuses an unapplied transfer's states look like.
+UNAPPLIED_STYLES = {"open": "needs_review", "returned": "reversed", "credited": "done"}
+
+
+@register.filter
+def unapplied_style(state: str) -> str:
+    """Return the style of an unapplied transfer's state."""
+    return UNAPPLIED_STYLES[state]
+
+
+@register.filter
+def reason(transaction: Transaction) -> str:
+    """Return what a list says about the status of a transaction: why it failed, or what it waits for."""
+    if transaction.status == Transaction.Status.FAILED:
+        is_named = transaction.response_code in FAILURE_NAMES
+        return "" if is_named and not transaction.is_transfer_payment else transaction.outcome_text
+    if transaction.amount_refunded and transaction.amount_refunded < transaction.amount_collected:
+        return f"{money(transaction.amount_refunded, transaction.currency)} refunded"
+    if transaction.amount_returned and transaction.amount_returned < transaction.amount:
+        return f"{money(transaction.amount_returned, transaction.currency)} returned"
+    return WAITS_FOR.get(transaction.awaiting, "")
+
+
+WAITS_FOR: dict[str, str] = {
+    Transaction.Awaiting.PAYER: "Waiting for 3-D Secure",
+    Transaction.Awaiting.TRANSFER: "Waiting for the transfer",
+    Transaction.Awaiting.CAPTURE: "Waiting for capture",
+    Transaction.Awaiting.REVERSAL: "Being reversed",
+}
 
 
 @register.filter
@@ -123,6 +175,6 @@ def signed(amount: int, currency: str) -> str:
 
 
 @register.filter
-def minus(amount: int, currency: str) -> str:
-    """Format an amount that is deducted."""
-    return signed_money(-amount, currency)
+def deducted(amount: int, currency: str) -> str:
+    """Format an amount that is deducted, without its currency, for a column of figures."""
+    return figures(-amount, currency)

@@ -2,43 +2,78 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.urls import reverse
+
 from dashboard.memberships import Membership
+from dashboard.models import Note
+from dashboard.transactions.figures import Figure, figures_of
+from dashboard.transactions.notes import notes_on
+from dashboard.transactions.related import batch_of, related_objects, settlement_day, unapplied_of
 from dashboard.transactions.timeline import timeline_of
 from dashboard.ui import payer_links
+from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import Moment
 from kit import banks
+from merchants import roles
 from merchants.models import Business
-from payments.models import CardOperation, Transaction
-from payments.representation import represent
+from merchants.roles import Permission
+from payments.models import CardOperation, SettlementBatch, Transaction
+from payments.representation import challenge_address, represent
 from payments.services import cancellations
+from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
     transaction: Transaction
+    figures: Sequence[Figure]
     timeline: Sequence[Moment]
+    related: Sequence[RelatedObject]
     refunds: Sequence[CardOperation]
-    delivery: Delivery | None
-    bank_name: str
-    api_object: str  # JSON, without payer links for roles that may not cancel
+    unapplied: Sequence[UnappliedMoney]
+    batch: SettlementBatch | None
+    settles_on: date | None  # the day of the batch that a successful payment will be added to
+    notes: Sequence[Note]
+    sender: Sender | None
+    payer_page: PayerPage | None
+    api_object: dict[str, Any]  # without payer links for roles that may not cancel
     can_capture: bool
     can_cancel: bool
     can_refund: bool
     can_expire: bool  # it is waiting for something that expires
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayerPage:
+    """The page of a pending payment for its payer."""
+
+    address: str
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """The sender of the transfer that ended a payment's session."""
+
+    name: str
+    account_number: str
+    bank: str
+    bank_reference: str
+
+
 def find(business: Business, transaction_id: UUID) -> Transaction | None:
     """Return the business's transaction; None if there is none, or it is another business's."""
     found: Transaction | None = (
         Transaction.objects.of(business)
-        .select_related("challenge", "business", "session__account")
+        .select_related("challenge", "business", "session__account", "session__transfer")
         .filter(pk=transaction_id)
         .first()
     )
@@ -46,28 +81,71 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
 
 
 def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
-    operations = list(CardOperation.objects.filter(transaction=transaction).order_by("pk"))
-    delivery = Delivery.objects.filter(subject=transaction.pk).first()
-    attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number")) if delivery else []
-    bank = banks.find(transaction.bank_code) if transaction.bank_code else None
+    is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
+    operations = (
+        [] if is_payout else list(CardOperation.objects.filter(transaction=transaction).order_by("pk"))
+    )
+    returns = list(transaction.returns.order_by("pk")) if is_payout else []
+    outcomes = [transaction.pk, *(each.pk for each in [*operations, *returns])]
+    deliveries = list(Delivery.objects.filter(subject__in=outcomes).defer("body").order_by("created_at"))
+    attempts = list(Attempt.objects.filter(delivery__in=deliveries).order_by("number")) if deliveries else []
+    refunds = [each for each in operations if each.kind == CardOperation.Kind.REFUND]
+    unapplied, batch = unapplied_of(transaction), batch_of(transaction)
     return Detail(
         transaction=transaction,
+        figures=figures_of(transaction),
         timeline=timeline_of(
             transaction,
             operations=operations,
-            returns=list(transaction.returns.order_by("pk")),
-            delivery=delivery,
+            returns=returns,
+            deliveries=deliveries,
             attempts=attempts,
+            batch=batch,
         ),
-        refunds=[each for each in operations if each.kind == CardOperation.Kind.REFUND],
-        delivery=delivery,
-        bank_name=bank.name if bank else "",
-        api_object=pretty(payer_links.shown_to(membership, represent(transaction))),
+        related=related_objects(
+            transaction, refunds=refunds, deliveries=deliveries, unapplied=unapplied, batch=batch
+        ),
+        refunds=refunds,
+        unapplied=unapplied,
+        batch=batch,
+        settles_on=None if batch else settlement_day(transaction),
+        notes=notes_on(transaction),
+        sender=_sender(transaction),
+        payer_page=_payer_page(transaction, membership),
+        api_object=payer_links.shown_to(membership, represent(transaction)),
         can_capture=_is_capturable(transaction, operations),
         can_cancel=is_cancellable(transaction),
         can_refund=is_refundable(transaction),
         can_expire=transaction.is_pending and transaction.awaiting != Transaction.Awaiting.RAIL,
     )
+
+
+def _sender(transaction: Transaction) -> Sender | None:
+    transfer = getattr(transaction.session, "transfer", None)
+    if transfer is None:
+        return None
+    known = transfer.sender
+    return Sender(
+        name=known.get("name", ""),
+        account_number=known.get("account_number", ""),
+        bank=banks.name_of(known.get("bank_code", "")),
+        bank_reference=transfer.bank_reference,
+    )
+
+
+def _payer_page(transaction: Transaction, membership: Membership) -> PayerPage | None:
+    """Return the payer's page while the payment waits for the payer, for roles that may cancel the payment.
+
+    Its address is the payer's credential: with it, the payment can be declined.
+    """
+    if not roles.may(membership.member.role, Permission.CAPTURE):
+        return None
+    if transaction.awaiting == Transaction.Awaiting.PAYER:
+        return PayerPage(address=challenge_address(transaction.challenge.token), until=transaction.expires_at)
+    if transaction.awaiting == Transaction.Awaiting.TRANSFER and transaction.session is not None:
+        address = f"{settings.PUBLIC_URL}{reverse('pay', args=[transaction.pk])}"
+        return PayerPage(address=address, until=transaction.session.expires_at)
+    return None
 
 
 def is_cancellable(transaction: Transaction) -> bool:
@@ -87,7 +165,3 @@ def _is_capturable(transaction: Transaction, operations: Sequence[CardOperation]
         for each in operations
     )
     return transaction.awaiting == Transaction.Awaiting.CAPTURE and not in_progress
-
-
-def pretty(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -2,13 +2,18 @@
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, for_members, members_only
 from dashboard.transactions.detail import detail_of, find
+from dashboard.transactions.notes import NoteForm, add_note
+from kit.db import clock
+from merchants.request_actors import person_acting
+from merchants.roles import Permission
 from payments.models import Transaction
 
 
@@ -38,9 +43,36 @@ def detail_page(request: HttpRequest, membership: Membership, transaction_id: UU
     transaction = own_transaction(membership, transaction_id)
     if request.path != address_of(transaction):
         return redirect(address_of(transaction))
+    return _detail(request, membership, transaction, note_form=NoteForm())
+
+
+def _detail(
+    request: HttpRequest, membership: Membership, transaction: Transaction, *, note_form: NoteForm
+) -> HttpResponse:
     context = {
+        "note_form": note_form,
         "membership": membership,
         "detail": detail_of(transaction, membership=membership),
         "payment": transaction,
     }
     return render(request, "dashboard/transactions/detail.html", context)
+
+
+@require_POST
+@for_members(may=Permission.ADD_NOTES)
+def add_note_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
+    """Add a note to a payment, payout or card check."""
+    transaction = own_transaction(membership, transaction_id)
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        return _detail(request, membership, transaction, note_form=form)
+    add_note(
+        transaction,
+        text=form.cleaned_data["text"],
+        author=membership.member.user,
+        membership=membership,
+        actor=person_acting(request),
+        now=clock.now(),
+    )
+    messages.success(request, "Note added.")
+    return redirect(address_of(transaction))

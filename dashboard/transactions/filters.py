@@ -5,54 +5,153 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.db.models import CharField, Func, Q, QuerySet
 from django.http import QueryDict
 
-from dashboard.ui.list_filters import PeriodFilter, choices
+from dashboard.search.objects import KIND_OF
+from dashboard.search.queries import ids_for_list
+from dashboard.ui.field_choices import set_choices
+from dashboard.ui.list_filters import TO, PeriodFilter, choices
 from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
+from kit.amount_input import InvalidAmount, minor_units
+from kit.money import money
 from merchants.models import Business
-from payments.identifiers import earliest_id
 from payments.models import CardOperation, Transaction
 from payments.status_names import STATUS_NAMES
 
+INVALID_CODE = "Enter five digits, such as 20051."
+
+Status, Awaiting, RefundStatus = Transaction.Status, Transaction.Awaiting, Transaction.RefundStatus
+
+# Values of the status filter that are no status of the API: what else must hold of the status.
+AUTHORISED, REFUNDED, RETURNED = "authorised", "refunded", "returned"
+NARROWER = {
+    AUTHORISED: (Status.PENDING, Q(awaiting=Awaiting.CAPTURE)),
+    REFUNDED: (Status.SUCCESS, Q(refund_status__in=[RefundStatus.PARTIALLY_REFUNDED, RefundStatus.REFUNDED])),
+    RETURNED: (Status.SUCCESS, Q(amount_returned__gt=0)),
+}
+
 
 class TransactionFilter(PeriodFilter):
-    """Search, status and days. Days are UTC."""
+    """Search, status, days, amount and response code."""
+
+    listed_type: str  # of the list, without the filter
 
     q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(
         required=False,
-        choices=choices([(status, STATUS_NAMES[status]) for status in Transaction.Status.values]),
+        choices=choices(
+            [
+                *((status, STATUS_NAMES[status]) for status in Status.values),
+                (AUTHORISED, "Authorised"),
+                (REFUNDED, "Refunded"),
+                (RETURNED, "Returned"),
+            ]
+        ),
+    )
+    currency = forms.ChoiceField(required=False)
+    amount_from = forms.CharField(required=False, max_length=24, label="At least")
+    amount_to = forms.CharField(required=False, max_length=24, label="At most")
+    code = forms.RegexField(
+        r"\A[0-9]{5}\Z",
+        required=False,
+        max_length=5,
+        label="Response code",
+        error_messages={"invalid": INVALID_CODE},
     )
 
     field_order: Sequence[str] | None = ("q", "status", "since", "until")
 
-    def narrow(self, transactions: QuerySet[Transaction]) -> QuerySet[Transaction]:
+    def __init__(self, *args: Any, currencies: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        set_choices(self, "currency", [("", "Any"), *((each, each) for each in currencies)])
+        self.main_currency = next(iter(currencies), "NGN")
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean()
+        currency = given.get("currency") or self.main_currency
+        for name in ("amount_from", "amount_to"):
+            if given.get(name):
+                try:
+                    given[name] = minor_units(given[name], currency)
+                except InvalidAmount as refusal:
+                    self.add_error(name, str(refusal))
+        return given
+
+    def shown(self, names: Sequence[str]) -> str:
+        if "amount_from" not in names:
+            return super().shown(names)
+        given = self.cleaned_data
+        currency = given.get("currency") or self.main_currency
+        least, most = (
+            money(each, currency) if each else ""
+            for each in (given.get("amount_from"), given.get("amount_to"))
+        )
+        if least and most:
+            return f"{least} {TO} {most.removeprefix(currency).strip()}"
+        return f"From {least}" if least else f"Up to {most}" if most else given.get("currency") or ""
+
+    def indexed(self, transactions: QuerySet[Transaction], **instead: str) -> QuerySet[Transaction]:
+        """Apply what an index carries: type, status and days. `instead` replaces a value of the filter."""
+        wanted = {**self.cleaned_data, **instead}
+        status, _ = NARROWER.get(wanted["status"], (wanted["status"], Q()))
+        for name, value in {"request_type": wanted.get("request_type"), "status": status}.items():
+            if value:
+                transactions = transactions.filter(**{name: _literal(value)})
+        return self.in_period(transactions)
+
+    def unindexed(self, **instead: str) -> Q:
+        """Return the condition of what no index carries; empty if the filter has none of it."""
+        wanted = {**self.cleaned_data, **instead}
+        _, condition = NARROWER.get(wanted["status"], ("", Q()))
+        if wanted.get("method"):
+            condition &= Q(method=_literal(wanted["method"]))
+        if wanted["amount_from"] or wanted["amount_to"] or wanted["currency"]:
+            condition &= Q(currency=wanted["currency"] or self.main_currency)
+        if wanted["amount_from"]:
+            condition &= Q(amount__gte=wanted["amount_from"])
+        if wanted["amount_to"]:
+            condition &= Q(amount__lte=wanted["amount_to"])
+        return condition & Q(response_code=wanted["code"]) if wanted["code"] else condition
+
+    def narrow(self, transactions: QuerySet[Transaction], **instead: str) -> QuerySet[Transaction]:
         """Apply everything but the search. The form must be valid."""
-        wanted = self.cleaned_data
-        for name in ("status", "method", "request_type"):
-            if wanted.get(name):
-                transactions = transactions.filter(**{name: _literal(wanted[name])})
-        # By id, which starts with the creation time: every index of these lists ends with it.
-        if self.begin:
-            transactions = transactions.filter(id__gte=earliest_id(self.begin))
-        if self.end:
-            transactions = transactions.filter(id__lt=earliest_id(self.end))
-        return transactions
+        return self.indexed(transactions, **instead).filter(self.unindexed(**instead))
 
 
-def sources(form: TransactionFilter, *, business: Business) -> list[QuerySet[Transaction]]:
-    """Return the matching transactions: one queryset, or one for each meaning of the search text."""
-    mine = form.narrow(Transaction.objects.of(business))
+def sources(
+    form: TransactionFilter, *, business: Business, found: Sequence[Q] | None = None, **instead: str
+) -> list[QuerySet[Transaction]]:
+    """Return the matching transactions: one queryset, or one for each meaning of the search text.
+
+    `found` are the meanings if they are already known. `instead` replaces values of the filter.
+    """
+    mine = form.narrow(Transaction.objects.of(business), **instead)
+    if not form.cleaned_data["q"]:
+        return [mine]
+    if found is None:
+        found = search_of(form, business=business)
+    return [mine.filter(meaning) for meaning in found]
+
+
+def search_of(form: TransactionFilter, *, business: Business) -> list[Q]:
+    """Return the meanings of the search text in the form; empty if it has none."""
     text = form.cleaned_data["q"]
-    return [mine.filter(meaning) for meaning in meanings(text, business=business)] if text else [mine]
+    if not text:
+        return []
+    indexed = ids_for_list(business, text, kinds=set(KIND_OF.values()), **form.id_range)
+    return [*meanings(text, business=business), Q(pk__in=indexed)]
 
 
 def meanings(text: str, *, business: Business) -> list[Q]:
-    """Return the possible meanings of a search text. Each condition has its own index."""
+    """Return the possible meanings of a search text that find a transaction before the search has indexed it.
+
+    Each condition has its own index.
+    """
     found = [
         Q(reference=text),
         Q(pk__in=CardOperation.objects.filter(business=business, reference=text).values("transaction")),
@@ -71,8 +170,8 @@ def meanings(text: str, *, business: Business) -> list[Q]:
     return found + with_metadata(text, model=Transaction, business=business)
 
 
-def form_of(kind: type[TransactionFilter], query: QueryDict) -> TransactionFilter:
-    form = kind(query)
+def form_of(kind: type[TransactionFilter], query: QueryDict, *, business: Business) -> TransactionFilter:
+    form = kind(query, currencies=business.currencies)
     form.is_valid()
     return form
 

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from django.urls import reverse
 
-from dashboard.ui.timeline import BAD, BOOKED, GOOD, NEW, REQUESTED, WAIT, Moment
+from dashboard.ui.timeline import BAD, GOOD, NEW, REQUESTED, WAIT, Moment
 from kit import banks
 from kit.money import money, signed_money
 from kit.plurals import counted
-from ledger.models import Entry
-from payments.models import CardOperation, Challenge, PayoutReturn, Transaction, Transition
+from ledger.models import Entry, Posting
+from payments.models import (
+    CardOperation,
+    Challenge,
+    PayoutReturn,
+    SettlementBatch,
+    Transaction,
+    Transition,
+)
+from payments.status_names import outcome_name
 from webhooks.models import Attempt, Delivery, event_name
 
 Status = Transaction.Status
 Awaiting = Transaction.Awaiting
+EntryKind = Entry.Kind
+# The names and amounts of a ledger entry's postings, by its kind and cause.
+Lines = Mapping[tuple[str, UUID], Sequence[tuple[str, str]]]
+BOOKED_AT_THE_END = (
+    EntryKind.CARD,
+    EntryKind.VIRTUAL_ACCOUNT,
+    EntryKind.PAYOUT_SENT,
+    EntryKind.PAYOUT_FAILED,
+)
+SettleStatus = Transaction.SettleStatus
 Kind = CardOperation.Kind
 
 
@@ -25,31 +44,44 @@ def timeline_of(
     *,
     operations: Sequence[CardOperation],
     returns: Sequence[PayoutReturn],
-    delivery: Delivery | None,
+    deliveries: Sequence[Delivery],
     attempts: Sequence[Attempt],
+    batch: SettlementBatch | None,
 ) -> list[Moment]:
     """Return the moments of a transaction, oldest first, planned ones last."""
+    entries = _ledger_lines(transaction, [transaction.pk, *(each.pk for each in [*operations, *returns])])
     moments = [
-        _created(transaction),
+        _created(transaction, entries),
         *_challenge_moments(getattr(transaction, "challenge", None)),
-        *_transitions(transaction),
-        *_operation_moments(operations, currency=transaction.currency),
-        *_return_moments(returns),
-        *_ledger_moments(transaction, [transaction.pk, *(each.pk for each in [*operations, *returns])]),
-        *_delivery_moments(delivery, attempts),
+        *_transitions(transaction, batch, entries),
+        *_operation_moments(operations, entries, currency=transaction.currency),
+        *_return_moments(returns, entries),
+        *_all_delivery_moments(deliveries, attempts),
         *_plans(transaction),
     ]
     return sorted(moments, key=lambda moment: (moment.is_planned, moment.at))
 
 
-def _created(transaction: Transaction) -> Moment:
+def timeline_of_refund(
+    refund: CardOperation, *, deliveries: Sequence[Delivery], attempts: Sequence[Attempt]
+) -> list[Moment]:
+    """Return the moments of a refund and of its event."""
+    entries = _ledger_lines(refund.transaction, [refund.pk])
+    return [
+        *_operation_moments([refund], entries, currency=refund.transaction.currency, has_links=False),
+        *_all_delivery_moments(deliveries, attempts),
+    ]
+
+
+def _created(transaction: Transaction, entries: Lines) -> Moment:
     amount = money(transaction.amount, transaction.currency)
     what = {
         Transaction.RequestType.PAYMENT: f"Payment of {amount} requested",
         Transaction.RequestType.PAYOUT: f"Payout of {amount} requested",
         Transaction.RequestType.CARD_CHECK: "Card check requested",
     }[Transaction.RequestType(transaction.request_type)]
-    return Moment(at=transaction.created_at, title=what, mark=NEW)
+    lines = entries.get((EntryKind.PAYOUT_ACCEPTED, transaction.pk), ())
+    return Moment(at=transaction.created_at, title=what, lines=lines, mark=NEW)
 
 
 def _challenge_moments(challenge: Challenge | None) -> Iterator[Moment]:
@@ -63,7 +95,7 @@ def _challenge_moments(challenge: Challenge | None) -> Iterator[Moment]:
         )
 
 
-def _transitions(transaction: Transaction) -> Iterator[Moment]:
+def _transitions(transaction: Transaction, batch: SettlementBatch | None, entries: Lines) -> Iterator[Moment]:
     for transition in Transition.objects.filter(transaction=transaction).order_by("at", "pk"):
         if transition.attribute == "awaiting" and transition.after == Awaiting.PAYER:
             yield Moment(
@@ -73,8 +105,19 @@ def _transitions(transaction: Transaction) -> Iterator[Moment]:
             code = transaction.authorization_code
             yield Moment(at=transition.at, title="Authorised", text=f"Authorisation code {code}.", mark=GOOD)
         elif transition.attribute == "status":
-            yield _ended(transaction, transition)
+            yield _ended(transaction, transition, entries)
+        elif transition.attribute == "settle_status" and transition.after in SETTLED and batch is not None:
+            title, text = SETTLED[transition.after]
+            address = reverse("dashboard-settlement", args=[batch.pk])
+            title = title.format(day=f"{batch.day:%-d %b %Y}")
+            yield Moment(at=transition.at, title=title, text=text, address=address, mark=GOOD)
 
+
+SETTLED: dict[str, tuple[str, str]] = {
+    SettleStatus.APPROVED: ("Settlement of {day} approved", ""),
+    SettleStatus.RELEASED: ("Settlement of {day} released", "Paid into your balance."),
+    SettleStatus.REJECTED: ("Settlement rejected", "The payment joins the next settlement."),
+}
 
 _CAUSES = {
     Transition.Cause.PAYER: "On the payer's page.",
@@ -85,23 +128,43 @@ _CAUSES = {
 }
 
 
-def _ended(transaction: Transaction, transition: Transition) -> Moment:
+_SUCCEEDED = {
+    Transaction.RequestType.PAYMENT: "Payment succeeded",
+    Transaction.RequestType.PAYOUT: "Payout sent",
+    Transaction.RequestType.CARD_CHECK: "Card is valid",
+}
+
+
+def _ended(transaction: Transaction, transition: Transition, entries: Lines) -> Moment:
     cause = (
         _CAUSES.get(Transition.Cause(transition.cause), "")
         if transition.cause in Transition.Cause.values
         else ""
     )
+    booked = (lines for kind in BOOKED_AT_THE_END if (lines := entries.get((kind, transaction.pk))))
+    lines = next(booked, ())
     if transition.after == Status.SUCCESS:
-        return Moment(at=transition.at, title=transaction.outcome_text, text=cause, mark=GOOD)
+        is_transfer = transaction.is_transfer_payment
+        title = (
+            transaction.outcome_text
+            if is_transfer
+            else _SUCCEEDED[Transaction.RequestType(transaction.request_type)]
+        )
+        return Moment(at=transition.at, title=title, text=cause, lines=lines, mark=GOOD)
     title = f"{transaction.outcome_text} ({transaction.response_code})"
-    return Moment(at=transition.at, title=title, text=cause, mark=BAD)
+    return Moment(at=transition.at, title=title, text=cause, lines=lines, mark=BAD)
 
 
 _NAMES = {Kind.CAPTURE: "Capture", Kind.VOID: "Void", Kind.REFUND: "Refund"}
 
 
-def _operation_moments(operations: Iterable[CardOperation], *, currency: str) -> Iterator[Moment]:
+def _operation_moments(
+    operations: Iterable[CardOperation], entries: Lines, *, currency: str, has_links: bool = True
+) -> Iterator[Moment]:
+    """Yield what became of operations. `has_links`: refunds link to their pages."""
     for operation in operations:
+        is_refund = has_links and operation.kind == Kind.REFUND
+        address = reverse("dashboard-refund", args=[operation.pk]) if is_refund else ""
         kind, amount = _NAMES[Kind(operation.kind)], money(operation.amount, currency)
         name = f"{kind} of {amount}"
         lines = [("Amount", amount)]
@@ -113,14 +176,23 @@ def _operation_moments(operations: Iterable[CardOperation], *, currency: str) ->
             at=operation.created_at,
             title=f"{kind} requested",
             text=operation.reason,
+            address=address,
             lines=lines,
             mark=REQUESTED,
         )
         if operation.status == CardOperation.Status.SUCCESS and operation.finished_at:
-            yield Moment(at=operation.finished_at, title=_succeeded(operation, currency), mark=GOOD)
+            yield Moment(
+                at=operation.finished_at,
+                title=_succeeded(operation, currency),
+                address=address,
+                lines=entries.get((EntryKind.REFUND, operation.pk), ()),
+                mark=GOOD,
+            )
         elif operation.status == CardOperation.Status.FAILED and operation.finished_at:
-            text = f"{operation.response_summary} ({operation.response_code})."
-            yield Moment(at=operation.finished_at, title=f"{name} failed", text=text, mark=BAD)
+            text = f"{outcome_name(operation.response_summary)} ({operation.response_code})."
+            yield Moment(
+                at=operation.finished_at, title=f"{name} failed", text=text, address=address, mark=BAD
+            )
         elif operation.next_query_at:
             yield Moment(
                 at=operation.next_query_at,
@@ -136,51 +208,57 @@ def _succeeded(operation: CardOperation, currency: str) -> str:
 
 
 def _destination(refund: CardOperation) -> str:
-    bank = banks.find(refund.destination_bank_code)
-    return f"{refund.destination_name}, {refund.destination_account_number}, {bank.name if bank else ''}"
+    bank = banks.name_of(refund.destination_bank_code)
+    return f"{refund.destination_name}, {refund.destination_account_number}, {bank}"
 
 
-def _return_moments(returns: Iterable[PayoutReturn]) -> Iterator[Moment]:
+def _return_moments(returns: Iterable[PayoutReturn], entries: Lines) -> Iterator[Moment]:
     for each in returns:
         amount = money(each.amount, each.currency)
         if each.applied == PayoutReturn.Applied.UNMATCHED:
             title = f"The bank reported a return of {amount}, which wasn't booked"
         else:
             title = f"{amount} returned by the bank"
-        lines = [("Bank reference", each.bank_reference)] if each.bank_reference else []
+        lines = [*([("Bank reference", each.bank_reference)] if each.bank_reference else [])]
+        lines += entries.get((EntryKind.PAYOUT_REVERSED, each.pk), ())
         yield Moment(at=each.at, title=title, text=each.reason, lines=lines, mark=BAD)
 
 
-def _ledger_moments(transaction: Transaction, causes: Sequence[UUID]) -> Iterator[Moment]:
-    entries = Entry.objects.filter(
-        kind__in=Entry.Kind.values, cause__in=causes, business=transaction.business_id
+def _ledger_lines(transaction: Transaction, causes: Sequence[UUID]) -> Lines:
+    """Return the postings of all entries of a transaction, for the moments that they belong to."""
+    postings = Posting.objects.filter(
+        entry__kind__in=EntryKind.values, entry__cause__in=causes, entry__business=transaction.business_id
     )
-    for entry in entries.prefetch_related("postings__account").order_by("at", "pk"):
-        lines = [
-            (posting.account.get_kind_display().capitalize(), signed_money(posting.amount, entry.currency))
-            for posting in entry.postings.all()
-        ]
-        title = f"Ledger entry: {entry.get_kind_display().lower()}"
-        yield Moment(at=entry.at, title=title, text=entry.note, lines=lines, mark=BOOKED)
+    found: dict[tuple[str, UUID], list[tuple[str, str]]] = defaultdict(list)
+    for posting in postings.select_related("entry", "account").order_by("pk"):
+        entry = posting.entry
+        line = (posting.account.get_kind_display().capitalize(), signed_money(posting.amount, entry.currency))
+        found[entry.kind, entry.cause].append(line)
+    return found
 
 
-def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) -> Iterator[Moment]:
-    if delivery is None:
-        return
-    address = reverse("dashboard-delivery", args=[delivery.pk])
-    for attempt in attempts:
-        succeeded = attempt.error == "" and attempt.status is not None
+def _all_delivery_moments(deliveries: Sequence[Delivery], attempts: Sequence[Attempt]) -> Iterator[Moment]:
+    for delivery in deliveries:
+        yield from _delivery_moments(delivery, [each for each in attempts if each.delivery_id == delivery.pk])
+
+
+def _delivery_moments(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:
+    """Yield what became of an event: its attempts in one moment, and its next attempt."""
+    address, event = reverse("dashboard-delivery", args=[delivery.pk]), event_name(delivery.event)
+    if attempts:
+        last, count = attempts[-1], counted(len(attempts), "attempt")
+        is_delivered = delivery.state == Delivery.State.DELIVERED
         yield Moment(
-            at=attempt.started_at,
-            title=f"Webhook {event_name(delivery.event)}, attempt {attempt.number}",
-            text=attempt.result,
+            at=last.started_at,
+            title=f"{event} delivered" if is_delivered else f"{event} not delivered, {count}",
+            text=f"After {count}. {last.result}" if is_delivered else f"Last response: {last.result}",
             address=address,
-            mark=GOOD if succeeded else BAD,
+            mark=GOOD if is_delivered else BAD,
         )
     if delivery.state == Delivery.State.WAITING and delivery.next_attempt_at:
         yield Moment(
             at=delivery.next_attempt_at,
-            title=f"Webhook {event_name(delivery.event)}, attempt {len(attempts) + 1}",
+            title=f"{event}: next attempt",
             address=address,
             is_planned=True,
             mark=WAIT,
@@ -189,7 +267,7 @@ def _delivery_moments(delivery: Delivery | None, attempts: Sequence[Attempt]) ->
         text = "Held because the endpoint is disabled."
         yield Moment(
             at=delivery.created_at,
-            title=f"Webhook {event_name(delivery.event)}",
+            title=f"{event} held",
             text=text,
             address=address,
             mark=WAIT,
@@ -201,6 +279,9 @@ def _plans(transaction: Transaction) -> Iterator[Moment]:
     if transaction.expires_at:
         title = titles.get(Awaiting(transaction.awaiting), "Expires")
         yield Moment(at=transaction.expires_at, title=title, is_planned=True, mark=WAIT)
+    if transaction.awaiting == Awaiting.TRANSFER and transaction.session is not None:
+        title = "The account number expires"
+        yield Moment(at=transaction.session.expires_at, title=title, is_planned=True, mark=WAIT)
     if transaction.next_query_at and transaction.awaiting == Awaiting.RAIL:
         title = "Outcome unknown: next query"
         yield Moment(at=transaction.next_query_at, title=title, is_planned=True, mark=WAIT)

@@ -13,6 +13,7 @@ class Area:
     name: str
     page: str  # the name of its first page's URL
     icon: str  # of heroicons
+    also: str = ""  # the beginning of further pages of the area
 
     @property
     def address(self) -> str:
@@ -23,18 +24,43 @@ class Area:
             return ""
 
 
-AREAS = (
-    Area("Overview", "overview", "home"),
-    Area("Payments", "dashboard-payments", "credit-card"),
-    Area("Payouts", "dashboard-payouts", "paper-airplane"),
-    Area("Virtual accounts", "dashboard-virtual-accounts", "building-library"),
-    Area("Webhooks", "dashboard-webhooks", "bolt"),
-    Area("Settlements", "dashboard-settlements", "banknotes"),
-    Area("Balance", "dashboard-balance", "wallet"),
-    Area("Developers", "dashboard-developers", "code-bracket"),
-    Area("Team", "dashboard-team", "users"),
-    Area("Sandbox", "dashboard-sandbox", "beaker"),
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Areas under a common heading. The first group has none."""
+
+    name: str
+    areas: Sequence[Area]
+
+
+GROUPS = (
+    Group("", (Area("Overview", "overview", "home"),)),
+    Group(
+        "Money",
+        (
+            Area("Payments", "dashboard-payments", "credit-card", also="/dashboard/refunds/"),
+            Area("Payouts", "dashboard-payouts", "paper-airplane"),
+            Area("Virtual accounts", "dashboard-virtual-accounts", "building-library"),
+            Area("Settlements", "dashboard-settlements", "banknotes"),
+            Area("Balance", "dashboard-balance", "wallet"),
+        ),
+    ),
+    Group(
+        "Build",
+        (
+            Area("Webhooks", "dashboard-webhooks", "bolt"),
+            Area("Developers", "dashboard-developers", "code-bracket"),
+            Area("Sandbox", "dashboard-sandbox", "beaker"),
+        ),
+    ),
+    Group(
+        "Business",
+        (
+            Area("Team", "dashboard-team", "users"),
+            Area("Settings", "dashboard-settings", "cog-6-tooth"),
+        ),
+    ),
 )
+AREAS = tuple(area for group in GROUPS for area in group.areas)
 
 # The links of the user menu.
 ACCOUNT = (
@@ -57,5 +83,25 @@ def links(areas: Sequence[Area], path: str) -> Sequence[Link]:
     """Return links to the existing areas, marking the one that contains the path."""
     existing = [(area, area.address) for area in areas if area.address]
     everywhere = [address for area in (*AREAS, *ACCOUNT) if (address := area.address)]
-    here = max((address for address in everywhere if path.startswith(address)), key=len, default="")
+    here = max((address for address in everywhere if _contains(address, path)), key=len, default="")
+    here = next((area.address for area in AREAS if area.also and path.startswith(area.also)), here)
     return [Link(area.name, address, area.icon, address == here) for area, address in existing]
+
+
+def _contains(address: str, path: str) -> bool:
+    """Return whether a page belongs to an area. The overview's address begins all others."""
+    return path == address if address == GROUPS[0].areas[0].address else path.startswith(address)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGroup:
+    """A group as the navigation shows it."""
+
+    name: str
+    links: Sequence[Link]
+
+
+def grouped_links(path: str) -> Sequence[LinkGroup]:
+    """Return the navigation: the groups that have pages."""
+    groups = [LinkGroup(group.name, links(group.areas, path)) for group in GROUPS]
+    return [group for group in groups if group.links]

@@ -1,4 +1,4 @@
-"""Cursor pagination, newest first, without counts or offsets: a page costs the same at any depth.
+"""Cursor pagination, newest or oldest first, without counts or offsets: a page costs the same at any depth.
 
 The query names the row that the page starts after (`before` is older, `after` is newer). An invalid cursor gives the
 first page.
@@ -16,10 +16,14 @@ from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
 
+from dashboard.ui.addresses import encoded
+
 M = TypeVar("M", bound=Model)
 
 SIZE = 25
 OLDER, NEWER = "before", "after"
+SORT, OLDEST_FIRST = "sort", "oldest"
+MOST_SCANNED = 10_000  # rows that one page reads for a filter without an index
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Page(Generic[M]):
     rows: Sequence[M]
     newer: str
     older: str
+    is_partial: bool = False  # more rows may match beyond those that were read for this page
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +46,21 @@ class Order:
     def position(self, row: Model) -> tuple[Any, ...]:
         return tuple(getattr(row, field) for field in self.fields)
 
+    def ordering(self, *, is_older: bool) -> list[str]:
+        return [f"{'-' if is_older else ''}{field}" for field in self.fields]
+
+    def within(self, limit: tuple[Any, ...], *, is_older: bool) -> Q:
+        """Return the condition of the rows up to a position."""
+        return self.beyond(limit, is_older=not is_older, is_included=True)
+
     def write(self, row: Model) -> str:
         values = self.position(row)
         return "~".join(each.isoformat() if isinstance(each, datetime) else str(each) for each in values)
 
-    def beyond(self, position: tuple[Any, ...], *, is_older: bool) -> Q:
-        """Return the condition of the rows beyond a position."""
+    def beyond(self, position: tuple[Any, ...], *, is_older: bool, is_included: bool = False) -> Q:
+        """Return the condition of the rows beyond a position, with the row at the position if `is_included`."""
         strictly = "lt" if is_older else "gt"
-        condition = Q(**{f"{self.fields[-1]}__{strictly}": position[-1]})
+        condition = Q(**{f"{self.fields[-1]}__{strictly}{'e' if is_included else ''}": position[-1]})
         for field, value in zip(self.fields[-2::-1], position[-2::-1], strict=True):
             # The bound on the field alone lets an index scan start at the position.
             condition = Q(**{f"{field}__{strictly}e": value}) & (
@@ -83,38 +95,101 @@ BY_MOMENT = Order(("created_at", "id"), _read_moment_and_id)
 
 
 def page_of(
-    sources: Sequence[QuerySet[M]], query: QueryDict, *, order: Order = BY_ID, size: int = SIZE
+    sources: Sequence[QuerySet[M]],
+    query: QueryDict,
+    *,
+    order: Order = BY_ID,
+    size: int = SIZE,
+    scanned: QuerySet[M] | None = None,
 ) -> Page[M]:
     """Return the requested page of the rows in any of the sources.
 
-    Each source has its own index, which a single query with OR wouldn't use.
+    Each source has its own index, which a single query with OR wouldn't use. If the sources filter rows by columns
+    without an index, `scanned` are the rows that the index finds: a page reads at most `MOST_SCANNED` of them.
     """
-    position, is_older = _cursor(query, order)
-    prefix = "-" if is_older else ""
-    ordering = [f"{prefix}{field}" for field in order.fields]
+    oldest_first = query.get(SORT) == OLDEST_FIRST
+    position, is_older = _cursor(query, order, is_older=not oldest_first)
+    limit = None if scanned is None else _scan_limit(scanned, position, order, is_older=is_older)
+    rows = _read(sources, position, limit, order, is_older=is_older, size=size + 1)
+    has_more, rows = len(rows) > size, rows[:size]
+    first, last = (rows[0], rows[-1]) if rows else (None, None)
+    if limit is not None and not has_more:  # continue behind the rows that were read
+        has_more, last = True, limit
+    is_partial = limit is not None and last is limit
+    back, on = (NEWER, OLDER) if is_older else (OLDER, NEWER)
+    addresses = {
+        back: _address(query, back, order.write(first)) if first and position is not None else "",
+        on: _address(query, on, order.write(last)) if last and has_more else "",
+    }
+    if is_older == oldest_first:
+        rows.reverse()
+    return Page(rows=rows, newer=addresses[NEWER], older=addresses[OLDER], is_partial=is_partial)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """The order of a list, and the address of the other one, for the head of its column."""
+
+    is_oldest_first: bool
+    other: str
+
+    @property
+    def aria(self) -> str:
+        return "ascending" if self.is_oldest_first else "descending"
+
+
+def sort_of(query: QueryDict) -> Sort:
+    """Return how a list is sorted by time."""
+    is_oldest_first = query.get(SORT) == OLDEST_FIRST
+    other = query.copy()
+    for name in (OLDER, NEWER, SORT):
+        other.pop(name, None)
+    if not is_oldest_first:
+        other[SORT] = OLDEST_FIRST
+    return Sort(is_oldest_first, f"?{encoded(other, keeps_search=True)}")
+
+
+def scan_limit(scanned: QuerySet[M], order: Order = BY_ID) -> M | None:
+    """Return the last of the newest rows that are read for a filter without an index; None if all are read."""
+    return _scan_limit(scanned, None, order, is_older=True)
+
+
+def _scan_limit(
+    scanned: QuerySet[M], position: tuple[Any, ...] | None, order: Order, *, is_older: bool
+) -> M | None:
+    rows = scanned if position is None else scanned.filter(order.beyond(position, is_older=is_older))
+    ordered = rows.select_related(None).order_by(*order.ordering(is_older=is_older)).only(*order.fields)
+    return next(iter(ordered[MOST_SCANNED - 1 : MOST_SCANNED]), None)
+
+
+def _read(
+    sources: Sequence[QuerySet[M]],
+    position: tuple[Any, ...] | None,
+    limit: M | None,
+    order: Order,
+    *,
+    is_older: bool,
+    size: int,
+) -> list[M]:
+    """Return rows beyond a position, the nearest first."""
+    condition = Q() if position is None else order.beyond(position, is_older=is_older)
+    if limit is not None:
+        condition &= order.within(order.position(limit), is_older=is_older)
     found: dict[Any, M] = {}
     for source in sources:
-        beyond = source if position is None else source.filter(order.beyond(position, is_older=is_older))
-        found |= {row.pk: row for row in beyond.order_by(*ordering)[: size + 1]}
-    rows = sorted(found.values(), key=order.position, reverse=is_older)
-    has_more, rows = len(rows) > size, rows[:size]
-    if not is_older:
-        rows.reverse()
-    has_newer, has_older = (position is not None, has_more) if is_older else (has_more, True)
-    return Page(
-        rows=rows,
-        newer=_address(query, NEWER, order.write(rows[0])) if rows and has_newer else "",
-        older=_address(query, OLDER, order.write(rows[-1])) if rows and has_older else "",
-    )
+        rows = source.filter(condition) if condition else source
+        found |= {row.pk: row for row in rows.order_by(*order.ordering(is_older=is_older))[:size]}
+    return sorted(found.values(), key=order.position, reverse=is_older)[:size]
 
 
-def _cursor(query: QueryDict, order: Order) -> tuple[tuple[Any, ...] | None, bool]:
-    for name, is_older in ((OLDER, True), (NEWER, False)):
+def _cursor(query: QueryDict, order: Order, *, is_older: bool) -> tuple[tuple[Any, ...] | None, bool]:
+    """Return the position that a page starts after, and its direction: by default that of the first page."""
+    for name, towards_older in ((OLDER, True), (NEWER, False)):
         try:
-            return order.read(query.get(name, "")), is_older
+            return order.read(query.get(name, "")), towards_older
         except (ValueError, OverflowError):
             continue
-    return None, True
+    return None, is_older
 
 
 def _address(query: QueryDict, name: str, cursor: str) -> str:
@@ -122,4 +197,4 @@ def _address(query: QueryDict, name: str, cursor: str) -> str:
     for each in (OLDER, NEWER):
         kept.pop(each, None)
     kept[name] = cursor
-    return f"?{kept.urlencode()}"
+    return f"?{encoded(kept, keeps_search=True)}"

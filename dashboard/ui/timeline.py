@@ -18,7 +18,6 @@ class Mark:
 PLAIN = Mark("plain", "minus")
 NEW = Mark("plain", "plus")
 REQUESTED = Mark("plain", "arrow-right")
-BOOKED = Mark("plain", "book-open")
 GOOD = Mark("good", "check")
 BAD = Mark("bad", "x-mark")
 WAIT = Mark("wait", "clock")

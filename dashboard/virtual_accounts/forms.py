@@ -5,37 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
 
 from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import ListFilter, choices
-from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
-from merchants.models import Business
-from virtual_accounts.models import VirtualAccount
-
-Type, Status = VirtualAccount.Type, VirtualAccount.Status
-
-
-class AccountFilter(ListFilter):
-    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
-    type = forms.ChoiceField(required=False, choices=choices(Type.choices))
-    status = forms.ChoiceField(required=False, choices=choices(Status.choices))
-
-    def accounts(self, business: Business) -> list[QuerySet[VirtualAccount]]:
-        """Return the matching accounts, one queryset for each meaning of the search text. The form must be valid."""
-        wanted = self.cleaned_data
-        mine = VirtualAccount.objects.of(business).with_current_number()
-        for name in ("type", "status"):
-            if wanted[name]:
-                mine = mine.filter(**{name: wanted[name]})
-        text = wanted["q"]
-        meanings = (
-            [Q(reference=text), Q(account_number=text), Q(numbers=text), Q(email__iexact=text)]
-            if text
-            else [Q()]
-        )
-        meanings += with_metadata(text, model=VirtualAccount, business=business)
-        return [mine.filter(meaning) for meaning in meanings]
 
 
 class NewAccountForm(forms.Form):

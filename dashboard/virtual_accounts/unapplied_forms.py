@@ -1,4 +1,4 @@
-"""Forms of unapplied transfers: the filter, and the two decisions."""
+"""Forms of the two decisions about an unapplied transfer."""
 
 from __future__ import annotations
 
@@ -6,22 +6,9 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.list_filters import ListFilter, choices
 from kit.form_fields import AccountNumberField, BankField
-from merchants.models import Business
 from payments.services.transfers.return_destinations import sender_of
-from virtual_accounts.models import Transfer, UnappliedMoney, UnappliedMoneyQuerySet
-from virtual_accounts.services import unapplied_queries
-
-
-class UnappliedFilter(ListFilter):
-    state = forms.ChoiceField(required=False, choices=choices(UnappliedMoney.State.choices))
-
-    def unapplied(self, business: Business) -> UnappliedMoneyQuerySet:
-        """Return the matching transfers. The form must be valid."""
-        state = self.cleaned_data["state"]
-        found = unapplied_queries.of(business)
-        return found.filter(state=state) if state else found
+from virtual_accounts.models import Transfer
 
 
 class CreditForm(forms.Form):

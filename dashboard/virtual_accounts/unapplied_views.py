@@ -17,13 +17,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.memberships import Membership, for_members, members_only
-from dashboard.ui.pagination import page_of
-from dashboard.virtual_accounts.unapplied_forms import (
-    CreditForm,
-    ReturnForm,
-    UnappliedFilter,
-    is_sender_known,
-)
+from dashboard.transactions.request_links import origin_of
+from dashboard.ui.lists import list_context
+from dashboard.virtual_accounts.unapplied_forms import CreditForm, ReturnForm, is_sender_known
+from dashboard.virtual_accounts.unapplied_list import SHORT_REASONS, UNAPPLIED, UnappliedFilter
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
@@ -34,10 +31,11 @@ from payments.models import Transaction
 from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied_queries
-
-CREDIT, RETURN = "credit", "return"
+from webhooks.models import Delivery
 
 Reason = Transfer.Reason
+CREDIT, RETURN = "credit", "return"
+
 WHY = {
     Reason.MISMATCH: "The amount didn't match the payment, which failed.",
     Reason.LATE: "The payment had ended before the transfer arrived.",
@@ -51,10 +49,10 @@ WHY = {
 @members_only
 def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """List transfers that match no payment."""
-    form = UnappliedFilter(request.GET)
-    page = page_of([form.unapplied(membership.business)] if form.is_valid() else [], request.GET)
-    context = {"membership": membership, "form": form, "page": page}
-    return render(request, "dashboard/virtual_accounts/unapplied.html", context)
+    form = UnappliedFilter(request.GET, business=membership.business)
+    context = list_context(UNAPPLIED, form, form, membership=membership, query=request.GET)
+    rows = [(each, SHORT_REASONS[Reason(each.transfer.reason)]) for each in context["page"].rows]
+    return render(request, "dashboard/virtual_accounts/unapplied.html", context | {"rows": rows})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -114,18 +112,30 @@ def _context(
     membership: Membership, money: UnappliedMoney, shown: dict[str, forms.Form]
 ) -> dict[str, object]:
     transfer = money.transfer
-    bank = banks.find(transfer.sender_bank_code)
     return {
         "membership": membership,
         "money": money,
         "transfer": transfer,
         "why": WHY[Reason(transfer.reason)],
-        "sender_bank": bank.name if bank else transfer.sender_bank_code,
+        "sender_bank": banks.name_of(transfer.sender_bank_code) or transfer.sender_bank_code,
         "is_sender_known": is_sender_known(transfer),
         "payout": _payout(money),
+        "payment": _payment(money),
+        "delivery": Delivery.objects.filter(subject=money.pk).defer("body").first(),
+        "origin": list(origin_of(money.business, money.pk)),
         "credit_form": shown[CREDIT],
         "return_form": shown[RETURN],
     }
+
+
+def _payment(money: UnappliedMoney) -> Transaction | None:
+    """Return the payment that the transfer was meant for, if it is known."""
+    if not money.payment_reference:
+        return None
+    found: Transaction | None = (
+        Transaction.objects.of(money.business).filter(reference=money.payment_reference).first()
+    )
+    return found
 
 
 def _payout(money: UnappliedMoney) -> Transaction | None:
@@ -141,6 +151,7 @@ def _payout(money: UnappliedMoney) -> Transaction | None:
 def _own(membership: Membership, unapplied_id: UUID) -> UnappliedMoney:
     found: UnappliedMoney | None = (
         unapplied_queries.of(membership.business)
+        .with_payment_reference()
         .select_related("transfer__account", "transfer__session__payment", "business")
         .filter(pk=unapplied_id)
         .first()

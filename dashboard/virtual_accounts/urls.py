@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.virtual_accounts import unapplied_views, views
+from dashboard.virtual_accounts import exports, unapplied_views, views
 
 urlpatterns = [
     path("dashboard/virtual-accounts/", views.accounts_page, name="dashboard-virtual-accounts"),
@@ -10,6 +10,16 @@ urlpatterns = [
         "dashboard/virtual-accounts/new/",
         views.new_account_page,
         name="dashboard-new-virtual-account",
+    ),
+    path(
+        "dashboard/virtual-accounts/export.<file_type:file_type>",
+        exports.accounts_export,
+        name="dashboard-virtual-accounts-export",
+    ),
+    path(
+        "dashboard/virtual-accounts/unapplied/export.<file_type:file_type>",
+        exports.unapplied_export,
+        name="dashboard-unapplied-export",
     ),
     path("dashboard/virtual-accounts/unapplied/", unapplied_views.unapplied_page, name="dashboard-unapplied"),
     path(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,9 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from rest_framework.exceptions import ValidationError
 
 from dashboard.memberships import Membership, for_members, members_only
+from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.api_errors import add_api_errors
-from dashboard.ui.pagination import page_of
-from dashboard.virtual_accounts.forms import KINDS, AccountFilter, NewAccountForm
+from dashboard.ui.lists import list_context
+from dashboard.virtual_accounts.account_list import ACCOUNTS, AccountFilter
+from dashboard.virtual_accounts.forms import KINDS, NewAccountForm
 from kit.api.errors import Problem
 from kit.db import clock
 from merchants.request_actors import person_acting
@@ -25,22 +26,17 @@ from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAc
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 
-SHOWN = 25  # sessions and transfers on an account's page
+SHOWN = 15  # sessions and transfers on an account's page
 OPEN_COUNTED = 100
 
 
 @require_safe
 @members_only
 def accounts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    form = AccountFilter(request.GET)
-    found = form.accounts(membership.business) if form.is_valid() else []
+    form = AccountFilter(request.GET, business=membership.business)
     waiting = UnappliedMoney.objects.filter(business=membership.business, state=UnappliedMoney.State.OPEN)
-    context = {
-        "membership": membership,
-        "form": form,
-        "page": page_of(found, request.GET),
-        "unapplied": waiting[:OPEN_COUNTED].count(),
-    }
+    context = list_context(ACCOUNTS, form, form, membership=membership, query=request.GET)
+    context["unapplied"] = waiting[:OPEN_COUNTED].count()
     return render(request, "dashboard/virtual_accounts/accounts.html", context)
 
 
@@ -50,15 +46,20 @@ def account_page(request: HttpRequest, membership: Membership, account_id: UUID)
     """Show an account with its latest sessions and transfers."""
     account = _own(membership, account_id)
     sessions = Session.objects.filter(account=account).select_related("payment").order_by("-id")
-    transfers = Transfer.objects.filter(account=account).order_by("-id")
+    transfers = Transfer.objects.filter(account=account).select_related("session__payment", "unapplied")
     context = {
         "membership": membership,
         "account": account,
         "sessions": sessions[:SHOWN],
-        "transfers": transfers[:SHOWN],
-        "is_sandbox": settings.SANDBOX,
+        "transfers": transfers.order_by("-id")[:SHOWN],
+        "most_shown": SHOWN,
+        "related": list(origin_of(account.business, account.pk, action=_creation(account))),
     }
     return render(request, "dashboard/virtual_accounts/account.html", context)
+
+
+def _creation(account: VirtualAccount) -> MembersAction:
+    return MembersAction(name="virtual_account.created", target=account.reference)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,6 +111,7 @@ def deactivate_page(request: HttpRequest, membership: Membership, account_id: UU
         "membership": membership,
         "account": account,
         "open_sessions": open_sessions[:OPEN_COUNTED].count(),
+        "last_transfer": Transfer.objects.filter(account=account).order_by("-id").first(),
     }
     return render(request, "dashboard/virtual_accounts/deactivate.html", context)
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,8 @@ class TestPage:
 
         shown = page(browser)
 
-        assert '<bdi class="rows__name">ada@example.com</bdi>' in shown
-        assert "rotated the webhook signing key" in shown
+        assert '<bdi title="ada@example.com">ada@example.com</bdi>' in shown
+        assert "Rotated the webhook signing key" in shown
         assert "192.0.2.9" in shown
         assert Audit(shown).findings == []
 
@@ -64,9 +65,39 @@ class TestPage:
 
         shown = page(browser)
 
-        assert "changed the role of chidi@example.com" in shown
+        assert "Changed the role of chidi@example.com" in shown
         assert "<s><bdi>viewer</bdi></s>" in shown
         assert "<bdi>finance</bdi>" in shown
+
+    def test_names_the_new_webhook_url(self, browser, ada):
+        record_entry(ada.business, "webhook.configured", after={"url": "https://shop.example/hooks"})
+
+        assert "<li>URL: <bdi>https://shop.example/hooks</bdi></li>" in page(browser)
+
+    @pytest.mark.parametrize(
+        ("action", "text"),
+        [
+            ("capture", "Requested the capture of the payment ref-1"),
+            ("void", "Requested the void of the payment ref-1"),
+            ("cancel", "Requested the cancellation of the payment ref-1"),
+            ("refund", "Requested a refund of the payment ref-1"),
+        ],
+    )
+    def test_describes_requests_about_payments(self, browser, ada, action, text):
+        record_entry(ada.business, f"payment.{action}_asked", target="ref-1")
+
+        assert text in page(browser)
+
+    def test_shows_last_month_only(self, browser, ada):
+        record_entry(ada.business, now=timezone.now() - timedelta(days=62))
+        last_of_month = timezone.now() - timedelta(days=timezone.localdate().day)
+        record_entry(ada.business, "session.signed_out", now=last_of_month)
+        record_entry(ada.business, "session.signed_in")
+
+        shown = page(browser, "?period=last-month")
+
+        assert shown.count('class="activity__what') == 1
+        assert "Signed out" in shown
 
     def test_formats_amounts(self, browser, ada):
         record_entry(ada.business, "wallet.topped_up", after={"amount": 250_050, "currency": "NGN"})
@@ -101,7 +132,7 @@ class TestPage:
         record_entry(ada.business, "session.signed_in")
         record_entry(ada.business, "member.invited", actor="left@example.com", target="chidi@example.com")
 
-        assert page(browser, query).count('class="rows__row') == count
+        assert page(browser, query).count('class="activity__what') == count
 
     def test_is_paginated(self, browser, ada):
         for number in range(30):
@@ -110,8 +141,8 @@ class TestPage:
         first = browser.get(ACTIVITY)
         second = page(browser, first.context["page"].older)
 
-        assert first.content.decode().count('class="rows__row') == 25
-        assert second.count('class="rows__row') == 5
+        assert first.content.decode().count('class="activity__what') == 25
+        assert second.count('class="activity__what') == 5
 
     def test_escapes_text(self, browser, ada):
         record_entry(ada.business, "api_key.created", target=NASTY, after={"name": NASTY}, actor=NASTY[:50])
@@ -157,7 +188,7 @@ class TestAttribution:
         shown = page(browser)
 
         for actor, role in self.ACTORS.items():
-            expected = f'<bdi class="rows__name">{actor}</bdi> <span class="muted">({role})</span>'
+            expected = f'<bdi title="{actor}">{actor}</bdi><span class="table__sub">{role}</span>'
             assert shown.count(expected) == 1
 
     def test_is_the_same_in_the_filter(self, browser):

@@ -17,12 +17,14 @@ from django.test import Client
 from django.utils import timezone
 
 from config import access_rules
+from dashboard.models import SavedView
 from kit.time_ordered_ids import new_id
 from merchants import team
 from merchants.audit import Actor
 from merchants.models import LimitSlot, Member
 from merchants.roles import GRANTS, Permission, Role, denial_reason, may
 from payments.models import SettlementBatch
+from payments.services import refunds
 from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
@@ -113,7 +115,11 @@ TABLE = [
     Row(route="dashboard/account/sessions/end-others/", post=[302] * 7),
     # Payments and payouts. Those of another business return 404.
     Row(route="dashboard/payments/", get=MEMBERS),
-    Row(route="dashboard/payments/export.csv", get=MEMBERS),
+    Row(
+        route="dashboard/payments/export.<file_type:file_type>",
+        path="dashboard/payments/export.csv",
+        get=MEMBERS,
+    ),
     Row(
         route="dashboard/payments/<uuid:transaction_id>/",
         path="dashboard/payments/{payment}/",
@@ -143,10 +149,25 @@ TABLE = [
         path="dashboard/payments/{payment}/refund/",
         get=[302, 200, 403, 200, 403, 404, 403],
         post=[302, 302, 403, 302, 403, 404, 403],
-        form={"reference": "refund-1", "amount": "1"},
+        form={"reference": "refund-1", "amount": "1", "step": "confirmed"},
+    ),
+    Row(
+        route="dashboard/payments/<uuid:transaction_id>/notes/",
+        path="dashboard/payments/{payment}/notes/",
+        post=[302, 302, 302, 302, 403, 404, 403],
+        form={"text": "Called the customer"},
+    ),
+    Row(
+        route="dashboard/refunds/<uuid:refund_id>/",
+        path="dashboard/refunds/{refund}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
     ),
     Row(route="dashboard/payouts/", get=MEMBERS),
-    Row(route="dashboard/payouts/export.csv", get=MEMBERS),
+    Row(
+        route="dashboard/payouts/export.<file_type:file_type>",
+        path="dashboard/payouts/export.csv",
+        get=MEMBERS,
+    ),
     Row(
         route="dashboard/payouts/<uuid:transaction_id>/",
         path="dashboard/payouts/{payout}/",
@@ -197,9 +218,36 @@ TABLE = [
         path="dashboard/virtual-accounts/{account}/activate/",
         post=[302, 302, 403, 302, 403, 404, 403],
     ),
+    # Search
+    Row(route="dashboard/search/", get=MEMBERS),
+    # Further exports
+    Row(
+        route="dashboard/webhooks/deliveries/export.<file_type:file_type>",
+        path="dashboard/webhooks/deliveries/export.xlsx",
+        get=MEMBERS,
+    ),
+    Row(
+        route="dashboard/virtual-accounts/export.<file_type:file_type>",
+        path="dashboard/virtual-accounts/export.xlsx",
+        get=MEMBERS,
+    ),
+    Row(
+        route="dashboard/virtual-accounts/unapplied/export.<file_type:file_type>",
+        path="dashboard/virtual-accounts/unapplied/export.xlsx",
+        get=MEMBERS,
+    ),
+    Row(
+        route="dashboard/settlements/export.<file_type:file_type>",
+        path="dashboard/settlements/export.xlsx",
+        get=MEMBERS,
+    ),
     # Balance
     Row(route="dashboard/balance/", get=MEMBERS),
-    Row(route="dashboard/balance/export.csv", get=MEMBERS),
+    Row(
+        route="dashboard/balance/export.<file_type:file_type>",
+        path="dashboard/balance/export.csv",
+        get=MEMBERS,
+    ),
     # Settlements
     Row(route="dashboard/settlements/", get=MEMBERS),
     Row(
@@ -208,7 +256,7 @@ TABLE = [
         get=[302, 200, 200, 200, 200, 404, 403],
     ),
     Row(
-        route="dashboard/settlements/<uuid:batch_id>/statement.csv",
+        route="dashboard/settlements/<uuid:batch_id>/statement.<file_type:file_type>",
         path="dashboard/settlements/{batch}/statement.csv",
         get=[302, 200, 200, 200, 200, 404, 403],
     ),
@@ -258,6 +306,18 @@ TABLE = [
         route="dashboard/webhooks/deliveries/<uuid:delivery_id>/replay/",
         path="dashboard/webhooks/deliveries/{delivery}/replay/",
         post=[302, 302, 302, 403, 403, 404, 403],
+    ),
+    Row(
+        route="dashboard/webhooks/deliveries/resend/",
+        post=[302, 302, 302, 403, 403, 302, 403],
+        form={"delivery": "{delivery}"},
+    ),
+    # Settings: all members can view, owners can change
+    Row(
+        route="dashboard/settings/",
+        get=MEMBERS,
+        post=[302, 302, 403, 403, 403, 302, 403],
+        form={"group": "zone", "time_zone": "Africa/Accra"},
     ),
     # Developers: all members can view, owners and developers can change
     Row(route="dashboard/developers/", get=MEMBERS),
@@ -309,11 +369,40 @@ TABLE = [
     ),
     Row(route="dashboard/invitation/<str:token>/", path="dashboard/invitation/{token}/", get=OPEN, post=OPEN),
     Row(route="dashboard/activity/", get=MEMBERS),
-    Row(route="dashboard/activity/export.csv", get=MEMBERS),
+    # Saved views
+    Row(
+        route="dashboard/views/",
+        post=[302, 302, 302, 302, 302, 302, 403],
+        form={"list": "payments", "name": "Failed", "query": "status=failed"},
+    ),
+    Row(
+        route="dashboard/views/<int:view_id>/",
+        path="dashboard/views/{view}/",
+        get=[302, 200, 404, 404, 404, 404, 403],
+        post=[302, 302, 404, 404, 404, 404, 403],
+        form={"name": "Renamed"},
+    ),
+    Row(
+        route="dashboard/activity/export.<file_type:file_type>",
+        path="dashboard/activity/export.csv",
+        get=MEMBERS,
+    ),
 ]
 
 # Signed calls and payers' pages have their own tests; the other URLs are public and change nothing.
-ELSEWHERE = ("api/", "docs", "3ds/", "pay/", "bank/", "pay/", "livez", "readyz", "metrics", "admin/")
+ELSEWHERE = (
+    "api/",
+    "docs",
+    "3ds/",
+    "pay/",
+    "l/",
+    "checkout/",
+    "bank/",
+    "livez",
+    "readyz",
+    "metrics",
+    "admin/",
+)
 FRONT = ""
 
 
@@ -350,6 +439,11 @@ def here(ada, bisi, members):
         "token": offer.token,
         "business": str(ada.business_id),
         "payment": captured_payment(business=ada.business, now=now).pk,
+        "refund": refunds.refund(
+            transaction=captured_payment(business=ada.business, now=now),
+            request={"reference": "refund-0", "amount": 1},
+            now=now,
+        ).resource.pk,
         "authorised": authorised_payment(business=ada.business, now=now).pk,
         "challenged": challenged_payment(business=ada.business, now=now).pk,
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
@@ -359,6 +453,12 @@ def here(ada, bisi, members):
         "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),
         "passkey": passkey_of(owner).pk,
+        "view": SavedView.objects.create(
+            member=Member.objects.get(business=ada.business, user=owner),
+            list="payments",
+            name="Old",
+            created_at=now,
+        ).pk,
         "session": UserSession.objects.create(
             user=owner, session_key="another", ip="192.0.2.7", user_agent="Firefox/140"
         ).pk,

@@ -61,9 +61,12 @@ class TestPage:
         shown = browser.get(BALANCE)
 
         assert [(row.title, row.address) for row in shown.context["rows"]] == [
-            ("Unapplied transfer", f"/dashboard/virtual-accounts/unapplied/{money.pk}/"),
-            ("Payout", f"/dashboard/payouts/{payout.pk}/"),
-            ("Settlement", f"/dashboard/settlements/{batch.pk}/"),
+            (
+                f"Unapplied transfer from {money.transfer.sender_name}",
+                f"/dashboard/virtual-accounts/unapplied/{money.pk}/",
+            ),
+            ("Payout to Ada Obi", f"/dashboard/payouts/{payout.pk}/"),
+            (f"Settlement of {batch.day:%-d %b %Y}", f"/dashboard/settlements/{batch.pk}/"),
             ("Top-up", ""),
         ]
         for row in shown.context["rows"]:
@@ -79,7 +82,7 @@ class TestPage:
 
         returned = shown.context["rows"][0]
         assert (returned.title, returned.reference, returned.note) == (
-            "Returned payout",
+            "Returned payout to Ada Obi",
             "salary-1",
             "Account closed",
         )
@@ -159,8 +162,8 @@ class TestExport:
         ]
         assert (rows[0]["reference"], rows[0]["amount"], rows[0]["balance_after"]) == (
             "salary-1",
-            "-1100",
-            "4998900",
+            "-11.00",
+            "49989.00",
         )
 
     def test_contains_no_formula(self, browser, ada):

@@ -72,6 +72,11 @@ def rows_of(answer):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def bare(amount):
+    """Return an amount as files have it: without currency and separators."""
+    return amount.partition(" ")[2].replace(",", "")
+
+
 class TestPages:
     def test_of_payments(self, browser, shown, paid):
         assert amounts_in(browser.get("/dashboard/payments/"), shown.currency) == {shown.gross}
@@ -90,7 +95,8 @@ class TestPages:
     def test_of_refunds_read_major_units(self, api, browser, shown, paid):
         half = shown.gross.partition(" ")[2].replace(",", "").replace("150", "75", 1)
 
-        browser.post(f"/dashboard/payments/{paid['id']}/refund/", {"amount": half, "reference": "back-1"})
+        form = {"amount": half, "reference": "back-1", "step": "confirmed"}
+        browser.post(f"/dashboard/payments/{paid['id']}/refund/", form)
 
         assert api.get("/api/refunds/back-1").json()["amount"] == 75_000
 
@@ -101,9 +107,10 @@ class TestPages:
 
     def test_of_settlements(self, browser, shown, batch):
         assert shown.net in amounts_in(browser.get("/dashboard/settlements/"), shown.currency)
-        assert {shown.gross, shown.fee, shown.net} <= amounts_in(
-            browser.get(f"/dashboard/settlements/{batch.pk}/"), shown.currency
-        )
+        page = browser.get(f"/dashboard/settlements/{batch.pk}/")
+        assert shown.net in amounts_in(page, shown.currency)
+        for amount in (shown.gross, shown.fee):  # in columns, whose head names the currency
+            assert f"{amount.partition(' ')[2]}</dd>" in page.content.decode()
 
     def test_of_the_balance(self, browser, shown, released):
         page = browser.get("/dashboard/balance/", {"currency": shown.currency})
@@ -162,22 +169,26 @@ class TestPages:
 
 
 class TestFiles:
-    """Files for programs contain minor units and the currency, whatever its decimals."""
+    """Files contain amounts in major units and the currency, whatever its decimals."""
 
     def test_of_payments(self, browser, shown, paid, released):
         [row] = rows_of(browser.get("/dashboard/payments/export.csv"))
 
-        assert (row["amount"], row["fee"], row["currency"]) == (str(GROSS), str(FEE), shown.currency)
+        assert (row["amount"], row["fee"], row["currency"]) == (
+            bare(shown.gross),
+            bare(shown.fee),
+            shown.currency,
+        )
         assert (row["settle_status"], row["settlement_id"]) == ("released", str(released.pk))
 
     def test_of_a_settlement(self, browser, shown, batch):
         [row] = rows_of(browser.get(f"/dashboard/settlements/{batch.pk}/statement.csv"))
 
-        assert (row["gross"], row["fee"], row["net"]) == (str(GROSS), str(FEE), str(NET))
+        assert (row["gross"], row["fee"], row["net"]) == tuple(map(bare, [shown.gross, shown.fee, shown.net]))
         assert (row["currency"], row["settlement_id"]) == (shown.currency, str(batch.pk))
         assert row["settle_status"] == "pending"
 
     def test_of_the_balance(self, browser, shown, released):
         [row] = rows_of(browser.get("/dashboard/balance/export.csv", {"currency": shown.currency}))
 
-        assert (row["amount"], row["currency"]) == (str(NET), shown.currency)
+        assert (row["amount"], row["currency"]) == (bare(shown.net), shown.currency)

@@ -8,6 +8,8 @@ from django.utils import timezone
 
 from merchants import signing
 from merchants.models import ApiKey, ApiRequest, AuditEntry, FailedCallCount
+from merchants.request_log import request_log
+from tests import orders
 from tests.clients import Credentials, InProcessClient, signed_headers
 from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
@@ -290,3 +292,51 @@ class TestChecker:
     @pytest.mark.parametrize("form", [{}, {"method": "GET", "target": "x" * 3000, "headers": "\x00"}])
     def test_shows_an_error_for_malformed_input(self, developer, form):
         assert developer.post(CHECKER, form).status_code == 200
+
+
+class TestObjects:
+    """A request leads to the object that it made or read, and the object to its request."""
+
+    @pytest.fixture
+    def made(self, ada, api):
+        """Return the pages of objects that API calls made."""
+        payment = api.post("/api/payments", orders.card_payment(reference="order-1")).json()["id"]
+        check = api.post("/api/payments", orders.card_check(reference="check-1")).json()["id"]
+        account = api.post("/api/virtual-accounts", orders.dynamic_account(reference="account-1")).json()[
+            "id"
+        ]
+        request_log.flush()
+        return [
+            f"/dashboard/payments/{payment}/",
+            f"/dashboard/payments/{check}/",
+            f"/dashboard/virtual-accounts/{account}/",
+        ]
+
+    def test_are_linked_from_their_requests(self, developer, made):
+        page = developer.get(REQUESTS).content.decode()
+
+        for address, reference in zip(made, ["order-1", "check-1", "account-1"], strict=True):
+            assert f'href="{address}"><bdi>/api/' in page
+            assert f"<bdi>{reference}</bdi>" in page
+
+    def test_link_to_their_requests(self, developer, made):
+        for address in made:
+            key = address.split("/")[3]
+            page = developer.get(address).content.decode()
+
+            assert f'href="{REQUESTS}?object={key}"' in page
+            listed = developer.get(f"{REQUESTS}?object={key}").content.decode()
+            assert listed.count('class="table__link"') == 1
+            assert f'href="{address}"' in listed
+
+    @pytest.mark.parametrize("key", ["x", "00000000-0000-0000-0000-000000000001"])
+    def test_without_requests_list_none(self, developer, made, key):
+        page = developer.get(f"{REQUESTS}?object={key}")
+
+        assert page.status_code == 200
+        assert "table__link" not in page.content.decode()
+
+    def test_of_other_businesses_have_no_requests_here(self, other_browser, made):
+        key = made[0].split("/")[3]
+
+        assert "table__link" not in other_browser.get(f"{REQUESTS}?object={key}").content.decode()

@@ -1,19 +1,24 @@
 """The overview: figures of the business, and texts for an empty account."""
 
+import re
 from datetime import timedelta
 from html import unescape
 
 import pytest
 from django.test import Client
 
+from dashboard.ui.list_totals import Count
 from merchants.models import Business
 from payments.models import Transaction
 from tests import orders
 from tests.config.docs_site.test_pages import Audit
+from tests.dashboard.people import signed_in
 from tests.factories import ApiKeyFactory
-from tests.transactions import captured_payment, challenged_payment, start
-from tests.webhooks.rows import make_deliveries, make_endpoint
-from webhooks.models import Delivery
+from tests.settling import decide, settle
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
+from tests.unapplied import mismatched_money
+from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
+from webhooks.models import Attempt, Delivery, Endpoint, OpenOutage
 
 pytestmark = pytest.mark.django_db
 
@@ -45,8 +50,8 @@ class TestFigures:
         assert figures.volume == [("NGN", 121_500), ("USD", 999)]
         assert (figures.succeeded, figures.finished) == (4, 5)
         assert (figures.pending, figures.failed) == (1, 1)
-        assert figures.success_rate == "80.0 %"
-        assert "NGN 1,215.00" in page(browser)
+        assert figures.success_rate == "80.0%"
+        assert "<small>NGN</small> 1,215.00" in page(browser)
 
     @pytest.mark.parametrize(("days", "volume"), [(7, 500), (30, 1_100), (90, 1_900)])
     def test_cover_the_requested_number_of_days(self, browser, ada, now, days, volume):
@@ -76,29 +81,36 @@ class TestFigures:
         seen = overview(other_browser)
 
         assert (seen.figures.volume, seen.figures.finished, list(seen.recent)) == ([], 0, [])
-        assert (seen.webhook.endpoint, seen.webhook.waiting) == (None, 0)
-        for hers in (payment.reference, "ada.example", ada.public_id, "Ada Books"):
+        assert (seen.webhook.url, seen.webhook.waiting) == ("", 0)
+        for hers in (payment.reference, "ada.example", "Ada Books"):
             assert hers in page(browser)
             assert hers not in page(other_browser)
 
 
 class TestRecent:
-    def test_shows_the_ten_newest(self, browser, ada, now):
+    def test_shows_the_six_newest(self, browser, ada, now):
         made = [
             captured_payment(business=ada.business, now=now - timedelta(minutes=number)).reference
             for number in range(12)
         ]
 
-        assert [each.reference for each in overview(browser).recent] == made[:10]
+        assert [each.reference for each in overview(browser).recent] == made[:6]
 
-    def test_shows_type_amount_and_status(self, browser, ada, now):
+    def test_shows_amount_and_status(self, browser, ada, now):
         start(orders.payout(amount=250_000), business=ada.business, now=now)
 
         shown = page(browser).split("<tbody>")[1]
 
-        assert "Payout" in shown
-        assert "NGN 2,500.00<" in shown
+        assert "/dashboard/payouts/" in shown
+        assert '<span class="money__code">NGN</span> 2,500.00<' in shown
         assert '<span class="status status--' in shown
+
+    def test_separates_an_account_from_its_bank(self, browser, ada, now):
+        payout = start(orders.payout(), business=ada.business, now=now)
+
+        shown = re.sub("<[^>]+>", "", page(browser))
+
+        assert f"{payout.account_number}, {payout.bank_name}" in shown
 
 
 class TestUntrustedText:
@@ -106,29 +118,42 @@ class TestUntrustedText:
         payment = captured_payment(business=ada.business, now=now)
         Transaction.objects.filter(pk=payment.pk).update(reference=NASTY)
         Business.objects.filter(pk=ada.business_id).update(name=NASTY)
-        ApiKeyFactory(business=ada.business, name=NASTY)
+        ApiKeyFactory(business=ada.business, name=NASTY, expires_at=now + timedelta(days=1))
         make_endpoint(business=ada.business, url=f"https://ada.example/{NASTY}")
 
         shown = page(browser)
 
         assert "<script>" not in shown
-        assert (
-            unescape(shown).count(NASTY) == 7
-        )  # title, menu, heading, reference and its title, key, address
+        # Title, phone bar, business menu (name and entry, with titles), reference, key, title of the endpoint's host.
+        assert unescape(shown).count(NASTY) == 10
         assert Audit(shown).findings == []
+
+
+def attempted(delivery, at, *, number=1, error="", ms=10.0):
+    return Attempt.objects.create(
+        delivery=delivery,
+        number=number,
+        started_at=at,
+        total_ms=ms,
+        status=500 if error else 200,
+        error=error,
+        explanation="",
+    )
 
 
 class TestWebhook:
     def test_counts_no_test_events(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
         over = {"next_attempt_at": None, "subject": None}
-        make_deliveries(endpoint, 1, at=now, subject=None)
-        make_deliveries(endpoint, 1, at=now, state=Delivery.State.TEST_FAILED, **over)
+        waiting = make_delivery(endpoint, at=now, subject=None)
+        failed = make_delivery(endpoint, at=now, state=Delivery.State.TEST_FAILED, **over)
         make_deliveries(endpoint, 1, at=now, state=Delivery.State.DELIVERED, delivered_at=now, **over)
+        for delivery in (waiting, failed):
+            attempted(delivery, now - timedelta(hours=1), error="server_error")
 
         health = overview(browser).webhook
 
-        assert (health.waiting, health.dead, health.delivered, health.failed) == (0, 0, 0, 0)
+        assert (health.waiting, health.dead, health.attempts, health.is_failing) == (0, 0, 0, False)
 
     def test_counts_deliveries_by_their_state(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business, url="https://ada.example/hooks")
@@ -140,49 +165,160 @@ class TestWebhook:
 
         assert (health.waiting, health.dead, health.held) == (2, 3, 0)
         assert "https://ada.example/hooks" in page(browser)
-        assert "3 deliveries have failed" in page(browser)
+        assert "3 deliveries have stopped" in page(browser)
         assert 'href="/dashboard/webhooks/replay/"' in page(browser)
 
-    def test_summarises_the_last_day(self, browser, ada, now):
-        endpoint = make_endpoint(business=ada.business)
-        delivered = {"state": Delivery.State.DELIVERED, "delivered_at": now, "next_attempt_at": None}
-        make_deliveries(endpoint, 4, at=now - timedelta(hours=1), **delivered)
-        make_deliveries(endpoint, 5, at=now - timedelta(hours=30), **delivered)
-        make_deliveries(endpoint, 2, at=now - timedelta(hours=2), attempts_made=1)
-        make_deliveries(endpoint, 1, at=now, next_attempt_at=now + timedelta(hours=1))
+    def test_shows_the_attempts_of_the_last_day_by_hour(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now - timedelta(hours=9))
+        for number, (hours, error, ms) in enumerate(
+            [(30, "", 9_000), (8, "", 100), (7, "timeout", 300), (7, "", 200), (6, "", 400)], start=1
+        ):
+            attempted(delivery, now - timedelta(hours=hours), number=number, error=error, ms=ms)
 
         health = overview(browser).webhook
 
-        assert (health.delivered, health.failed) == (4, 2)
-        assert health.due_since == now - timedelta(hours=2)
-        assert 'href="/dashboard/webhooks/deliveries/"' in page(browser)
+        assert (health.delivered, health.attempts, health.median_ms) == (3, 4, 250)
+        assert list(health.hours.values()) == ["good", "bad", "good"]
+        assert "3 of 4 attempts" in page(browser)
+        assert "250 ms" in page(browser)
+        assert 'aria-label="Attempts by hour, last 24 hours: 1 of 3 hours with failures"' in page(browser)
+
+    def test_is_healthy_after_an_attempt_that_succeeded(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now - timedelta(hours=9))
+        attempted(delivery, now - timedelta(hours=3), number=1, error="timeout")
+        attempted(delivery, now - timedelta(hours=2), number=2)
+
+        assert "Healthy</span>" in page(browser)
+        assert "failing" not in page(browser)
+
+    def test_knows_an_outage_that_is_older_than_its_attempts(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        began = now - timedelta(days=3)
+        OpenOutage.objects.create(endpoint=endpoint, began_at=began)
+
+        assert overview(browser).webhook.failing_since == began
 
     def test_shows_that_it_is_disabled(self, browser, ada):
         make_endpoint(business=ada.business, enabled=False)
 
-        assert "Disabled, deliveries are held" in page(browser)
+        assert "Off</span>" in page(browser)
 
 
-class TestKeys:
-    def test_are_shown_without_secrets(self, browser, ada, now):
-        other = ApiKeyFactory(business=ada.business, name="till", expires_at=now + timedelta(days=1))
-        ended = ApiKeyFactory(business=ada.business, revoked_at=now)
+class TestAttention:
+    def items(self, browser):
+        return [each.what for each in overview(browser).attention]
+
+    def test_is_absent_when_there_is_nothing_to_do(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now)
+        ApiKeyFactory(business=ada.business, expires_at=now + timedelta(days=90))
+
+        assert self.items(browser) == []
+        assert "Needs attention" not in page(browser)
+
+    def test_names_a_failing_endpoint_first(self, browser, ada, now):
+        mismatched_money(business=ada.business, now=now)
+        Delivery.objects.all().delete()
         endpoint = make_endpoint(business=ada.business)
+        began = now - timedelta(hours=2)
+        for delivery in make_deliveries(endpoint, 2, at=began, attempts_made=1):
+            attempted(delivery, began, error="timeout")
+        make_deliveries(endpoint, 1, at=now, state=Delivery.State.DEAD, next_attempt_at=None)
 
-        shown = page(browser)
+        first, second = overview(browser).attention
 
-        assert ada.public_id in shown
-        assert other.public_id in shown
-        assert "till" in shown
-        assert ended.public_id not in shown
-        for secret in (ada.secret, other.secret, endpoint.hash_key):
-            assert secret not in shown
+        assert (first.what, first.since) == ("Your endpoint has been failing since", began)
+        assert first.why == "2 deliveries are retrying, 1 delivery has stopped."
+        assert "matches no open payment" in second.what
+        assert "failing since <time" in page(browser)
+        assert page(browser).index("Needs attention") < page(browser).index("Last 30 days</h2>")
 
-    def test_that_are_missing_can_be_created(self, browser, ada, now):
+    def test_names_no_deliveries_that_do_not_exist(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        (delivery,) = make_deliveries(endpoint, 1, at=now, attempts_made=1)
+        attempted(delivery, now, error="timeout")
+
+        (failing,) = overview(browser).attention
+        Endpoint.objects.update(enabled=False)
+        off = self.items(browser)
+
+        assert failing.why == "1 delivery is retrying."
+        assert off == []
+        assert "0 deliveries" not in page(browser)
+
+    def test_names_the_sender_of_a_transfer_that_fits_no_payment(self, browser, ada, now):
+        money = mismatched_money(business=ada.business, now=now)
+
+        (item,) = [each for each in overview(browser).attention if each.icon == "banknotes"]
+
+        assert item.what.startswith(f"NGN {money.amount / 100:,.2f} from {money.transfer.sender_name}")
+        assert money.transfer.sender_account_number in item.what
+        assert item.why.startswith(f"Meant for {money.transfer.session.payment.reference}. ")
+        assert item.address == f"/dashboard/virtual-accounts/unapplied/{money.pk}/"
+
+    def test_counts_settlements_that_wait_for_approval(self, browser, ada, bisi, now):
+        for business in (ada.business, bisi.business):
+            captured_payment(business=business, now=now)
+        mine, _ = sorted(settle(), key=lambda batch: batch.business_id != ada.business_id)
+
+        (item,) = overview(browser).attention
+        listed = browser.get(item.address).content.decode()
+        decide(mine, "approve")
+
+        assert item.what == "1 settlement waits for approval"
+        assert f"/dashboard/settlements/{mine.pk}/" in listed
+        assert self.items(browser) == []
+
+    def test_names_a_payout_that_waits_for_a_confirmed_identity(self, ada_member):
+        client = signed_in(ada_member.user, fresh=False)
+        client.post("/dashboard/payouts/new/", {"step": "confirmed", "reference": "p-1", "amount": "25"})
+
+        shown = page(client)
+
+        assert "A payout waits for your confirmation" in shown
+        assert 'href="/dashboard/confirm/form/"' in shown
+        assert "A payout waits" not in page(signed_in(ada_member.user))
+
+    def test_counts_held_deliveries(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business, enabled=False)
+        make_deliveries(endpoint, 2, at=now, state=Delivery.State.HELD, next_attempt_at=None)
+
+        assert self.items(browser) == ["2 deliveries are held"]
+
+    def test_counts_transfers_without_a_decision(self, browser, ada, bisi, now):
+        for business in (ada.business, ada.business, bisi.business):
+            mismatched_money(business=business, now=now)
+
+        (item,) = [each for each in overview(browser).attention if each.icon == "banknotes"]
+
+        assert item.what == "2 transfers match no open payment"
+        assert browser.get(item.address).content.decode().count("table__link") == 2
+
+    def test_names_authorisations_that_expire_within_two_days(self, browser, ada, bisi, now):
+        soon = authorised_payment(business=ada.business, now=now, amount=64_000)
+        later = authorised_payment(business=ada.business, now=now)
+        hers = authorised_payment(business=bisi.business, now=now)
+        for payment, days in ((soon, 1), (later, 3), (hers, 1)):
+            Transaction.objects.filter(pk=payment.pk).update(expires_at=now + timedelta(days=days))
+
+        (item,) = overview(browser).attention
+
+        assert item.what == "1 authorisation expires within 2 days"
+        assert (item.why, item.until) == ("Capture before", now + timedelta(days=1))
+        assert soon.reference in browser.get(item.address).content.decode()
+
+    def test_names_keys_that_expire_soon_without_their_secrets(self, browser, ada, now):
+        soon = ApiKeyFactory(business=ada.business, name="till", expires_at=now + timedelta(days=13))
+        ApiKeyFactory(business=ada.business, name="web", expires_at=now + timedelta(days=15))
+        ApiKeyFactory(business=ada.business, name="old", expires_at=now + timedelta(days=1), revoked_at=now)
+
+        assert self.items(browser) == ["The API key till expires soon"]
+        assert soon.secret not in page(browser)
+
+    def test_asks_for_a_missing_key(self, browser, ada, now):
         ada.revoked_at = now
         ada.save()
 
-        assert f"rotate_api_key --business {ada.business_id}" in page(browser)
+        assert self.items(browser) == ["You have no active API keys"]
 
 
 class TestFirstSteps:
@@ -209,8 +345,7 @@ class TestFirstSteps:
         assert done() == [True, True, True, False]
         make_deliveries(endpoint, 1, state=Delivery.State.DELIVERED, delivered_at=now)
         assert done() == [True, True, True, True]
-        assert "First steps completed" in page(browser)
-        assert page(browser).count("Done:") == 4
+        assert "First steps" not in page(browser)
 
 
 class TestPage:
@@ -237,6 +372,61 @@ class TestPage:
         assert visitor.get("/dashboard")["Location"] == "/dashboard/"
 
 
+class TestStats:
+    def test_compare_with_the_period_before(self, browser, ada, now):
+        before = now - timedelta(days=10)
+        captured_payment(business=ada.business, now=before, amount=40_000)
+        for _ in range(2):
+            captured_payment(business=ada.business, now=now, amount=30_000)
+        declined_payment(business=ada.business, now=now)
+
+        volume, payments, rate, _ = browser.get("/dashboard/?days=7").context["overview"].stats
+
+        assert (volume.value, volume.change, volume.direction, volume.note) == (
+            "600.00",
+            "↑ 50.0%",
+            "up",
+            "from NGN 400.00",
+        )
+        assert (payments.value, payments.change, payments.note) == ("3", "↑ 2", "from 1")
+        assert (rate.value, rate.change, rate.direction) == ("66.6%", "↓ 33.4 pts", "down")
+
+    def test_of_ninety_days_have_no_period_before(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now - timedelta(days=100))
+        captured_payment(business=ada.business, now=now)
+
+        shown = browser.get("/dashboard/?days=90").context["overview"]
+
+        assert [each.change for each in shown.stats] == [""] * 4
+        assert shown.volume_chart.past == ""
+
+    def test_link_to_what_they_count(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now)
+        declined_payment(business=ada.business, now=now)
+
+        counts = [
+            browser.get(each.address).content.decode().count("<tr>") - 1
+            for each in overview(browser).stats[:3]
+        ]
+
+        assert counts == [1, 2, 1]
+
+
+class TestFailureReasons:
+    def test_link_to_the_payments_that_they_count(self, browser, ada, now):
+        for _ in range(3):
+            declined_payment(business=ada.business, now=now)
+        mismatched_money(business=ada.business, now=now)
+        start(orders.payout(), business=ada.business, now=now)
+
+        links = re.findall(r'href="(/dashboard/payments/\?status=failed&amp;code=[^"]*)"', page(browser))
+        counts = [browser.get(unescape(link)).context["totals"].count for link in links]
+
+        declines = overview(browser).declines
+        assert {each.code for each in declines} == {"20051", "20013"}
+        assert counts == [Count(each.count) for each in declines] == [Count(3), Count(1)]
+
+
 class TestCharts:
     def test_show_successes_and_failures(self, browser, ada, now):
         captured_payment(business=ada.business, now=now, amount=70_000)
@@ -245,7 +435,43 @@ class TestCharts:
 
         shown = overview(browser)
 
-        assert shown.volume_chart.top == 100_000
-        assert shown.volume_chart.series == ["M29 100V30", ""]
-        assert "NGN 700.00 by card" in shown.volume_chart.tooltips[-1]
+        assert shown.volume_chart.scale == ["NGN 1k", "750", "500", "250", "0"]
+        assert (shown.volume_chart.card_path, shown.volume_chart.transfer_path) == ("M292 30h6v70h-6z", "")
+        assert (shown.volume_chart.bars[-1].amount, shown.volume_chart.bars[-1].payments) == (
+            "NGN 700.00",
+            "1 payment",
+        )
         assert [(each.code, each.count, each.share) for each in shown.declines] == [("20051", 2, 100)]
+
+    def test_bars_link_to_the_payments_of_their_days(self, browser, ada, now):
+        payment = captured_payment(business=ada.business, now=now - timedelta(days=3))
+
+        for days in (7, 30, 90):
+            shown = browser.get(f"/dashboard/?days={days}")
+            bars = shown.context["overview"].volume_chart.bars
+            (bar,) = [each for each in bars if each.volume.count]
+            address = f"payments/?status=success&amp;since={bar.first}&amp;until={bar.last}"
+
+            assert address in shown.content.decode()
+            assert payment.reference in browser.get(f"/dashboard/{unescape(address)}").content.decode()
+
+    @pytest.mark.parametrize("days", [7, 30, 90])
+    def test_every_point_is_a_link_whose_text_is_its_reading(self, browser, ada, now, days):
+        for _ in range(2):
+            captured_payment(business=ada.business, now=now, amount=70_000)
+
+        answer = browser.get(f"/dashboard/?days={days}")
+
+        points = re.search(r'<g class="chart__days">(.*?)</g>', answer.content.decode())[1]
+        links = re.findall(r'<a href="[^"]+"><text>([^<]+)</text><rect x="[^"]+"/></a>', points)
+        bars = answer.context["overview"].volume_chart.bars
+        assert links == [f"{each.days}: {each.amount}, {each.payments}" for each in bars]
+        assert links[-1].endswith(": NGN 1,400.00, 2 payments")
+
+    def test_of_ninety_days_is_by_week(self, browser, ada, now):
+        for ago in range(90):
+            captured_payment(business=ada.business, now=now - timedelta(days=ago), amount=100)
+
+        chart = browser.get("/dashboard/?days=90").context["overview"].volume_chart
+
+        assert [each.volume.count for each in chart.bars] == [6] + [7] * 12

@@ -67,3 +67,13 @@ class TestReturnedPayout:
         type(payout).objects.filter(pk=payout.pk).update(amount_returned=returned)
 
         assert f">{badge}</span>" in browser.get(PAYOUTS).content.decode()
+
+    def test_has_a_tab(self, browser, ada, now):
+        start(orders.payout(amount=250_000), business=ada.business, now=now)
+        returned = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        type(returned).objects.filter(pk=returned.pk).update(amount_returned=1)
+
+        shown = browser.get(PAYOUTS, {"status": "returned"})
+
+        assert [row.pk for row in shown.context["page"].rows] == [returned.pk]
+        assert [tab.shown_count for tab in shown.context["tabs"] if tab.is_here] == ["1"]

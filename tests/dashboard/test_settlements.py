@@ -7,6 +7,7 @@ from html import unescape
 import pytest
 from django.utils import timezone
 
+from kit.money import figures
 from payments.models import Transaction
 from tests.config.docs_site.test_pages import Audit
 from tests.settling import decide, settle
@@ -57,7 +58,7 @@ class TestBatch:
         page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
 
         assert (batch.gross, batch.fees, batch.net) == (123_400, payment.fee, 123_400 - payment.fee)
-        assert "NGN 1,234.00" in page
+        assert "1,234.00</dd>" in page
         assert payment.reference in page
 
     def test_shows_its_steps_in_order(self, browser, batch):
@@ -65,7 +66,21 @@ class TestBatch:
 
         steps = browser.get(f"{SETTLEMENTS}{batch.pk}/").context["steps"]
 
-        assert [step.title for step in steps] == ["Batch created", "Complete", "Approved", "Released"]
+        assert [step.title for step in steps] == [
+            "Opened",
+            "Payments added",
+            "Approved",
+            "Released to your balance",
+        ]
+
+    def test_says_what_happens_next(self, browser, batch):
+        address = f"{SETTLEMENTS}{batch.pk}/"
+        assert "Waiting for approval." in text_of(browser, address)
+        decide(batch, "approve")
+        assert "released to your balance next" in text_of(browser, address)
+        decide(batch, "release")
+
+        assert browser.get(address).context["next_step"] is None
 
     def test_exports_its_statement(self, browser, batch, payment):
         answer = browser.get(f"{SETTLEMENTS}{batch.pk}/statement.csv")
@@ -88,3 +103,32 @@ class TestUntrustedText:
             assert "<script>" not in shown
             assert Audit(shown).findings == []
             assert not page or NASTY in unescape(shown)
+
+
+class TestStatement:
+    def test_adds_up_on_the_page(self, browser, ada, batch, payment):
+        page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+
+        assert f'href="/dashboard/payments/{payment.pk}/"' in page
+        assert "Total, 1 payment" in page
+        assert page.count(figures(batch.net, "NGN")) == 4  # title, sum, item and total
+
+    def test_names_states_as_merchants_read_them(self, browser, batch):
+        assert ">Open</span>" in text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+        decide(batch, "approve", "release")
+
+        page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+
+        assert ">Released</span>" in page
+        assert 'paid into your <a href="/dashboard/balance/?currency=NGN">NGN balance</a>' in page
+
+    def test_counts_the_states_in_tabs(self, browser, batch):
+        tabs = browser.get(f"{SETTLEMENTS}?state=pending").context["tabs"]
+
+        assert [(tab.name, str(tab.count), tab.is_here) for tab in tabs] == [
+            ("All", "1", False),
+            ("Open", "1", True),
+            ("Approved", "0", False),
+            ("Released", "0", False),
+            ("Rejected", "0", False),
+        ]

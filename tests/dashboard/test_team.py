@@ -256,7 +256,7 @@ class TestInviter:
         other.post(f"/dashboard/team/{ada_member.pk}/remove/")
 
         page = other.get("/dashboard/activity/").content.decode()
-        assert "ended the invitation for chidi@example.com from ada@example.com" in page
+        assert "Ended the invitation for chidi@example.com from ada@example.com" in page
 
     def test_must_still_be_allowed_to_invite_when_the_link_is_used(self, link, other, ada_member):
         """Applies however the inviter was removed; here, the row is deleted directly."""

@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 from django.utils import timezone
 
-from dashboard.virtual_accounts.unapplied_views import WHY
+from dashboard.virtual_accounts.unapplied_views import SHORT_REASONS, WHY
 from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import Transaction
@@ -13,7 +13,9 @@ from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.unapplied import mismatched_money
+from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import Transfer, VirtualAccount
+from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db
 
@@ -95,7 +97,7 @@ class TestCredit:
         entry = AuditEntry.objects.get(action="unapplied.credited")
         assert (entry.actor, entry.business) == ("ada@example.com", ada.business)
         assert (
-            "credited an unapplied transfer to the wallet"
+            "Credited an unapplied transfer to the wallet"
             in browser.get("/dashboard/activity/").content.decode()
         )
 
@@ -127,7 +129,7 @@ class TestReturn:
         assert (payout.account_number, payout.bank_code, payout.fee) == ("0123456789", "058", 0)
         assert (state_of(money), wallet(ada.business)) == ("returned", 0)
         trail = browser.get("/dashboard/activity/").content.decode()
-        assert f"returned an unapplied transfer to its sender by the payout {payout.reference}" in trail
+        assert f"Returned an unapplied transfer to its sender by the payout {payout.reference}" in trail
 
     def test_happens_once_if_submitted_twice(self, browser, money):
         decide(browser, money, RETURN)
@@ -190,7 +192,7 @@ class TestReturn:
         page = decide(browser, money, RETURN)
 
         assert state_of(money) == "open"
-        assert 'class="notice notice--danger"' in page
+        assert 'class="callout callout--danger"' in page
 
 
 class TestDecision:
@@ -233,3 +235,48 @@ class TestUntrustedText:
                 assert "<script>" not in shown
                 assert Audit(shown).findings == []
             assert decided or NASTY in decide(browser, money, CREDIT | {"reason": NASTY})
+
+
+class TestRelated:
+    def test_names_and_links_payment_account_and_payout(self, browser, money):
+        payment = money.transfer.session.payment
+        page = unescape(browser.get(f"{INBOX}{money.pk}/").content.decode())
+
+        assert "NGN 400.00 received from <bdi>Bisi Ojo</bdi>, not applied" in page
+        assert f'class="related__item" href="/dashboard/payments/{payment.pk}/"' in page
+        assert (
+            f'class="related__item" href="/dashboard/virtual-accounts/{money.transfer.account_id}/"' in page
+        )
+        page = decide(browser, money, RETURN)
+        payout = Transaction.objects.get(request_type="payout")
+        assert f'class="related__item" href="/dashboard/payouts/{payout.pk}/"' in page
+
+    def test_leads_to_the_balance_and_the_delivery(self, browser, ada, now):
+        make_endpoint(business=ada.business)
+        Endpoint.objects.update(subscribed_events=["unapplied"])
+        money = mismatched_money(business=ada.business, now=now)
+        delivery = Delivery.objects.get(subject=money.pk)
+
+        page = decide(browser, money, CREDIT)
+
+        assert 'class="related__item" href="/dashboard/balance/?currency=NGN"' in page
+        assert f'class="related__item" href="/dashboard/webhooks/deliveries/{delivery.pk}/"' in page
+
+
+class TestList:
+    def test_says_why_and_for_which_payment(self, browser, money):
+        page = browser.get(INBOX).content.decode()
+
+        assert "Wrong amount" in page
+        assert money.transfer.session.payment.reference in page
+        assert set(SHORT_REASONS) == set(WHY)
+
+    def test_counts_what_needs_review(self, browser, money):
+        tabs = browser.get(f"{INBOX}?state=open").context["tabs"]
+
+        assert [(tab.name, str(tab.count), tab.is_here) for tab in tabs] == [
+            ("All", "1", False),
+            ("Needs review", "1", True),
+            ("Returned", "0", False),
+            ("Credited", "0", False),
+        ]

@@ -96,7 +96,7 @@ class TestReset:
         client = Client()
         sign_in(client)
         page = client.get("/dashboard/activity/").content.decode()
-        assert "removed the second factors of ada@example.com and ended their sessions" in page
+        assert "Removed the second factors of ada@example.com and ended their sessions" in page
         assert "Lost phone, ticket 4711" in page
 
     def test_supports_a_dry_run(self, signed_in_browser):

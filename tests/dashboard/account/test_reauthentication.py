@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config import urls
 from config.access_rules import ROWS
+from dashboard.memberships import FORM_BUSINESS
 from kit import banks
 from kit.db import encrypted_field
 from ledger.models import Entry
@@ -95,7 +96,7 @@ class TestDashboard:
     @pytest.mark.parametrize(
         ("act", "payment_of", "form"),
         [
-            ("refund", captured_payment, {"reference": "refund-1", "amount": "1"}),
+            ("refund", captured_payment, {"reference": "refund-1", "amount": "1", "step": "confirmed"}),
             ("capture", authorised_payment, {"amount": "1"}),
             ("void", authorised_payment, {}),
             ("cancel", challenged_payment, {}),
@@ -519,7 +520,8 @@ class TestKeptForm:
         MemberFactory(business=bisi.business, user=ada_member.user, role="owner")
         client = stale(ada_member.user)
         client.post("/dashboard/business/", {"business": str(ada_member.business.pk)})
-        asked = client.post("/dashboard/payouts/new/", {"reference": "r-1", "step": "confirmed"})
+        form = {"reference": "r-1", "step": "confirmed", FORM_BUSINESS: str(ada_member.business.pk)}
+        asked = client.post("/dashboard/payouts/new/", form)
         client.post("/dashboard/business/", {"business": str(bisi.business.pk)})
 
         page = confirm(client, asked["Location"])
@@ -530,7 +532,8 @@ class TestKeptForm:
         MemberFactory(business=bisi.business, user=ada_member.user, role="owner")
         client = stale(ada_member.user)
         client.post("/dashboard/business/", {"business": str(ada_member.business.pk)})
-        asked = client.post("/dashboard/payouts/new/", {"reference": "r-1", "step": "confirmed"})
+        form = {"reference": "r-1", "step": "confirmed", FORM_BUSINESS: str(ada_member.business.pk)}
+        asked = client.post("/dashboard/payouts/new/", form)
         Business.objects.filter(pk=ada_member.business.pk).update(is_active=False)
 
         page = confirm(client, asked["Location"])

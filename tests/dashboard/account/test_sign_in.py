@@ -482,10 +482,10 @@ class TestSwitching:
         assert browser.get("/dashboard/").context["membership"].business == ada_member.business
 
     def test_is_offered_to_members_of_several_businesses_only(self, browser, ada_member, bisi):
-        assert "Switch" not in browser.get("/dashboard/").content.decode()
+        assert "/dashboard/business/" not in browser.get("/dashboard/").content.decode()
 
         MemberFactory(user=ada_member.user, business=bisi.business)
-        assert "Switch" in browser.get("/dashboard/").content.decode()
+        assert "/dashboard/business/" in browser.get("/dashboard/").content.decode()
 
 
 class TestAuthorisation:

@@ -13,12 +13,13 @@ class TestAreas:
             "Payments",
             "Payouts",
             "Virtual accounts",
-            "Webhooks",
             "Settlements",
             "Balance",
+            "Webhooks",
             "Developers",
-            "Team",
             "Sandbox",
+            "Team",
+            "Settings",
         ]
 
 
@@ -26,9 +27,17 @@ class TestLinks:
     def test_link_to_existing_pages_only(self):
         assert all(link.address for link in navigation.links(AREAS, "/dashboard/"))
 
-    @pytest.mark.parametrize("path", ["/dashboard/", "/dashboard/nothing/here"])
-    def test_mark_the_area_of_a_page(self, path):
-        assert [link.name for link in navigation.links(AREAS, path) if link.is_here] == ["Overview"]
+    @pytest.mark.parametrize(
+        ("path", "names"),
+        [
+            ("/dashboard/", ["Overview"]),
+            ("/dashboard/payments/new/", ["Payments"]),
+            ("/dashboard/refunds/00000000-0000-0000-0000-000000000001/", ["Payments"]),
+            ("/dashboard/search/", []),
+        ],
+    )
+    def test_mark_the_area_of_a_page(self, path, names):
+        assert [link.name for link in navigation.links(AREAS, path) if link.is_here] == names
 
     def test_mark_none_for_account_pages(self):
         assert not any(link.is_here for link in navigation.links(AREAS, "/dashboard/account/password/"))

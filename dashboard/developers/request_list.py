@@ -1,0 +1,99 @@
+"""The list of API requests, with its filter."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.db.models import Q, QuerySet
+
+from dashboard.ui.chips import ChipSpec
+from dashboard.ui.field_choices import set_choices
+from dashboard.ui.list_filters import PeriodFilter
+from dashboard.ui.list_rows import ListRows
+from dashboard.ui.lists import ListSpec
+from dashboard.ui.numbered_rows import in_period
+from dashboard.ui.pagination import BY_NUMBER
+from dashboard.ui.tabs import TabSpec
+from merchants.models import ApiKey, ApiRequest, Business
+
+STATUS_CLASS = 100  # statuses in a class such as 4xx
+FIRST_ERROR = "4"
+STATUSES = [("2", "Succeeded"), ("4", "Client errors"), ("5", "Server errors")]
+MOST_KEYS = 100
+
+
+class RequestFilter(ListRows, PeriodFilter):
+    """Search, class of the status, key and days."""
+
+    q = forms.CharField(required=False, max_length=254, label="Search")
+    status = forms.ChoiceField(required=False, choices=[("", "All"), *STATUSES])
+    key = forms.ChoiceField(required=False)
+    object = forms.UUIDField(required=False, label="ID of its object")
+
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.business = business
+        set_choices(self, "key", [("", "All"), *_keys(business)])
+
+    def sources(self, **instead: str) -> list[QuerySet[ApiRequest]]:
+        wanted = {**self.cleaned_data, **instead}
+        calls = self._of_status(wanted["status"])
+        text = wanted["q"]
+        if text.startswith("/"):
+            calls = calls.filter(target__startswith=text)
+        elif text:
+            calls = calls.filter(request_id=text)
+        if wanted["object"]:
+            calls = calls.filter(object_id=wanted["object"])
+        return [calls.filter(key=wanted["key"]) if wanted["key"] else calls]
+
+    def is_scan(self, **instead: str) -> bool:
+        wanted = {**self.cleaned_data, **instead}
+        if wanted["object"] or (wanted["q"] and not wanted["q"].startswith("/")):
+            return False
+        return bool(wanted["q"] or wanted["status"] or wanted["key"])
+
+    def newest(self) -> QuerySet[ApiRequest]:
+        return self._in_period
+
+    def indexed(self) -> QuerySet[ApiRequest]:
+        return (
+            self._in_period.filter(_ERRORS) if self.cleaned_data["status"] >= FIRST_ERROR else self._in_period
+        )
+
+    @cached_property
+    def _in_period(self) -> QuerySet[ApiRequest]:
+        calls = ApiRequest.objects.filter(business=self.business)
+        return in_period(calls, self.business, begin=self.begin, end=self.end)
+
+    def _of_status(self, status: str) -> QuerySet[ApiRequest]:
+        if not status:
+            return self._in_period
+        first = int(status) * STATUS_CLASS
+        calls = self._in_period.filter(status__gte=first, status__lt=first + STATUS_CLASS)
+        return calls.filter(_ERRORS) if status >= FIRST_ERROR else calls
+
+
+_ERRORS = Q(status__gte=400)  # the condition of the partial index
+
+
+def _keys(business: Business) -> list[tuple[str, str]]:
+    listed = ApiKey.objects.filter(business=business).order_by("-created_at").values_list("public_id", "name")
+    return [
+        (public_id, f"{name} ({public_id})" if name else public_id) for public_id, name in listed[:MOST_KEYS]
+    ]
+
+
+REQUESTS = ListSpec(
+    name="requests",
+    names=("request", "requests"),
+    tabs=(TabSpec("all", "All", {}), *(TabSpec(name, name, {"status": status}) for status, name in STATUSES)),
+    chips=(
+        ChipSpec("Sent", ("since", "until"), presets="period"),
+        ChipSpec("Key", ("key",)),
+        ChipSpec("Object", ("object",)),
+    ),
+    order=BY_NUMBER,
+)

@@ -1,0 +1,231 @@
+"""What a person has to do, most urgent first: the top of the overview. Nothing to do: no items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, QuerySet, Subquery
+from django.urls import reverse
+
+from dashboard.account.kept_forms import KeptForm
+from dashboard.overview.endpoint_panel import EndpointPanel
+from dashboard.transactions.filters import AUTHORISED
+from kit import banks
+from kit.money import money
+from kit.plurals import counted
+from merchants.models import ApiKey, Business
+from payments.identifiers import earliest_id
+from payments.models import SettlementBatch, Transaction
+from virtual_accounts.models import UnappliedMoney
+
+SOON = timedelta(days=2)  # an authorisation that expires
+KEY_SOON = timedelta(days=14)  # a key that expires: its successor has to be installed
+HELD_FOR = timedelta(days=31)  # longer than any card's authorisation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something to do, with the page where it is done."""
+
+    tone: str  # of the sign: "bad", "" or "note"
+    icon: str
+    what: str
+    since: datetime | None = None  # said after `what`
+    why: str
+    until: datetime | None = None  # said after `why`
+    address: str
+    action: str  # of the button
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What waits for a decision, or for the release of a settlement."""
+
+    authorisations: int  # that expire soon
+    first_expiry: datetime | None
+    settlements: int  # closed, and not approved yet
+    first_day: date | None  # of those settlements
+
+
+def newest_unapplied(business: Business) -> Any:
+    """Return the newest transfer without a decision, with their number; None if there is none."""
+    mine = UnappliedMoney.objects.open().filter(business=business)
+    counted = mine.order_by().values("business").annotate(count=Count("pk")).values("count")
+    described = mine.with_payment_reference().select_related("transfer")
+    return described.annotate(open_count=Subquery(counted)).order_by("-pk").first()
+
+
+def expiring_authorisations(business: Business, *, now: datetime) -> QuerySet[Transaction]:
+    found: QuerySet[Transaction] = Transaction.objects.of(business).filter(
+        request_type=Transaction.RequestType.PAYMENT,
+        status=Transaction.Status.PENDING,
+        awaiting="capture",
+        expires_at__gt=now,
+        expires_at__lte=now + SOON,
+        id__gte=earliest_id(now - HELD_FOR),  # bounds what the index is read for
+    )
+    return found
+
+
+def unapproved_settlements(business: Business) -> QuerySet[SettlementBatch]:
+    found: QuerySet[SettlementBatch] = SettlementBatch.objects.of(business).filter(
+        state=Transaction.SettleStatus.PENDING
+    )
+    return found
+
+
+def attention(
+    business: Business,
+    *,
+    webhook: EndpointPanel,
+    waiting: Waiting,
+    keys: Sequence[ApiKey],
+    now: datetime,
+) -> list[Item]:
+    return [
+        *_deliveries(webhook),
+        *_unapplied(newest_unapplied(business)),
+        *_authorisations(waiting),
+        *_settlements(waiting),
+        *_keys(keys, now=now),
+    ]
+
+
+def payout_to_confirm(form: KeptForm | None) -> list[Item]:
+    """Return the payout that a member submitted, and that waits in this session for a confirmed identity."""
+    if form is None or form.path.partition("?")[0] != reverse("dashboard-new-payout"):
+        return []
+    return [
+        Item(
+            tone="",
+            icon="paper-airplane",
+            what="A payout waits for your confirmation",
+            why="No money has moved. Confirm your identity, then submit the payout.",
+            address=reverse("kept-form"),
+            action="Review payout",
+        )
+    ]
+
+
+def _deliveries(webhook: EndpointPanel) -> Iterator[Item]:
+    if webhook.held:
+        yield Item(
+            tone="",
+            icon="pause-circle",
+            what=f"{counted(webhook.held, 'delivery is', 'deliveries are')} held",
+            why="Your endpoint is off. Turn it on to send them.",
+            address=reverse("dashboard-webhooks"),
+            action="Open webhooks",
+        )
+    if webhook.is_failing:
+        yield Item(
+            tone="bad",
+            icon="exclamation-triangle",
+            what="Your endpoint has been failing since",
+            since=webhook.failing_since,
+            why=_undelivered(webhook),
+            address=reverse("dashboard-webhooks"),
+            action="View deliveries",
+        )
+    elif webhook.dead:
+        yield Item(
+            tone="bad",
+            icon="exclamation-triangle",
+            what=f"{counted(webhook.dead, 'delivery has', 'deliveries have')} stopped",
+            why="Resend them when your endpoint works again.",
+            address=reverse("dashboard-replay-range"),
+            action="Resend deliveries",
+        )
+
+
+def _undelivered(webhook: EndpointPanel) -> str:
+    """Say how many deliveries the outage concerns, without those that are none."""
+    parts = [
+        f"{counted(webhook.waiting, 'delivery is', 'deliveries are')} retrying" if webhook.waiting else "",
+        f"{counted(webhook.dead, 'delivery has', 'deliveries have')} stopped" if webhook.dead else "",
+    ]
+    said = ", ".join(part for part in parts if part)
+    return f"{said}." if said else "New deliveries are sent as they come."
+
+
+def _unapplied(first: Any) -> Iterator[Item]:
+    if first is None:
+        return
+    transfer, amount = first.transfer, money(first.amount, first.currency)
+    bank = banks.name_of(transfer.sender_bank_code)
+    account = " ".join(part for part in (bank, transfer.sender_account_number) if part)
+    sender = f"{transfer.sender_name}, {account}" if account else transfer.sender_name
+    meant_for = f"Meant for {first.payment_reference}. " if first.payment_reference else ""
+    act = "Credit to your balance, or return to the sender."
+    if first.open_count == 1:
+        yield Item(
+            tone="",
+            icon="banknotes",
+            what=f"{amount} from {sender} matches no open payment",
+            why=f"{meant_for}{act}",
+            address=reverse("dashboard-unapplied-item", args=[first.pk]),
+            action="Review",
+        )
+        return
+    yield Item(
+        tone="",
+        icon="banknotes",
+        what=f"{first.open_count:,} transfers match no open payment",
+        why=f"The latest is {amount} from {sender}. {act}",
+        address=f"{reverse('dashboard-unapplied')}?state={UnappliedMoney.State.OPEN}",
+        action="Review",
+    )
+
+
+def _authorisations(waiting: Waiting) -> Iterator[Item]:
+    if waiting.authorisations:
+        what = counted(waiting.authorisations, "authorisation expires", "authorisations expire")
+        yield Item(
+            tone="note",
+            icon="clock",
+            what=f"{what} within 2 days",
+            why="Capture before",
+            until=waiting.first_expiry,
+            address=f"{reverse('dashboard-payments')}?status={AUTHORISED}",
+            action="View payments",
+        )
+
+
+def _settlements(waiting: Waiting) -> Iterator[Item]:
+    if waiting.settlements and waiting.first_day:
+        what = counted(waiting.settlements, "settlement waits", "settlements wait")
+        yield Item(
+            tone="note",
+            icon="building-library",
+            what=f"{what} for approval",
+            why=f"The oldest is of {waiting.first_day:%-d %b %Y}. You receive the money when it is released.",
+            address=f"{reverse('dashboard-settlements')}?state={Transaction.SettleStatus.PENDING}",
+            action="View settlements",
+        )
+
+
+def _keys(keys: Sequence[ApiKey], *, now: datetime) -> Iterator[Item]:
+    address = reverse("dashboard-developers")
+    if not keys:
+        yield Item(
+            tone="bad",
+            icon="key",
+            what="You have no active API keys",
+            why="Your systems need one to call the API.",
+            address=address,
+            action="Create key",
+        )
+    for key in keys:
+        if key.expires_at and key.expires_at <= now + KEY_SOON:
+            yield Item(
+                tone="",
+                icon="key",
+                what=f"The API key {key.name or key.public_id} expires soon",
+                why="Rotate it, and install its successor before",
+                until=key.expires_at,
+                address=address,
+                action="View keys",
+            )

@@ -1,0 +1,56 @@
+"""Saved views: save the filters of a list under a name, rename and delete them. Each member has their own."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.memberships import Membership, members_only
+from dashboard.models import SavedView
+from dashboard.saved_views.forms import NewViewForm, ViewForm
+from dashboard.saved_views.services import TooManyViews, rename, save
+from dashboard.ui.saved_views import LISTS, address_of
+
+
+@require_POST
+@members_only
+def save_view(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Save the filters of a list. A view with the same name is replaced."""
+    form = NewViewForm(request.POST)
+    listed = request.POST.get("list", "")
+    if listed not in LISTS:
+        raise Http404
+    if not form.is_valid():
+        messages.error(request, "Enter a name of up to 60 characters for the view.")
+        return redirect(reverse(LISTS[listed]))
+    wanted = form.cleaned_data
+    try:
+        view = save(membership.member, listed=listed, name=wanted["name"], query=wanted["query"])
+    except TooManyViews as refusal:
+        messages.error(request, str(refusal))
+        return redirect(reverse(LISTS[listed]))
+    messages.success(request, f"Saved the view “{view.name}”.")
+    return redirect(address_of(view))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only
+def view_page(request: HttpRequest, membership: Membership, view_id: int) -> HttpResponse:
+    """Rename or delete a saved view."""
+    view = SavedView.objects.filter(member=membership.member, pk=view_id).first()
+    if view is None:
+        raise Http404
+    if request.method == "POST" and request.POST.get("action") == "delete":
+        view.delete()
+        messages.success(request, "View deleted.")
+        return redirect(LISTS[view.list])
+    form = ViewForm(request.POST or None, initial={"name": view.name})
+    if request.method == "POST" and form.is_valid():
+        if rename(view, form.cleaned_data["name"]):
+            return redirect(address_of(view))
+        form.add_error("name", "Another view of this list has this name.")
+    context = {"membership": membership, "view": view, "form": form, "address": address_of(view)}
+    return render(request, "dashboard/saved_views/view.html", context)

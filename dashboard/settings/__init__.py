@@ -1,0 +1,1 @@
+"""Settings of the business: time zone, accent colour, and what API keys may do."""

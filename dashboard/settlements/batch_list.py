@@ -1,0 +1,81 @@
+"""The list of settlements, with its filter. A business has few: one a day and currency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.db.models import F, Q
+
+from dashboard.ui.chips import ChipSpec
+from dashboard.ui.field_choices import set_choices
+from dashboard.ui.list_filters import PeriodFilter, choices
+from dashboard.ui.list_rows import ListRows
+from dashboard.ui.list_totals import sums
+from dashboard.ui.lists import ListSpec
+from dashboard.ui.tabs import TabSpec
+from merchants.models import Business
+from payments.models import SettlementBatch, SettlementBatchQuerySet, Transaction
+from payments.status_names import SETTLEMENT_NAMES
+
+Status = Transaction.SettleStatus
+OPEN = (Status.PENDING, Status.INITIATED)
+STATES = [
+    (state.value, SETTLEMENT_NAMES[state])
+    for state in (Status.PENDING, Status.APPROVED, Status.RELEASED, Status.REJECTED)
+]
+
+
+class BatchFilter(ListRows, PeriodFilter):
+    """Search, state, currency and business days."""
+
+    sums_are = "net"
+
+    q = forms.CharField(required=False, max_length=100, label="Search")
+    state = forms.ChoiceField(required=False, choices=choices(STATES))
+    currency = forms.ChoiceField(required=False)
+
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.business = business
+        set_choices(self, "currency", [("", "All"), *((each, each) for each in business.currencies)])
+
+    def sources(self, **instead: str) -> list[SettlementBatchQuerySet]:
+        wanted = {**self.cleaned_data, **instead}
+        found = self.newest().filter(_meaning(wanted["q"]))
+        if wanted["state"]:
+            found = found.filter(state__in=OPEN if wanted["state"] in OPEN else [wanted["state"]])
+        return [found.filter(currency=wanted["currency"]) if wanted["currency"] else found]
+
+    def newest(self) -> SettlementBatchQuerySet:
+        days = {"day__gte": self.cleaned_data["since"], "day__lte": self.cleaned_data["until"]}
+        found: SettlementBatchQuerySet = SettlementBatch.objects.of(self.business)
+        return found.filter(**{name: day for name, day in days.items() if day})
+
+    def sums(self, *, are_counted: bool) -> Sequence[str]:
+        return sums(self.sources(), F("net"))
+
+
+def _meaning(text: str) -> Q:
+    """Return the condition of a search by day or ID."""
+    for name, read in (("day", date.fromisoformat), ("pk", UUID)):
+        try:
+            return Q(**{name: read(text)})
+        except ValueError:
+            continue
+    return Q(pk__in=[]) if text else Q()
+
+
+BATCHES = ListSpec(
+    name="settlements",
+    names=("settlement", "settlements"),
+    export="dashboard-settlements-export",
+    tabs=(TabSpec("all", "All", {}), *(TabSpec(name, name, {"state": state}) for state, name in STATES)),
+    chips=(
+        ChipSpec("Day", ("since", "until"), presets="period"),
+        ChipSpec("Currency", (), presets="currency"),
+    ),
+)

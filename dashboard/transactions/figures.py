@@ -1,0 +1,74 @@
+"""The strip of figures at the top of a transaction's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kit.money import money
+from payments.fees import FeeRule
+from payments.models import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """An amount in minor units, with a note."""
+
+    name: str
+    amount: int
+    note: str = ""
+
+
+def figures_of(transaction: Transaction) -> list[Figure]:
+    """Return at most four figures: what was paid, what it costs, what was taken back and what remains."""
+    if transaction.request_type == Transaction.RequestType.PAYOUT:
+        return list(_of_payout(transaction))
+    if transaction.request_type == Transaction.RequestType.PAYMENT:
+        return list(_of_payment(transaction))
+    return []
+
+
+def _of_payment(payment: Transaction) -> Iterator[Figure]:
+    collected = payment.amount_collected
+    yield Figure(name="Amount", amount=payment.amount)
+    if payment.status != Transaction.Status.SUCCESS:
+        return
+    if collected != payment.amount:
+        yield Figure(name="Captured", amount=collected)
+    yield Figure(name="Fee", amount=-payment.fee, note=_fee_note(payment))
+    if payment.amount_refunded or payment.amount_being_refunded:
+        yield Figure(name="Refunded", amount=-payment.amount_refunded, note=refund_left_note(payment))
+    if collected == payment.amount or not payment.amount_refunded:
+        yield Figure(name="Net", amount=collected - payment.fee - payment.amount_refunded)
+
+
+def refund_left_note(payment: Transaction) -> str:
+    """Return what refunds in progress take, or what is left to refund."""
+    pending = payment.amount_being_refunded
+    if pending:
+        return f"{money(pending, payment.currency)} pending"
+    return f"{money(payment.amount_refundable, payment.currency)} left"
+
+
+def _of_payout(payout: Transaction) -> Iterator[Figure]:
+    yield Figure(name="Amount", amount=payout.amount)
+    if payout.status == Transaction.Status.FAILED:
+        return
+    yield Figure(name="Fee", amount=payout.fee)
+    yield Figure(name="Debited", amount=payout.amount + payout.fee, note="From your balance")
+    if payout.amount_returned:
+        yield Figure(name="Returned", amount=payout.amount_returned, note="To your balance")
+
+
+def _fee_note(payment: Transaction) -> str:
+    """Return how the fee was calculated, such as "1.5%, capped"."""
+    rule = FeeRule.from_snapshot(payment.fee_rule)
+    if not rule.basis_points:
+        return ""
+    percentage = f"{rule.basis_points / 100:g}%"
+    if rule.cap is not None and payment.fee == rule.cap:
+        return f"{percentage}, capped"
+    is_waived = payment.amount_collected < rule.fixed_waived_below
+    return (
+        percentage if is_waived or not rule.fixed else f"{percentage} + {money(rule.fixed, payment.currency)}"
+    )

@@ -1,0 +1,167 @@
+"""The objects that belong to a transaction, as links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from django.db.models import Q
+from django.urls import reverse
+
+from dashboard.transactions.request_links import MembersAction, origin_of
+from dashboard.ui.related import RelatedObject
+from kit.money import money, signed_money
+from kit.plurals import counted
+from payments.business_days import business_day
+from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction
+from payments.status_names import STATUS_NAMES, settlement_name, status_name
+from virtual_accounts.models import Session, Transfer, UnappliedMoney
+from webhooks.models import Delivery, event_name
+
+MOST_UNAPPLIED = 3
+
+
+def batch_of(transaction: Transaction) -> SettlementBatch | None:
+    """Return the batch that a payment is settled in. Has an index."""
+    if not transaction.settle_status:
+        return None
+    item = (
+        SettlementItem.objects.filter(transaction=transaction, operation=None, is_live=True)
+        .select_related("batch")
+        .first()
+    )
+    return item.batch if item else None
+
+
+def settlement_day(transaction: Transaction) -> date | None:
+    """Return the business day that a payment without a batch is settled with; None if it isn't settled at all."""
+    is_payment = transaction.request_type == Transaction.RequestType.PAYMENT
+    if not is_payment or transaction.status != Transaction.Status.SUCCESS or not transaction.finished_at:
+        return None
+    return business_day(transaction.finished_at)
+
+
+def unapplied_of(transaction: Transaction) -> list[UnappliedMoney]:
+    """Return the transfers that were meant for a payment and weren't applied to it, newest first."""
+    session = transaction.session
+    if session is None:
+        return []
+    meant = Q(transfer__session=session)
+    if not session.account.is_static:  # a number of its own, which later sessions may use again
+        meant |= Q(
+            transfer__number=session.number_id,
+            transfer__reason__in=Transfer.MEANT_FOR_A_PAYMENT,
+            transfer__received_at__gte=session.opened_at,
+        )
+    held = UnappliedMoney.objects.filter(meant, business=transaction.business_id).with_payment_reference()
+    newest = held.select_related("transfer").order_by("-pk")[:MOST_UNAPPLIED]
+    return [each for each in newest if each.payment_reference == transaction.reference]
+
+
+def related_objects(
+    transaction: Transaction,
+    *,
+    refunds: Sequence[CardOperation],
+    deliveries: Sequence[Delivery],
+    unapplied: Sequence[UnappliedMoney],
+    batch: SettlementBatch | None,
+) -> list[RelatedObject]:
+    return [
+        *(_unapplied(each) for each in unapplied),
+        *(delivery_link(each) for each in deliveries),
+        *([batch_link(batch)] if batch else []),
+        *(refund_link(each, transaction) for each in refunds),
+        *_movement(transaction),
+        *([account_link(transaction.session)] if transaction.session else []),
+        *_origin(transaction),
+    ]
+
+
+def _unapplied(money_held: UnappliedMoney) -> RelatedObject:
+    is_open = money_held.is_open
+    return RelatedObject(
+        icon="banknotes",
+        name="Unapplied transfer",
+        text=money(money_held.amount, money_held.currency),
+        address=reverse("dashboard-unapplied-item", args=[money_held.pk]),
+        status="pending" if is_open else money_held.state,
+        status_name="Needs review" if is_open else money_held.get_state_display().capitalize(),
+    )
+
+
+def payment_link(transaction: Transaction) -> RelatedObject:
+    """Return a payment, payout or card check."""
+    is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
+    kind = transaction.get_request_type_display().capitalize()
+    page = "dashboard-payout" if is_payout else "dashboard-payment"
+    return RelatedObject(
+        icon="paper-airplane" if is_payout else "credit-card",
+        name=kind,
+        text=f"{money(transaction.amount, transaction.currency)} · {transaction.reference}"
+        if transaction.amount
+        else transaction.reference,
+        address=reverse(page, args=[transaction.pk]),
+        status=transaction.status,
+        status_name=status_name(transaction),
+    )
+
+
+def delivery_link(delivery: Delivery) -> RelatedObject:
+    attempts = delivery.attempts_made + delivery.manual_attempts
+    return RelatedObject(
+        icon="bolt",
+        name=event_name(delivery.event),
+        text=counted(attempts, "attempt") if attempts else "Not sent yet",
+        address=reverse("dashboard-delivery", args=[delivery.pk]),
+        status=delivery.state,
+        status_name=delivery.state_name,
+    )
+
+
+def batch_link(batch: SettlementBatch) -> RelatedObject:
+    return RelatedObject(
+        icon="building-library",
+        name="Settlement",
+        text=f"{batch.day:%-d %b %Y}, {counted(batch.payments_count, 'payment')}",
+        address=reverse("dashboard-settlement", args=[batch.pk]),
+        status=batch.state,
+        status_name=settlement_name(batch.state),
+    )
+
+
+def refund_link(refund: CardOperation, transaction: Transaction) -> RelatedObject:
+    return RelatedObject(
+        icon="arrow-uturn-left",
+        name="Refund",
+        text=f"{money(refund.amount, transaction.currency)} · {refund.reference}",
+        address=reverse("dashboard-refund", args=[refund.pk]),
+        status=refund.status,
+        status_name=STATUS_NAMES[refund.status],
+    )
+
+
+def _movement(transaction: Transaction) -> Iterator[RelatedObject]:
+    is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
+    if is_payout and transaction.status != Transaction.Status.FAILED:
+        debited = -(transaction.amount + transaction.fee)
+        yield RelatedObject(
+            icon="wallet",
+            name="Balance movement",
+            text=signed_money(debited, transaction.currency),
+            address=reverse("dashboard-balance"),
+        )
+
+
+def account_link(session: Session) -> RelatedObject:
+    return RelatedObject(
+        icon="hashtag",
+        name="Virtual account",
+        text=f"{session.number_id}, {session.bank_name}",
+        address=reverse("dashboard-virtual-account", args=[session.account_id]),
+    )
+
+
+def _origin(transaction: Transaction) -> Iterator[RelatedObject]:
+    is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
+    asked = MembersAction(name="payout.asked", target=transaction.reference) if is_payout else None
+    return origin_of(transaction.business, transaction.pk, action=asked)

@@ -1,0 +1,95 @@
+"""Links between objects and the API requests about them, and the members who requested them instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.urls import reverse
+
+from dashboard.ui.related import RelatedObject
+from merchants.models import ApiRequest, AuditEntry, Business
+
+Kind = ApiRequest.ObjectKind
+
+# The page of an object of each kind.
+PAGES = {
+    Kind.PAYMENT: "dashboard-payment",
+    Kind.PAYOUT: "dashboard-payout",
+    Kind.CARD_CHECK: "dashboard-payment",
+    Kind.REFUND: "dashboard-refund",
+    Kind.VIRTUAL_ACCOUNT: "dashboard-virtual-account",
+    Kind.UNAPPLIED_TRANSFER: "dashboard-unapplied-item",
+    Kind.SETTLEMENT: "dashboard-settlement",
+    Kind.EVENT: "dashboard-delivery",
+}
+SUCCEEDED, REFUSED, FAILED = 200, 400, 500  # the first status of each class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembersAction:
+    """The audit entry of what a member requested in the dashboard."""
+
+    name: str
+    target: str
+    reference: str = ""  # in `after`, where several entries have the target
+
+
+def page_of_object(call: ApiRequest) -> str:
+    """Return the address of the object that a request made, changed or read; empty if it has none."""
+    page = PAGES.get(Kind(call.object_kind)) if call.object_kind else None
+    return reverse(page, args=[call.object_id]) if page else ""
+
+
+def request_tone(status: int) -> str:
+    """Return the badge of an HTTP status.
+
+    >>> [request_tone(each) for each in (201, 404, 503)]
+    ['success', 'pending', 'failed']
+    """
+    return "failed" if status >= FAILED else "pending" if status >= REFUSED else "success"
+
+
+def origin_of(
+    business: Business, object_id: UUID, *, action: MembersAction | None = None
+) -> Iterator[RelatedObject]:
+    """Yield the API request that made an object, or the first one about it, and the member who made it instead.
+
+    Old requests are purged, and members make objects without one.
+    """
+    calls = ApiRequest.objects.filter(business=business, object_id=object_id)
+    first = calls.order_by("id").first()
+    if action is not None and not (first and first.method == "POST" and first.status < REFUSED):
+        entry = _entry(business, action)
+        if entry is not None:
+            yield _member(entry)
+    if first is not None:
+        yield RelatedObject(
+            icon="code-bracket",
+            name="API request",
+            text=f"{first.method} {first.target}",
+            address=f"{reverse('dashboard-requests')}?{urlencode({'object': object_id})}",
+            status=request_tone(first.status),
+            status_name=str(first.status),
+        )
+
+
+def _entry(business: Business, action: MembersAction) -> AuditEntry | None:
+    found = AuditEntry.objects.filter(business=business, target=action.target, action=action.name)
+    if action.reference:
+        found = found.filter(after__reference=action.reference)
+    entry: AuditEntry | None = found.order_by("id").first()
+    return entry
+
+
+def _member(entry: AuditEntry) -> RelatedObject:
+    kind = entry.action.partition(".")[0]
+    query = urlencode({"who": entry.actor, "kind": kind})
+    return RelatedObject(
+        icon="user-circle",
+        name="Requested by",
+        text=entry.actor,
+        address=f"{reverse('dashboard-activity')}?{query}",
+    )

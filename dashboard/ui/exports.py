@@ -1,0 +1,80 @@
+"""Exports of lists, as CSV or Excel files, with the filters of their list."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from django.contrib import messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import register_converter
+
+from dashboard.ui.addresses import encoded
+from dashboard.ui.pagination import BY_ID, Order
+from kit.tables import Table
+from kit.xlsx_files import MOST_ROWS, TooManyRows
+from merchants import exports
+from merchants.exports import FileType
+
+M = TypeVar("M", bound=Model)
+
+TOGETHER = 1_000  # rows read at once
+
+
+class FileTypeConverter:
+    """The type of a file, at the end of a URL: `export.<file_type:file_type>`."""
+
+    regex = "|".join(FileType)
+
+    def to_python(self, value: str) -> FileType:
+        return FileType(value)
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(FileTypeConverter, "file_type")
+
+
+def export(
+    request: HttpRequest, table: Table[Any], *, name: str, file_type: FileType, page: str
+) -> HttpResponseBase:
+    """Return a table as a file. If it is too long for an Excel file, redirect to its page with a message."""
+    try:
+        return exports.export(request, table, name=name, file_type=file_type)
+    except TooManyRows:
+        text = f"An Excel file can have up to {MOST_ROWS:,} rows. Narrow the filters, or export CSV."
+        messages.error(request, text)
+        return back_to_list(request, page)
+
+
+def back_to_list(request: HttpRequest, page: str) -> HttpResponse:
+    """Redirect to a list with the same query. It shows the errors of its filter."""
+    return redirect(f"{page}?{encoded(request.GET)}")
+
+
+def rows_of(sources: Sequence[QuerySet[M]], *, order: Order = BY_ID) -> Iterator[M]:
+    """Yield the rows in any of the sources, newest first and each once, without holding them in memory."""
+    ordering = [f"-{field}" for field in order.fields]
+    readers = [source.order_by(*ordering).iterator(chunk_size=TOGETHER) for source in sources]
+    last: M | None = None
+    for row in heapq.merge(*readers, key=order.position, reverse=True):
+        if last is None or row.pk != last.pk:
+            yield row
+        last = row
+
+
+def in_chunks(rows: Iterator[M], *, size: int = TOGETHER) -> Iterator[list[M]]:
+    """Yield the rows in lists, to look up what belongs to them with one query for each list."""
+    chunk: list[M] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,95 @@
+"""The list of unapplied transfers, with its filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.db.models import F, Q
+
+from dashboard.models import SearchTerm
+from dashboard.search.queries import ids_for_list
+from dashboard.ui.chips import ChipSpec
+from dashboard.ui.list_filters import PeriodFilter, choices
+from dashboard.ui.list_rows import ListRows
+from dashboard.ui.list_totals import sums
+from dashboard.ui.lists import ListSpec
+from dashboard.ui.tabs import TabSpec
+from merchants.models import Business
+from payments.status_names import UNAPPLIED_NAMES
+from virtual_accounts.models import Transfer, UnappliedMoneyQuerySet
+from virtual_accounts.services import unapplied_queries
+
+Reason = Transfer.Reason
+# In lists. Each is the second line of a status.
+SHORT_REASONS = {
+    Reason.MISMATCH: "Wrong amount",
+    Reason.LATE: "Too late",
+    Reason.SECOND: "Already paid",
+    Reason.INACTIVE: "Account deactivated",
+    Reason.OTHER_CURRENCY: "Wrong currency",
+}
+
+
+class UnappliedFilter(ListRows, PeriodFilter):
+    """Search, state, reason and days of receipt."""
+
+    q = forms.CharField(required=False, max_length=100, label="Search")
+    state = forms.ChoiceField(required=False, choices=choices([*UNAPPLIED_NAMES.items()]))
+    reason = forms.ChoiceField(required=False, choices=choices([*SHORT_REASONS.items()]))
+
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.business = business
+
+    def sources(self, **instead: str) -> list[UnappliedMoneyQuerySet]:
+        wanted = {**self.cleaned_data, **instead}
+        found = self.newest().with_payment_reference()
+        if wanted["state"]:
+            found = found.filter(state=wanted["state"])
+        if wanted["reason"]:
+            found = found.filter(transfer__reason=wanted["reason"])
+        return [found.filter(meaning) for meaning in self._meanings]
+
+    def is_scan(self, **instead: str) -> bool:
+        return bool(self.cleaned_data["reason"]) and not self.cleaned_data["q"]
+
+    def newest(self) -> UnappliedMoneyQuerySet:
+        return self.in_period(unapplied_queries.of(self.business))  # type: ignore[return-value]
+
+    def indexed(self) -> UnappliedMoneyQuerySet:
+        state = self.cleaned_data["state"]
+        return self.newest().filter(state=state) if state else self.newest()
+
+    def sums(self, *, are_counted: bool) -> Sequence[str]:
+        return sums(self.sources(), F("amount"))
+
+    @cached_property
+    def _meanings(self) -> list[Q]:
+        """Return the meanings of the search text, each of which has an index."""
+        text = self.cleaned_data["q"]
+        if not text:
+            return [Q()]
+        known = ids_for_list(self.business, text, kinds=[SearchTerm.Kind.UNAPPLIED], **self.id_range)
+        payment = Q(
+            transfer__session__payment__business=self.business, transfer__session__payment__reference=text
+        )
+        return [Q(transfer__bank_reference=text), payment, Q(pk__in=known)]
+
+
+UNAPPLIED = ListSpec(
+    name="unapplied",
+    names=("transfer", "transfers"),
+    export="dashboard-unapplied-export",
+    tabs=(
+        TabSpec("all", "All", {}),
+        *(TabSpec(state, name, {"state": state}) for state, name in UNAPPLIED_NAMES.items()),
+    ),
+    chips=(
+        ChipSpec("Received", ("since", "until"), presets="period"),
+        ChipSpec("Reason", (), presets="reason"),
+    ),
+    size=20,
+)
