@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.service import Service
+from tests.journeys.service import Service, start_service
 
 PAGE = b"<!doctype html><html lang=en><title>Shop</title><link rel=icon href=data:,><h1>Thank you</h1>"
 
@@ -31,6 +31,15 @@ def browser() -> Iterator[Any]:
 
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A service of its own with data on every page."""
+    from tests.browser.sample_data import create_sample_data  # noqa: PLC0415  (Playwright may be missing)
+
+    with start_service(tmp_path_factory.mktemp("service")) as service, create_sample_data(service) as data:
+        yield data
 
 
 @pytest.fixture

@@ -87,3 +87,10 @@ def attach_authenticator(page: Page) -> None:
     devices = page.context.new_cdp_session(page)
     devices.send("WebAuthn.enable")
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+
+
+def open_navigation(page: Page) -> None:
+    """Open the navigation, which is behind a button on a phone."""
+    button = page.get_by_role("button", name="Menu")
+    if button.is_visible():
+        button.click()

@@ -10,16 +10,47 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from payments.business_days import business_day
+from payments.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.journeys.service import Service
 from tests.receiver import running_receiver
 
+# Batches that were rejected and released. The payments of the rejected batch join the released one.
+SETTLEMENTS = """
+import json
+from kit.db import clock
+from merchants.audit import Actor
+from payments.business_days import business_day
+from payments.models import SettlementBatch
+from payments.services.settlement import batch_decisions, batches
+now = clock.now()
+def settled():
+    list(batches.settle(batches.due(until=business_day(now)), actor="settle", now=now))
+    return SettlementBatch.objects.get(business="{business}", state="pending").pk
+by = {{"actor": Actor(name="staff@example.com"), "now": now}}
+rejected = batch_decisions.reject(settled(), reason="The bank has not received the money.", **by).pk
+released = batch_decisions.approve(settled(), reason="The bank has received the money.", **by).pk
+batch_decisions.release(released, **by)
+print(json.dumps({{"rejected": str(rejected), "released": str(released)}}))
+"""
+
 PASSWORD = "correct horse battery staple"
 TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 LONG_NAME = "Ọmọlará & Sons <Fine Furniture, Upholstery and Interior Works> of Abeokuta Ltd"
 NASTY_NAME = "<b>Ada</b> \u05d0\u05d1 Obi of Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+
+USUAL_CUSTOMER = {"reference": "cus-1", "name": "Amaka Nwosu", "email": "amaka@example.com"}
+LONG_CUSTOMER = {"reference": "cus-2", "name": NASTY_NAME, "email": f"{'long' * 12}@example.com"}
+CUSTOMER = {"name": NASTY_NAME[:60], "account_number": "0123456789", "bank_code": "058"}
+PAYOUTS = {
+    "payout": orders.payout(customer=CUSTOMER, narration="Advance for books"),
+    "payout_failed": orders.payout(amount=250_051),
+    "payout_queried": orders.payout(customer=CUSTOMER | {"account_number": LOST_ANSWER_ACCOUNT}),
+}
 
 PEOPLE = f"""
 import json
@@ -37,7 +68,9 @@ TOTP.activate(mfa_user, "{TOTP_SECRET}")
 RecoveryCodes.activate(mfa_user)
 passkey = passkey_of(mfa_user)
 User.objects.create_superuser("staff@example.com", "{PASSWORD}")
-member("new@example.com", "owner", of=Business.objects.create(name="{LONG_NAME}"))
+other = Business.objects.create(name="{LONG_NAME}")
+member("new@example.com", "owner", of=other)
+Member.objects.create(business=other, user=User.objects.get(email="ada@example.com"), role="viewer")
 print(json.dumps({{{{"viewer": viewer, "passkey": passkey.pk, "key": business.api_keys.first().pk}}}}))
 """
 
@@ -49,6 +82,7 @@ class SampleData:
     service: Service
     email: str  # of the owner
     password: str
+    client: HttpClient  # of the business
     ids: dict[str, Any]
 
 
@@ -69,14 +103,17 @@ def create_sample_data(service: Service) -> Iterator[SampleData]:
         )  # fmt: skip
         ids |= transactions(client)
         receiver.wait_for(5)
+        settled = service.command("shell", "-v0", "-c", SETTLEMENTS.format(business=owner["business"]))
+        assert settled.returncode == 0, settled.stderr
+        ids["batches"] = json.loads(settled.stdout.splitlines()[-1])
         ids |= virtual_accounts(client)
-        settled = service.command(
-            "settle", "--date", business_day(datetime.now(tz=UTC)).isoformat(), "--json"
+        ids |= checkouts(client)
+        today = business_day(datetime.now(tz=UTC)).isoformat()
+        batches = json.loads(service.command("settle", "--date", today, "--json").stdout)["batches"]
+        (ids["batches"]["pending"],) = [one["id"] for one in batches if one["business"] == owner["business"]]
+        yield SampleData(
+            service=service, email="ada@example.com", password=owner["password"], client=client, ids=ids
         )
-        ids["batch"] = next(
-            one["id"] for one in json.loads(settled.stdout)["batches"] if one["business"] == owner["business"]
-        )
-        yield SampleData(service=service, email="ada@example.com", password=owner["password"], ids=ids)
 
 
 def transactions(client: HttpClient) -> dict[str, Any]:
@@ -88,23 +125,52 @@ def transactions(client: HttpClient) -> dict[str, Any]:
         document: dict[str, Any] = answer.json()
         return document
 
-    customer = {"name": NASTY_NAME, "email": f"{'long' * 12}@example.com"}
-    paid = made(orders.card_payment(amount=10**12, reference="x" * 100))
-    refunded = made(orders.card_payment(amount=7_500_000))
-    client.post(f"/api/payments/{refunded['reference']}/refunds", {"reference": "back-1", "amount": 200_000})
-    made(orders.card_payment(source=orders.card_source(pan=orders.DECLINED_CARD)))
-    made(orders.card_check())
-    made(orders.payout(amount=250_005, narration="Advance for books"))
-    return {
-        "paid": paid["id"],
-        "refunded": refunded["id"],
-        "authorised": made(orders.card_payment(capture=False))["id"],
-        "payout": made(
-            orders.payout(customer={**orders.payout()["customer"], "name": customer["name"][:60]})
-        )["id"],
-        "challenge": path_of(made(challenged(client, 12_345_600))["redirect_link"]),
-        "declined": path_of(made(challenged(client, 50_000))["redirect_link"]),
-    }
+    paid, refunded, refunded_fully, failed, check, authorised, queried = (
+        made(order)
+        for order in [
+            orders.card_payment(amount=10**12, reference="x" * 100, customer=LONG_CUSTOMER),
+            orders.card_payment(amount=7_500_000, customer=USUAL_CUSTOMER),
+            orders.card_payment(amount=1_250_000),
+            orders.card_payment(source=orders.card_source(pan=orders.DECLINED_CARD)),
+            orders.card_check(),
+            orders.card_payment(capture=False, customer=USUAL_CUSTOMER),
+            orders.card_payment(amount=60_098),  # the acquirer's response is lost, so the status is queried
+        ]
+    )
+    refunds = {refunded["reference"]: 200_000, refunded_fully["reference"]: 1_250_000}
+    for number, (reference, amount) in enumerate(refunds.items()):
+        client.post(f"/api/payments/{reference}/refunds", {"reference": f"back-{number}", "amount": amount})
+    challenges = [made(challenged(client, amount)) for amount in (12_345_600, 50_000, 60_000, 70_000)]
+    advance(client, challenges[-1])
+    return (
+        {
+            "paid": paid["id"],
+            "refunded": refunded["id"],
+            "refunded_fully": refunded_fully["id"],
+            "failed": failed["id"],
+            "check": check["id"],
+            "authorised": authorised["id"],
+            "queried": queried["id"],
+            "challenges": [path_of(each["redirect_link"]) for each in challenges[:-1]],
+            "expired_challenge": path_of(challenges[-1]["redirect_link"]),
+        }
+        | {name: made(order)["id"] for name, order in PAYOUTS.items()}
+        | {"payout_returned": returned(client)}
+    )
+
+
+def returned(client: HttpClient) -> str:
+    """Create a payout that the bank returns. Return its ID."""
+    customer = {"name": "Ada Obi", "account_number": RETURNED_ACCOUNT, "bank_code": "058"}
+    payout = client.post("/api/payments", orders.payout(customer=customer)).json()
+    advance(client, payout)
+    return str(payout["id"])
+
+
+def advance(client: HttpClient, payment: dict[str, Any]) -> None:
+    """Make the next event that a payment waits for happen now."""
+    answer = client.post("/api/sandbox/advance", {"payment": payment["reference"]})
+    assert answer.status_code == 200, answer.text
 
 
 def challenged(client: HttpClient, amount: int) -> dict[str, Any]:
@@ -114,7 +180,7 @@ def challenged(client: HttpClient, amount: int) -> dict[str, Any]:
 
 
 def virtual_accounts(client: HttpClient) -> dict[str, Any]:
-    """Create an account with an open payment, a successful one, and one with the wrong amount."""
+    """Create an account with an open payment, an expired one, a successful one, and some with the wrong amount."""
     account = client.post("/api/virtual-accounts", orders.dynamic_account()).json()
 
     def payment(received: int | None) -> dict[str, Any]:
@@ -127,11 +193,53 @@ def virtual_accounts(client: HttpClient) -> dict[str, Any]:
             client.post("/api/virtual-accounts/simulate", transfer)
         return made
 
+    expired = payment(None)
+    advance(client, expired)
+    for wrong in (40_000, 49_900):
+        payment(wrong)
     return {
         "account": account["id"],
+        "expired": expired["id"],
         "waiting": payment(None)["id"],
         "transferred": payment(50_000)["id"],
         "mismatched": payment(50_100)["id"],
+    }
+
+
+def checkouts(client: HttpClient) -> dict[str, Any]:
+    """Create payment links, and checkouts in each of their states. Return their paths."""
+
+    def link(**changes: Any) -> str:
+        answer = client.post("/api/payment-links", orders.payment_link(**changes))
+        assert answer.status_code == 201, answer.text
+        return path_of(answer.json()["url"])
+
+    def begin(path: str, method: str = "card", number: str = "") -> str:
+        details = {"name": NASTY_NAME[:60], "email": "ada@example.com", "method": method}
+        checkout = post(path, details)
+        if number:
+            post(f"{checkout}/card", orders.card_form(number))
+        elif method == "virtual_account":
+            post(f"{checkout}/transfer", {"attempt": "0"})
+        return checkout
+
+    def post(path: str, data: dict[str, str]) -> str:
+        answer = requests.post(client.base_url + path, data=data, allow_redirects=False, timeout=60)
+        assert answer.status_code == 303, answer.text
+        return path_of(answer.headers["Location"])
+
+    offer = link(description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example")
+    mismatched, paid = begin(offer, "virtual_account"), begin(offer, number=orders.FRICTIONLESS_CARD)
+    return {
+        "link": offer,
+        "link_of_range": link(
+            amount=..., amount_range={"min": 50_000, "max": 500_000, "suggested": [100_000]}
+        ),
+        "checkout": begin(offer),
+        "checkout_declined": begin(offer, number=orders.DECLINED_CARD),
+        "checkout_challenged": begin(offer, number=orders.CHALLENGED_CARD),
+        "checkout_transfer": mismatched,
+        "receipt": f"{paid}/receipt",
     }
 
 

@@ -10,14 +10,16 @@ from playwright.sync_api import expect
 from payments.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
-from tests.browser.page_states import AN_HOUR_LATER
+from tests.browser.page_states.actions import AN_HOUR_LATER
 from tests.browser.people import attach_authenticator, code_of, press, sign_in
 from tests.browser.sample_data import TOTP_SECRET
+from tests.browser.test_support_journeys import Hands
 from tests.clients import Credentials, HttpClient
 from tests.receiver import running_receiver
 
 pytestmark = pytest.mark.e2e
 
+TEN = 10
 PASSWORD = "correct horse battery staple"
 
 MAKE_STAFF = """
@@ -81,6 +83,33 @@ class TestStaff:
 
         expect(page.get_by_text("The bank has received the money.").first).to_be_visible()
         assert client.get(f"/api/payments/{order['reference']}").json()["settle_status"] == "released"
+
+    @pytest.mark.timeout(600)  # seconds: ten commands that settle, each a process
+    def test_approve_ten_batches_in_four_clicks(self, service, client, business, seen):
+        """The first release that approved batches took 30: one to the list, two for each batch, and nine back."""
+        made = 0
+        while made < TEN:
+            client.post("/api/payments", orders.card_payment(amount=52_000))
+            day = business_day(datetime.now(tz=UTC)).isoformat()
+            settled = json.loads(service.command("settle", "--date", day, "--json").stdout)["batches"]
+            made += len([one for one in settled if one["business"] == business["business"]])
+        page, hands = seen.page, Hands(seen.page)
+        page.goto(f"{service.base_url}/admin/")
+
+        hands.click("link", "Batches awaiting approval")
+        hands.choose("Select all objects on this page for an action")
+        hands.click("button", "Approve batches")
+        count, sums = page.locator(".sum-line strong").all_inner_texts()
+        hands.type("Reason", "The bank has received the money.")
+        hands.click("button", "Approve batches")
+
+        expect(page.get_by_text(f"Approved {count}: {sums}.")).to_be_visible()
+        shown = [f"/admin/payments/settlementbatch/?state__exact={state}&q={business['business']}" for state in
+                 ("approved", "pending")]  # fmt: skip
+        for path, rows in zip(shown, (TEN, 0), strict=True):
+            page.goto(service.base_url + path)
+            expect(page.locator("#result_list tbody tr")).to_have_count(rows)
+        assert (hands.clicks, hands.fields) == (4, 1)
 
     def test_credit_unapplied_money_to_its_business(self, service, client, seen):
         account = client.post("/api/virtual-accounts", orders.dynamic_account()).json()

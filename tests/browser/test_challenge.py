@@ -48,7 +48,7 @@ class TestPayer:
         )
         enter(page, "123456")
 
-        expect(page.get_by_role("heading")).to_have_text("Thank you")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         arrived = urlsplit(page.url)
         assert f"{arrived.scheme}://{arrived.netloc}" == shop.origin
         assert arrived.fragment == "top"
@@ -68,7 +68,7 @@ class TestPayer:
         page.goto(payment["redirect_link"])
         page.get_by_role("button", name="Decline").click()
 
-        expect(page.get_by_role("heading")).to_have_text("Thank you")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         assert "status=failed" in page.url
         assert status_of(service, payment) == "failed"
         assert seen.complaints == []
@@ -89,7 +89,7 @@ class TestPayer:
         page.goto(start(amount=10**12)["redirect_link"])
 
         main = page.locator("main").bounding_box()
-        amount = page.locator(".payer__amount").bounding_box()
+        amount = page.locator(".order__sum").bounding_box()
         assert amount["x"] + amount["width"] <= main["x"] + main["width"] <= page.viewport_size["width"]
 
 
@@ -99,7 +99,7 @@ class TestShop:
             seen.page.goto(start(path="/moved")["redirect_link"])
             enter(seen.page, "123456")
 
-            expect(seen.page.get_by_role("heading")).to_have_text("Thank you")
+            expect(seen.page.get_by_role("heading", level=1)).to_have_text("Thank you")
             assert seen.page.url.endswith("/home#") or seen.page.url.endswith("/home")
             assert seen.complaints == []
 
@@ -115,7 +115,7 @@ class TestKeyboard:
             page.keyboard.type("123456")
             page.keyboard.press("Enter")
 
-            expect(page.get_by_role("heading")).to_have_text("Thank you")
+            expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         assert status_of(service, payment) == "success"
 
     def test_moves_focus_from_code_to_approve_to_decline(self, service, start, browser):

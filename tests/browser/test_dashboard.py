@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.chromium import visit
-from tests.browser.people import open_business, press, sign_in
+from tests.browser.people import open_business, open_navigation, press, sign_in
 
 pytestmark = pytest.mark.e2e
 
@@ -20,6 +20,15 @@ def owner(service):
     return open_business(service, "Demo Business")
 
 
+@pytest.fixture(scope="module")
+def large(service):
+    """A user whose business has a volume of ten billion naira."""
+    opened = open_business(service, "Large Business")
+    order = orders.card_payment(amount=1_000_000_000_000, reference=orders.new_reference("large"))
+    opened.client.post("/api/payments", order)
+    return opened
+
+
 class TestOwner:
     def test_signs_in_opens_pages_and_signs_out(self, service, owner, seen):
         page = seen.page
@@ -27,13 +36,13 @@ class TestOwner:
         replace(owner, email=owner.email.upper()).sign_in(page)
 
         expect(page).to_have_title("Overview · Demo Business")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Demo Business")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+        open_navigation(page)
         expect(page.get_by_role("link", name="Overview", exact=True)).to_have_attribute(
             "aria-current", "page"
         )
-        expect(page.get_by_text(owner.credentials.api_key, exact=True)).to_be_visible()
         assert owner.credentials.secret_key not in page.content()
-        page.locator("summary.person__button").click()
+        page.locator(".side__foot summary").click()
         press(page, "Sign out")
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
         page.goto(f"{service.base_url}/dashboard/")
@@ -91,6 +100,37 @@ class TestPhone:
             owner.sign_in(seen.page)
 
             assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+class TestLargeAmounts:
+    @pytest.mark.parametrize("width", [390, 1120, 1280])
+    def test_fit_into_their_figures(self, large, browser, width):
+        with visit(browser, viewport={"width": width, "height": 844}) as seen:
+            large.sign_in(seen.page)
+
+            expect(seen.page.get_by_role("link", name="Volume").first).to_contain_text("10,000,000,000.00")
+            too_wide = (
+                "[...document.querySelectorAll('.stat')].filter(it => it.scrollWidth > it.clientWidth).length"
+            )
+            assert seen.page.evaluate(too_wide) == 0
+            assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+
+    def test_are_read_from_the_chart_with_the_keyboard(self, large, browser):
+        with visit(browser, java_script_enabled=False, viewport={"width": 390, "height": 844}) as seen:
+            large.sign_in(seen.page)
+            point = seen.page.get_by_role("link", name="NGN 10,000,000,000.00, 1 payment")
+            reading = point.locator("text")
+            expect(reading).to_have_css("opacity", "0")
+
+            seen.page.get_by_role("link", name="Available balance").focus()
+            for _ in range(30):
+                seen.page.keyboard.press("Tab")
+
+            expect(point).to_be_focused()
+            expect(reading).to_have_css("opacity", "1")
+            seen.page.keyboard.press("Enter")
+            expect(seen.page.get_by_role("heading", level=1)).to_have_text("Payments")
+            expect(seen.page.get_by_text("1 payment · NGN 10,000,000,000.00 succeeded")).to_be_visible()
 
 
 class TestAdministration:

@@ -85,14 +85,15 @@ class TestPayment:
         order = orders.card_payment(capture=False)
         owner.client.post("/api/payments", order)
         page.goto(f"{service.base_url}/dashboard/payments/?q={order['reference']}")
-        page.get_by_role("link", name="NGN 500.00").click()
+        page.locator(".table__link").first.click()
 
         page.get_by_role("link", name="Capture", exact=True).click()
         press(page, "Capture payment")
         expect(page.get_by_text("Captured NGN 500.00.")).to_be_visible()
         page.get_by_role("link", name="Refund", exact=True).click()
         page.get_by_label("Amount to refund").fill("200.00")
-        press(page, "Refund payment")
+        press(page, "Review refund")
+        press(page, "Refund NGN 200.00")
 
         expect(page.get_by_text("Refunded NGN 200.00.")).to_be_visible()
         expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile("refunded", re.IGNORECASE))

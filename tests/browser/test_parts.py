@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.chromium import visit
-from tests.browser.page_states import AN_HOUR_LATER
+from tests.browser.page_states.actions import AN_HOUR_LATER
 from tests.browser.people import press, sign_in
 
 pytestmark = pytest.mark.e2e
@@ -43,7 +43,7 @@ class TestPart:
         sign_in(page, owner.email, owner.password)
 
         assert page.url == address
-        expect(page.get_by_role("heading", level=1)).to_have_text("payment.success")
+        expect(page.get_by_role("heading", level=1)).to_have_text("payment.success Retrying")
 
     def test_redirects_to_reauthentication_and_keeps_the_submitted_form(self, service, owner, live_delivery):
         page = live_delivery.page

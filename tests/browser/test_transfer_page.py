@@ -28,7 +28,7 @@ class TestPayer:
         with visit(browser) as seen:
             page = seen.page
             page.goto(f"{service.base_url}/pay/{payment['id']}")
-            expect(page.get_by_text("Waiting for your transfer: 14:")).to_be_visible()
+            expect(page.get_by_text("14:")).to_be_visible()
             transfer(service, payment)
 
             expect(page.get_by_role("heading", level=1)).to_have_text("Payment received", timeout=15_000)

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
-from tests.browser.page_states import AN_HOUR_LATER, press, sign_in
+from tests.browser.page_states.actions import AN_HOUR_LATER
+from tests.browser.people import press, sign_in
 from tests.receiver import running_receiver
 
 pytestmark = pytest.mark.e2e
@@ -81,7 +82,8 @@ class TestWithoutJavaScript:
         expect(page.get_by_text("Captured NGN 2,500.00.")).to_be_visible()
         follow(page, "Refund")
         page.get_by_label("Amount to refund").fill("200.00")
-        press(page, "Refund payment")
+        press(page, "Review refund")
+        press(page, "Refund NGN 200.00")
 
         expect(page.get_by_text("Refunded NGN 200.00.")).to_be_visible()
 
@@ -95,7 +97,8 @@ class TestWithoutJavaScript:
         try_out(service, page, "transfer")
         try_out(service, page, "mismatch")
         page.goto(f"{service.base_url}/dashboard/virtual-accounts/unapplied/")
-        follow(page, "NGN 2,501.00")
+        with page.expect_navigation():
+            page.locator(".table__link").first.click()
 
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
         press(page, "Credit to wallet")

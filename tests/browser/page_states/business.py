@@ -1,0 +1,152 @@
+"""Page states of members: webhooks, developers, team, settings and the own account."""
+
+from playwright.sync_api import Page
+
+from tests.browser.page_states.actions import (
+    AN_HOUR_LATER,
+    invite,
+    link_on,
+    pressing,
+    sign_in_with_a_code,
+    signed_in_as,
+)
+from tests.browser.page_states.state import Action, PageState, Persona
+from tests.browser.people import press
+from tests.browser.sample_data import SampleData
+
+WEBHOOKS, DEVELOPERS, TEAM = "/dashboard/webhooks/", "/dashboard/developers/", "/dashboard/team/"
+ACCOUNT, SETTINGS, SANDBOX = "/dashboard/account/", "/dashboard/settings/", "/dashboard/sandbox/"
+
+
+def inviting_an_hour_later(data: SampleData) -> Action:
+    """Return the action of inviting a member long after signing in, up to the page with the kept form."""
+
+    def action(page: Page) -> None:
+        page.goto(f"{data.service.base_url}/dashboard/team/invite/")
+        assert data.service.command("shell", "-c", AN_HOUR_LATER).returncode == 0
+        page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
+        page.get_by_label("Finance").check()
+        press(page, "Invite member")
+        page.get_by_label("Password").fill(data.password)
+        press(page, "Confirm")
+
+    return action
+
+
+def send_half_an_object(page: Page) -> None:
+    page.locator("#body").fill("{")
+    press(page, "Send request")
+
+
+def select_two(page: Page) -> None:
+    for number in range(2):
+        page.get_by_role("checkbox").nth(number).check()
+
+
+def resend_two(page: Page) -> None:
+    select_two(page)
+    press(page, "Resend selected")
+
+
+def turn_off(page: Page) -> None:
+    page.get_by_label("Enabled").uncheck()
+    press(page, "Save")
+
+
+def for_owners(data: SampleData, page: Page) -> list[PageState]:
+    return [
+        *webhooks(data, page),
+        *developers(data),
+        PageState("sandbox", SANDBOX),
+        PageState("sandbox-answered", SANDBOX, pressing("Send request")),
+        PageState("sandbox-refused", SANDBOX, send_half_an_object),
+        PageState("settings", SETTINGS),
+        PageState("settings-saved", SETTINGS, pressing("Save time zone")),
+        PageState("settings-refused", SETTINGS, pressing("Save accent colour", Accent_colour="#ffff00")),
+        PageState("team-invite", f"{TEAM}invite/"),
+        PageState("team-invite-refused", f"{TEAM}invite/", pressing("Invite member", Email="ada")),
+        PageState("team-invited", f"{TEAM}invite/", invite),
+        PageState("team", TEAM),
+        PageState("team-member", f"{TEAM}{data.ids['viewer']}/"),
+        PageState("activity", "/dashboard/activity/"),
+        PageState("activity-none", "/dashboard/activity/?since=2020-01-01&until=2020-01-02"),
+        PageState("account", ACCOUNT),
+        PageState("account-password", f"{ACCOUNT}password/"),
+        PageState("account-app", f"{ACCOUNT}app/"),
+        PageState("account-app-refused", f"{ACCOUNT}app/", pressing("Turn on", Code="000000")),
+        PageState("account-passkey", f"{ACCOUNT}passkeys/new/"),
+        PageState("confirm", "/dashboard/confirm/"),
+        PageState("kept-form", "/dashboard/confirm/form/", inviting_an_hour_later(data)),
+    ]
+
+
+def webhooks(data: SampleData, page: Page) -> list[PageState]:
+    deliveries = f"{WEBHOOKS}deliveries/"
+    replayed = f"{WEBHOOKS}replay/?state=delivered&since=2026-01-01&until=2036-01-01"
+    return [
+        PageState("webhooks-failing", WEBHOOKS),
+        PageState("webhooks-refused", WEBHOOKS, pressing("Save", Webhook_URL="shop")),
+        PageState("webhooks-rotate", f"{WEBHOOKS}rotate/"),
+        PageState("webhooks-new-key", f"{WEBHOOKS}rotate/", pressing("Rotate signing key")),
+        PageState("deliveries", deliveries),
+        PageState("deliveries-none", f"{deliveries}?q=nothing-like-it"),
+        PageState("deliveries-selected", deliveries, select_two),
+        PageState("delivery", link_on(data, page, f"{deliveries}?state=delivered")),
+        PageState("delivery-failing", link_on(data, page, f"{deliveries}?state=waiting")),
+        PageState("deliveries-resent", deliveries, resend_two),
+        PageState("replay-range", f"{WEBHOOKS}replay/"),
+        PageState("replay-range-counted", replayed),
+        PageState("webhooks-off", WEBHOOKS, turn_off),
+    ]
+
+
+def developers(data: SampleData) -> list[PageState]:
+    key = data.ids["key"]
+    signature = f"{DEVELOPERS}signature/"
+    return [
+        PageState("developers", DEVELOPERS),
+        PageState("developers-new-key", f"{DEVELOPERS}keys/new/"),
+        PageState(
+            "developers-key-made", f"{DEVELOPERS}keys/new/", pressing("Create API key", Name="Web shop")
+        ),
+        PageState("developers-rotate-key", f"{DEVELOPERS}keys/{key}/rotate/"),
+        PageState("developers-revoke-key", f"{DEVELOPERS}keys/{key}/revoke/"),
+        PageState("developers-requests", f"{DEVELOPERS}requests/"),
+        PageState("developers-signature", signature),
+        PageState(
+            "developers-signature-checked", signature, pressing("Check request", Headers="X-Api-Key: none")
+        ),
+    ]
+
+
+def for_users_with_mfa(data: SampleData, _page: Page) -> list[PageState]:
+    return [
+        PageState("mfa-account", ACCOUNT),
+        PageState("mfa-codes", f"{ACCOUNT}codes/"),
+        PageState("mfa-new-codes", f"{ACCOUNT}codes/new/"),
+        PageState("mfa-app-off", f"{ACCOUNT}app/off/"),
+        PageState("mfa-passkey-off", f"{ACCOUNT}passkeys/{data.ids['passkey']}/off/"),
+        PageState("mfa-confirm-code", "/dashboard/confirm/code/"),
+        PageState("mfa-confirm-passkey", "/dashboard/confirm/passkey/"),
+    ]
+
+
+def for_viewers(data: SampleData, page: Page) -> list[PageState]:
+    unapplied = "/dashboard/virtual-accounts/unapplied/?state=open"
+    return [
+        PageState("viewer-developers", DEVELOPERS),
+        PageState("viewer-webhooks", WEBHOOKS),
+        PageState("viewer-team", TEAM),
+        PageState("viewer-settings", SETTINGS),
+        PageState("viewer-sandbox", SANDBOX),
+        PageState("viewer-payment", f"/dashboard/payments/{data.ids['paid']}/"),
+        PageState("viewer-unapplied", link_on(data, page, unapplied)),
+        PageState("failure-403", f"{DEVELOPERS}keys/new/"),
+    ]
+
+
+BUSINESS = {
+    "owners: business": Persona(for_owners, signed_in_as("ada@example.com")),
+    "users with MFA": Persona(for_users_with_mfa, sign_in_with_a_code),
+    "viewers": Persona(for_viewers, signed_in_as("viewer@example.com")),
+}

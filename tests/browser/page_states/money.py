@@ -1,0 +1,216 @@
+"""Page states of owners: payments, payouts, virtual accounts, settlements and the balance, with data and without."""
+
+from playwright.sync_api import Page
+
+from tests.browser.page_states.actions import (
+    for_another_business,
+    link_on,
+    opening,
+    pressing,
+    signed_in_as,
+)
+from tests.browser.page_states.state import PageState, Persona
+from tests.browser.people import press
+from tests.browser.sample_data import LONG_NAME, SampleData
+
+PAYMENTS, PAYOUTS = "/dashboard/payments/", "/dashboard/payouts/"
+ACCOUNTS, UNAPPLIED = "/dashboard/virtual-accounts/", "/dashboard/virtual-accounts/unapplied/"
+
+
+def write_a_payout(page: Page, **changes: str) -> None:
+    given = {"Amount": "2500.00", "Account number": "0123456789", "Beneficiary": LONG_NAME[:60]} | changes
+    page.get_by_label("Bank").select_option("058")
+    for label, text in given.items():
+        page.get_by_label(label).fill(text)
+    press(page, "Review payout")
+
+
+def open_the_menu(page: Page) -> None:
+    page.locator(".side__foot summary").click()
+
+
+def open_the_navigation(page: Page) -> None:
+    page.get_by_role("button", name="Menu").click()
+
+
+def save_a_view(page: Page) -> None:
+    opening("Views")(page)
+    page.get_by_label("Name").fill("Failed payments by transfer to the second account")
+    press(page, "Save view")
+    opening("Failed payments")(page)
+
+
+def rename_the_view(page: Page, name: str) -> None:
+    opening("Failed payments")(page)
+    press(page, "Rename or delete view", "link")
+    page.get_by_label("Name").fill(name)
+
+
+def rename_to_nothing(page: Page) -> None:
+    rename_the_view(page, " ")  # of the right length for the browser
+    press(page, "Rename view")
+
+
+def return_to_the_sender(page: Page) -> None:
+    page.get_by_label("Sender's account number").fill("0123456789")
+    page.get_by_label("Sender's bank").select_option("058")
+    page.locator("#return_reason").fill("Asked to send the right amount")
+    press(page, "Return to sender")
+
+
+def for_owners(data: SampleData, page: Page) -> list[PageState]:
+    return [
+        PageState("overview", "/dashboard/"),
+        PageState("overview-menu", "/dashboard/", open_the_menu),
+        PageState("overview-businesses", "/dashboard/", opening("Ada Books")),
+        PageState("overview-navigation", "/dashboard/", open_the_navigation, is_for_phones=True),
+        *payment_lists(),
+        *payment_details(data),
+        *payment_actions(data, page),
+        *payouts(data),
+        *accounts(data),
+        *unapplied(data, page),
+        PageState("settlements", "/dashboard/settlements/"),
+        PageState("settlements-none", "/dashboard/settlements/?state=approved"),
+        *[
+            PageState(f"settlement-{state}", f"/dashboard/settlements/{batch}/")
+            for state, batch in data.ids["batches"].items()
+        ],
+        PageState("balance", "/dashboard/balance/"),
+        PageState("search", "/dashboard/search/"),
+        PageState("search-found", "/dashboard/search/?q=ada"),
+        PageState("search-nothing", "/dashboard/search/?q=nothing+like+this"),
+        PageState("failure-404-signed-in", f"{PAYMENTS}00000000-0000-4000-8000-000000000000/"),
+    ]
+
+
+def payment_lists() -> list[PageState]:
+    failed = f"{PAYMENTS}?status=failed"
+    return [
+        PageState("payments", PAYMENTS),
+        PageState("payments-none", f"{PAYMENTS}?q=nothing-like-it"),
+        PageState("payments-failed", failed),
+        PageState("payments-filter-open", PAYMENTS, opening("Created")),
+        PageState("payments-filter-refused", f"{PAYMENTS}?amount_from=much"),
+        PageState("payments-filtered", f"{PAYMENTS}?status=success&method=card&amount_from=10&currency=NGN"),
+        PageState("payments-views", failed, opening("Views")),
+        PageState("payments-view-saved", failed, save_a_view),
+        PageState("saved-view", failed, lambda page: rename_the_view(page, "Failed by transfer")),
+        PageState("saved-view-refused", failed, rename_to_nothing),
+    ]
+
+
+def payment_details(data: SampleData) -> list[PageState]:
+    names = {
+        "payment": "paid",
+        "payment-partly-refunded": "refunded",
+        "payment-refunded": "refunded_fully",
+        "payment-failed": "failed",
+        "payment-authorised": "authorised",
+        "payment-queried": "queried",
+        "payment-waiting": "waiting",
+        "payment-mismatch": "mismatched",
+        "payment-expired": "expired",
+        "payment-transfer": "transferred",
+        "payment-check": "check",
+    }
+    return [PageState(name, f"{PAYMENTS}{data.ids[key]}/") for name, key in names.items()]
+
+
+def payment_actions(data: SampleData, page: Page) -> list[PageState]:
+    ids = data.ids
+    capture = f"{PAYMENTS}{ids['authorised']}/capture/"
+    refund = f"{PAYMENTS}{ids['paid']}/refund/"
+    return [
+        PageState(
+            "payment-more",
+            f"{PAYMENTS}{ids['authorised']}/",
+            lambda page: page.locator("main .menu summary").click(),
+        ),
+        PageState("capture", capture),
+        PageState("capture-refused", capture, pressing("Capture payment", Amount="1,0")),
+        PageState("void", f"{PAYMENTS}{ids['authorised']}/void/"),
+        PageState("cancel", f"{PAYMENTS}{ids['waiting']}/cancel/"),
+        PageState("refund", refund),
+        PageState(
+            "refund-refused",
+            f"{PAYMENTS}{ids['refunded']}/refund/",
+            pressing("Review refund", **{"Amount to refund": "75000.00"}),
+        ),
+        PageState("refund-review", refund, pressing("Review refund")),
+        PageState("refund-transfer", f"{PAYMENTS}{ids['transferred']}/refund/"),
+        *refunds(data, page),
+        PageState("refund-nothing-left", f"{PAYMENTS}{ids['refunded_fully']}/refund/"),
+        PageState("failure-409-other-business", refund, for_another_business("Review refund")),
+    ]
+
+
+def refunds(data: SampleData, page: Page) -> list[PageState]:
+    link = "a[href^='/dashboard/refunds/']"
+    return [
+        PageState(f"refund-of-{name}", link_on(data, page, f"{PAYMENTS}{data.ids[name]}/", link))
+        for name in ("refunded", "refunded_fully")
+    ]
+
+
+def payouts(data: SampleData) -> list[PageState]:
+    ids, new = data.ids, f"{PAYOUTS}new/"
+    return [
+        PageState("payouts", PAYOUTS),
+        PageState("payouts-none", f"{PAYOUTS}?q=nothing-like-it"),
+        PageState("payout", f"{PAYOUTS}{ids['payout']}/"),
+        PageState("payout-failed", f"{PAYOUTS}{ids['payout_failed']}/"),
+        PageState("payout-queried", f"{PAYOUTS}{ids['payout_queried']}/"),
+        PageState("payout-returned", f"{PAYOUTS}{ids['payout_returned']}/"),
+        PageState("payouts-new", new),
+        PageState("payouts-new-refused", new, lambda page: write_a_payout(page, Amount="none")),
+        PageState("payouts-confirm", new, write_a_payout),
+    ]
+
+
+def accounts(data: SampleData) -> list[PageState]:
+    account = f"{ACCOUNTS}{data.ids['account']}/"
+    new = f"{ACCOUNTS}new/"
+    return [
+        PageState("virtual-accounts", ACCOUNTS),
+        PageState("virtual-accounts-none", f"{ACCOUNTS}?q=nothing-like-it"),
+        PageState("virtual-accounts-new", new),
+        PageState("virtual-accounts-new-refused", new, pressing("Create account", Email="none")),
+        PageState("virtual-accounts-new-static", f"{new}?kind=static"),
+        PageState("virtual-account", account),
+        PageState("virtual-account-off", f"{account}deactivate/"),
+    ]
+
+
+def unapplied(data: SampleData, page: Page) -> list[PageState]:
+    to_credit, to_return, undecided = (
+        link_on(data, page, f"{UNAPPLIED}?state=open", number=number) for number in range(3)
+    )
+    return [
+        PageState("unapplied", UNAPPLIED),
+        PageState("unapplied-item", undecided),
+        PageState("unapplied-refused", undecided, pressing("Return to sender")),
+        PageState(
+            "unapplied-credited",
+            to_credit,
+            pressing("Credit to wallet", Reason="The customer pays the rest in cash"),
+        ),
+        PageState("unapplied-returned", to_return, return_to_the_sender),
+        PageState("unapplied-decided", f"{UNAPPLIED}?state=returned"),
+    ]
+
+
+def for_new_owners(_data: SampleData, _page: Page) -> list[PageState]:
+    areas = ["payments", "payouts", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
+             "webhooks/deliveries", "settlements", "balance", "developers", "developers/requests", "team", "activity",
+             "search", "sandbox", "settings"]  # fmt: skip
+    return [
+        PageState("empty-overview", "/dashboard/"),
+        *[PageState(f"empty-{area.replace('/', '-')}", f"/dashboard/{area}/") for area in areas],
+    ]
+
+
+MONEY = {
+    "owners: money": Persona(for_owners, signed_in_as("ada@example.com")),
+    "new owners": Persona(for_new_owners, signed_in_as("new@example.com")),
+}

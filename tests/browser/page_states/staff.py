@@ -1,0 +1,62 @@
+"""Page states of staff: the administration."""
+
+from playwright.sync_api import Page
+
+from tests.browser.page_states.actions import hrefs, signed_in_as
+from tests.browser.page_states.state import PageState, Persona
+from tests.browser.people import press
+from tests.browser.sample_data import SampleData
+
+BATCHES = "/admin/payments/settlementbatch/"
+OPEN_BATCHES = f"{BATCHES}?state__exact=pending"
+
+
+def select_all(page: Page) -> None:
+    for box in page.locator("#result_list input.action-select").all():
+        box.check()
+
+
+def review(page: Page) -> None:
+    select_all(page)
+    press(page, "Approve batches")
+
+
+def approve(page: Page) -> None:
+    review(page)
+    page.get_by_label("Reason").fill("The bank has received the money.")
+    press(page, "Approve batches")
+
+
+def for_staff(data: SampleData, page: Page) -> list[PageState]:
+    """The administration: the models listed on its first page, and the newest row of each."""
+    page.goto(f"{data.service.base_url}/admin/")
+    lists = hrefs(page.locator("#content-main th[scope=row] a[href^='/admin/']"))
+    unanswered = "/admin/payments/transaction/?unanswered=all"
+    return [
+        PageState("staff-no-business", "/dashboard/"),
+        PageState("admin", "/admin/"),
+        PageState("admin-search", "/admin/search/?q=ada"),
+        PageState("admin-search-none", "/admin/search/?q=nothing+like+it"),
+        PageState("admin-unanswered", unanswered),
+        PageState("admin-queried-one", f"/admin/payments/transaction/{data.ids['queried']}/change/"),
+        PageState("admin-batches-selected", OPEN_BATCHES, select_all),
+        PageState("admin-batches-review", OPEN_BATCHES, review),
+        *models(data, page, list(dict.fromkeys(each.partition("?")[0] for each in lists))),
+        PageState("admin-batches-approved", OPEN_BATCHES, approve),
+        PageState("admin-batches-none", OPEN_BATCHES),
+    ]
+
+
+def models(data: SampleData, page: Page, lists: list[str]) -> list[PageState]:
+    states = []
+    for path in lists:
+        name = "admin-" + path.strip("/").split("/")[-1]
+        states.append(PageState(name, path))
+        page.goto(data.service.base_url + path)
+        newest = page.locator("#result_list tbody th a").first
+        if newest.count():
+            states.append(PageState(f"{name}-one", newest.get_attribute("href") or ""))
+    return states
+
+
+STAFF = {"staff": Persona(for_staff, signed_in_as("staff@example.com"))}
