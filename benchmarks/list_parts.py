@@ -1,4 +1,4 @@
-"""Measure the lists of the API in this process."""
+"""Measure lists in this process."""
 
 import argparse
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from urllib.parse import quote
 from django.conf import settings
 from psycopg import Connection
 
+from benchmarks.dashboard_list_parts import pages
 from benchmarks.figures import Figure, percentile, seconds_of
 from benchmarks.many_rows import DAYS, ID, copy_row, filling
 from tests import orders
@@ -22,7 +23,14 @@ NEWEST = "the newest"
 
 
 def lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:
-    """Measure each list at each number of rows, then how the costs compare.
+    if "api" in options.of:
+        yield from api_lists(url, options)
+    if "dashboard" in options.of:
+        yield from pages(url, rows=max(options.rows), views=options.views)
+
+
+def api_lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:
+    """Measure each list of the API at each number of rows, then how the costs compare.
 
     The lists take turns, and each is also compared with the unfiltered list of the same turns, because
     other work on the machine slows both.

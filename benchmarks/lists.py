@@ -1,10 +1,12 @@
-"""Cost of API lists with 10 thousand and 1 million rows, with and without filters by time.
+"""Cost of lists: the API's with 10 thousand and 1 million rows, and the dashboard's with their tabs, totals and filters.
 
-    .venv/bin/python benchmarks/lists.py                         (needs PostgreSQL and 2 GB of disk)
+    .venv/bin/python benchmarks/lists.py                         (needs PostgreSQL and 4 GB of disk)
     .venv/bin/python benchmarks/lists.py --rows 1000 20000
+    .venv/bin/python benchmarks/lists.py --of dashboard
 
-Signed calls in this process to `GET /api/payments`, from signature to JSON. Rows are copies of one real payment of
-one business, spread over 400 days, in a separate database.
+In this process: signed calls to `GET /api/payments`, from signature to JSON, then pages of the dashboard, from session to
+HTML, with as many rows as the most of `--rows`. Rows are copies of real transactions, of one business for each and spread
+over 400 and 100 days, in a separate database.
 """
 
 import argparse
@@ -17,13 +19,16 @@ from benchmarks.in_process import in_own_database
 from benchmarks.parts import Part, run_parts
 
 PARTS: dict[str, Part] = {"lists": in_own_database("benchmarks.list_parts.lists")}
+OF = ("api", "dashboard")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows", type=int, nargs="*", default=[10_000, 1_000_000], help="default 10000 1000000"
     )
-    parser.add_argument("--turns", type=int, default=300, help="of each list (default 300)")
+    parser.add_argument("--turns", type=int, default=300, help="of each list of the API (default 300)")
+    parser.add_argument("--views", type=int, default=40, help="of each page (default 40)")
+    parser.add_argument("--of", nargs="*", choices=OF, default=OF, help=f"{' '.join(OF)} (default both)")
 
 
 if __name__ == "__main__":

@@ -104,8 +104,12 @@ def pages(options: argparse.Namespace) -> Iterator[Figure]:
 
 def delete_totals_of_yesterday(connection: psycopg.Connection) -> None:
     """Delete yesterday's totals, so that a page must count as much as just before they are computed."""
-    connection.execute("DELETE FROM payments_daytotals WHERE day = (SELECT max(day) FROM payments_rolledday)")
-    connection.execute("DELETE FROM payments_rolledday WHERE day = (SELECT max(day) FROM payments_rolledday)")
+    connection.execute(
+        "DELETE FROM payments_hourlytotals WHERE day = (SELECT max(day) FROM payments_countedday)"
+    )
+    connection.execute(
+        "DELETE FROM payments_countedday WHERE day = (SELECT max(day) FROM payments_countedday)"
+    )
 
 
 def times_of(name: str, took: Sequence[float]) -> Iterator[Figure]:

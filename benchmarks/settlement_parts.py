@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from benchmarks.copies import others_of_a_transaction
 from benchmarks.figures import Figure, seconds_of
+from kit.tables import csv_lines
 from merchants.audit import Actor
 from merchants.models import Business
 from payments.business_days import business_day
@@ -46,7 +47,7 @@ def settle(payments: int) -> Iterator[Figure]:
 
     def write_statements() -> None:
         for batch in SettlementBatch.objects.all():
-            sum(1 for _ in batch_statements.csv_lines(batch))
+            sum(1 for _ in csv_lines(batch_statements.table(batch)))
 
     today = business_day(timezone.now())
     name = f"settle of {payments:,} payments"
