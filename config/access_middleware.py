@@ -11,8 +11,14 @@ from django.shortcuts import redirect
 from config.access_rules import Asks, declared
 from config.middleware import MACHINES
 from dashboard.account.kept_forms import drop_kept_form, is_recent, require_reauthentication
-from dashboard.memberships import SAFE_METHODS
+from dashboard.memberships import (
+    SAFE_METHODS,
+    find_membership,
+    is_form_of_another_business,
+    refuse_form,
+)
 from merchants.models import User
+from merchants.roles import Permission
 
 SIGNED_IN_PATHS = ("/dashboard/", "/admin/")  # only signed-in users may change anything below these
 
@@ -48,6 +54,10 @@ class RecentReauthentication:
             is_unknown = address is None and request.path.startswith(SIGNED_IN_PATHS)
             return redirect("sign-in") if is_unknown else None  # the view redirects to sign-in, or is public
         if not is_recent(request):
+            if is_act and address and isinstance(address.writers, Permission):
+                membership = find_membership(request, request.user)
+                if membership and is_form_of_another_business(request, membership):
+                    return refuse_form(request, membership)  # don't ask for a password first
             return require_reauthentication(request, action=address.action if address else "")
         if is_act:
             drop_kept_form(request)

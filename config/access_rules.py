@@ -55,6 +55,9 @@ class Limit(StrEnum):
     KEY = "calls per key"
     CARD_NUMBER = "card numbers per reference"
     CHALLENGE = "3-D Secure codes"
+    PAYER_VIEWS = "views of payers' pages"
+    CHECKOUTS = "unpaid checkouts"
+    DECLINES = "declined cards"
     SIGN_IN = "sign-in attempts"
     CODE = "second-step codes"
     PASSKEY = "passkey challenges"
@@ -204,6 +207,11 @@ def _staff_button(who: str, action: str, *, needs_second_person: bool, limits: t
     )
 
 
+def _staff_form(who: str, action: str, *, needs_second_person: bool) -> Address:
+    """Return a page of the administration with a form."""
+    return replace(_form(who, action, NO_LIMIT), needs_second_person=needs_second_person)
+
+
 def _read() -> Address:
     """Return an API endpoint for GET. All endpoints count the calls of their key."""
     return _endpoint(readers=Who.KEY, writers=None, action="", limits=(Limit.KEY,))
@@ -236,6 +244,16 @@ def _right(codename: str) -> str:
     return f"staff: {codename}"
 
 
+def _payers_form(action: str, *limits: Limit) -> Address:
+    return _unasked_form(
+        Who.PAYER, Who.PAYER, action, "payers have no account here", (Limit.PAYER_VIEWS, *limits)
+    )
+
+
+def _payers_button(action: str, *limits: Limit) -> Address:
+    return replace(_payers_form(action, *limits), readers=None)
+
+
 EXPORTS = (Limit.EXPORT,)
 SIGNS_IN = "it is part of authentication"
 TRIES = "a sandbox moves no real money"
@@ -248,6 +266,12 @@ OF_KEYS = {
     "api/payments/<str:reference>/void": _write("void a payment"),
     "api/payments/<str:reference>/cancel": _write("cancel a payment"),
     "api/payments/<str:reference>/refunds": _read_and_write("refund a payment"),
+    "api/payments/<str:reference>/checkout": _read(),
+    "api/payment-links": _read_and_write("create a payment link"),
+    "api/payment-links/<str:reference>": _read_and_write("change a payment link"),
+    "api/payment-links/<str:reference>/deactivate": _write("deactivate a payment link"),
+    "api/payment-links/<str:reference>/activate": _write("activate a payment link"),
+    "api/payment-links/<str:reference>/checkouts": _read(),
     "api/refunds/<str:reference>": _read(),
     "api/virtual-accounts": _read_and_write("create a virtual account"),
     "api/virtual-accounts/simulate": _read_and_write("simulate a transfer"),
@@ -286,6 +310,15 @@ OF_PAYERS = {
         Who.PAYER, Who.PAYER, "enter the code, or decline", "payers have no account here", (Limit.CHALLENGE,)
     ),
     "pay/<uuid:payment_id>": _page(Who.PAYER, NO_LIMIT),
+    "l/<str:slug>": _payers_form("begin a payment", Limit.CHECKOUTS),
+    "checkout/theme/<str:colour>.css": _page(Who.PUBLIC, NO_LIMIT),
+    "checkout/<str:token>": _page(Who.PAYER, (Limit.PAYER_VIEWS,)),
+    "checkout/<str:token>/card": _payers_button("pay by card", Limit.DECLINES),
+    "checkout/<str:token>/transfer": _payers_button("get an account number"),
+    "checkout/<str:token>/end": _payers_button("end an attempt to pay"),
+    "checkout/<str:token>/state": _page(Who.PAYER, (Limit.PAYER_VIEWS,)),
+    "checkout/<str:token>/receipt": _page(Who.PAYER, (Limit.PAYER_VIEWS,)),
+    "checkout/<str:token>/simulate": _payers_button("simulate a transfer"),
 }
 
 OPEN = {
@@ -295,6 +328,7 @@ OPEN = {
     "^api/collections/": _nothing(""),  # answers 404
     "docs": _unasked_form(Who.PUBLIC, Who.PUBLIC, "redirect", "it only redirects", NO_LIMIT),
     "docs/": _page(Who.PUBLIC, NO_LIMIT),
+    "docs/components": _page(Who.PUBLIC, NO_LIMIT),
     "docs/test-data": _page(Who.PUBLIC, NO_LIMIT),
     "docs/errors/": _page(Who.PUBLIC, NO_LIMIT),
     "docs/errors/<str:code>": _page(Who.PUBLIC, NO_LIMIT),
@@ -306,7 +340,7 @@ OF_MEMBERS = {
     "dashboard": _unasked_form(Who.PUBLIC, Who.PUBLIC, "redirect", "it only redirects", NO_LIMIT),
     "dashboard/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payments/": _page(Permission.VIEW, NO_LIMIT),
-    "dashboard/payments/export.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/payments/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/payments/<uuid:transaction_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payments/<uuid:transaction_id>/capture/": _form(
         Permission.CAPTURE, "capture a payment", NO_LIMIT
@@ -315,11 +349,15 @@ OF_MEMBERS = {
     "dashboard/payments/<uuid:transaction_id>/cancel/": _form(
         Permission.CAPTURE, "cancel a payment", NO_LIMIT
     ),
+    "dashboard/payments/<uuid:transaction_id>/notes/": _unasked_button(
+        Permission.ADD_NOTES, "add a note", HARMLESS, NO_LIMIT
+    ),
     "dashboard/payments/<uuid:transaction_id>/refund/": _form(
         Permission.REFUND, "refund a payment", NO_LIMIT
     ),
+    "dashboard/refunds/<uuid:refund_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payouts/": _page(Permission.VIEW, NO_LIMIT),
-    "dashboard/payouts/export.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/payouts/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/payouts/new/": _form(Permission.PAY_OUT, "make a payout", NO_LIMIT),
     "dashboard/payouts/<uuid:transaction_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/webhooks/": _form_shown_to(
@@ -335,7 +373,11 @@ OF_MEMBERS = {
         Permission.REPLAY_WEBHOOKS, Permission.REPLAY_WEBHOOKS, "resend deliveries", HARMLESS, NO_LIMIT
     ),
     "dashboard/webhooks/deliveries/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/webhooks/deliveries/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/webhooks/deliveries/<uuid:delivery_id>/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/webhooks/deliveries/resend/": _unasked_button(
+        Permission.REPLAY_WEBHOOKS, "resend the selected deliveries", HARMLESS, NO_LIMIT
+    ),
     "dashboard/webhooks/deliveries/<uuid:delivery_id>/replay/": _unasked_button(
         Permission.REPLAY_WEBHOOKS, "resend a delivery", HARMLESS, NO_LIMIT
     ),
@@ -360,12 +402,18 @@ OF_MEMBERS = {
     ),
     "dashboard/invitation/<str:token>/": _form(Who.INVITED, "join a business", (Limit.INVITATION,)),
     "dashboard/activity/": _page(Permission.VIEW, NO_LIMIT),
-    "dashboard/activity/export.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/views/": _unasked_button(Permission.VIEW, "save a view of a list", HARMLESS, NO_LIMIT),
+    "dashboard/views/<int:view_id>/": _unasked_form(
+        Permission.VIEW, Permission.VIEW, "rename or delete a saved view", HARMLESS, NO_LIMIT
+    ),
+    "dashboard/activity/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/virtual-accounts/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/new/": _form(
         Permission.MANAGE_ACCOUNTS, "create a virtual account", NO_LIMIT
     ),
     "dashboard/virtual-accounts/unapplied/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/virtual-accounts/unapplied/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/unapplied/<uuid:unapplied_id>/": _form_shown_to(
         Permission.VIEW, Permission.RESOLVE_UNAPPLIED, "credit or return an unapplied transfer", NO_LIMIT
     ),
@@ -377,10 +425,15 @@ OF_MEMBERS = {
         Permission.MANAGE_ACCOUNTS, "activate a virtual account", NO_LIMIT
     ),
     "dashboard/settlements/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/settlements/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/settlements/<uuid:batch_id>/": _page(Permission.VIEW, NO_LIMIT),
-    "dashboard/settlements/<uuid:batch_id>/statement.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/settlements/<uuid:batch_id>/statement.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/balance/": _page(Permission.VIEW, NO_LIMIT),
-    "dashboard/balance/export.csv": _page(Permission.VIEW, EXPORTS),
+    "dashboard/balance/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
+    "dashboard/settings/": _form_shown_to(
+        Permission.VIEW, Permission.MANAGE_SETTINGS, "change the settings of the business", NO_LIMIT
+    ),
+    "dashboard/search/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/sandbox/": _unasked_form(
         Permission.VIEW, Permission.TRY_FLOWS, "send a sample request", TRIES, NO_LIMIT
     ),
@@ -452,6 +505,7 @@ OF_STAFF = {
     "admin/password_change/": _page(Who.STAFF, NO_LIMIT),  # redirects
     "admin/password_change/done/": _page(Who.STAFF, NO_LIMIT),
     "admin/autocomplete/": _page(Who.STAFF, NO_LIMIT),
+    "admin/search/": _page(Who.STAFF, NO_LIMIT),
     "admin/jsi18n/": _page(Who.STAFF, NO_LIMIT),
     "admin/r/<path:content_type_id>/<path:object_id>/": _page(Who.STAFF, NO_LIMIT),
     "admin/^(?P<app_label>merchants|auth|payments|ledger|virtual_accounts|webhooks)/$": _page(
@@ -466,6 +520,14 @@ OF_STAFF = {
     ),
     "admin/payments/settlementbatch/<uuid:batch_id>/statement.csv": _page(
         _right("payments.view_settlementbatch"), EXPORTS
+    ),
+    "admin/payments/settlementbatch/approve/": _staff_form(
+        _right("payments.decide_settlementbatch"), "approve settlement batches", needs_second_person=True
+    ),
+    "admin/payments/proposal/confirm/": _staff_form(
+        _right("payments.decide_settlementbatch"),
+        "confirm approvals of settlement batches",
+        needs_second_person=True,
     ),
     "admin/payments/proposal/<uuid:proposal_id>/confirm/": _staff_button(
         "staff: the permission for the proposed action",
@@ -532,6 +594,11 @@ def _rows(*, add: str, change: str, needs_second_person: bool) -> Rows:
     )
 
 
+def _decided_from_list(codename: str) -> Rows:
+    """Return rows that can be chosen on their list. The list only leads to the page that decides about them."""
+    return Rows(add="", change="", from_list=_right(codename), needs_second_person=False, limits=NO_LIMIT)
+
+
 READ_ONLY = _rows(add="", change="", needs_second_person=False)
 ROWS = {
     "auth.group": _rows(add=Who.SUPERUSER, change=Who.SUPERUSER, needs_second_person=False),
@@ -550,7 +617,7 @@ ROWS = {
     "payments.payoutreturn": _rows(
         add=_right("payments.add_payoutreturn"), change="", needs_second_person=True
     ),
-    "payments.proposal": READ_ONLY,
+    "payments.proposal": _decided_from_list("payments.decide_settlementbatch"),
     "payments.railchoice": _rows(
         add=_right("payments.add_railchoice"),
         change=_right("payments.change_railchoice"),
@@ -558,7 +625,7 @@ ROWS = {
     ),
     "payments.reconciliation": READ_ONLY,
     "payments.reconciliationline": READ_ONLY,
-    "payments.settlementbatch": READ_ONLY,
+    "payments.settlementbatch": _decided_from_list("payments.decide_settlementbatch"),
     "payments.settlementitem": READ_ONLY,
     "payments.tariff": _rows(add=_right("payments.add_tariff"), change="", needs_second_person=False),
     "payments.transaction": READ_ONLY,

@@ -39,6 +39,12 @@ app.conf.beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 5},
     },
+    "index the search": {"task": "dashboard.index_search", "schedule": 2.0, "options": {"expires": 5}},
+    "mail outages of endpoints": {
+        "task": "dashboard.mail_outages",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "compute daily totals": {"task": "payments.roll_up_days", "schedule": 300.0},
     "skip deliveries held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
     "erase hashes of card numbers": {"task": "payments.erase_card_number_hashes", "schedule": 60.0},

@@ -124,6 +124,22 @@ def currencies(name: str, *, read: Callable[[str], object], default: tuple[str, 
     return _each(name, words(name, default=default), read=read, example="NGN")
 
 
+def amounts(name: str, *, read: Callable[[str], object], default: dict[str, int]) -> dict[str, int]:
+    """Return minor units by currency, from `NGN:10000,USD:100`. `read` raises ValueError for an unknown currency."""
+    given: dict[str, int] = {}
+    for word in words(name):
+        code, _, value = word.partition(":")
+        try:
+            read(code)
+        except ValueError:
+            refuse(f"{name} must hold values such as NGN:10000, separated by commas, not {word!r}.")
+            continue
+        amount = parsed_number(name, value, minimum=1)
+        if amount is not None:
+            given[code] = amount
+    return given or default
+
+
 def _each(name: str, given: list[str], *, read: Callable[[str], object], example: str) -> list[str]:
     for word in given:
         try:

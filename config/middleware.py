@@ -94,12 +94,13 @@ def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey,
             seconds=seconds,
             address=client_address(request),
             at=timezone.now(),
+            named=getattr(request, "named_object", None),
         )
     )
 
 
 # Pages whose URL is a credential.
-SECRET_PLACES = ("/3ds/", "/dashboard/invitation/", "/dashboard/login/new-password/")
+SECRET_PLACES = ("/3ds/", "/l/", "/checkout/", "/dashboard/invitation/", "/dashboard/login/new-password/")
 
 
 def _loggable_path(request: HttpRequest) -> str:
@@ -139,7 +140,7 @@ class SecurityHeaders:
         headers["X-Frame-Options"] = "DENY"
         # The URL of a payer's page is a credential and must never be sent as a referrer. Other pages need their
         # origin for CSRF protection: with no-referrer, browsers send `Origin: null`, as a forged form would.
-        is_secret = request.path.startswith(("/3ds/", "/pay/"))
+        is_secret = request.path.startswith(("/3ds/", "/pay/", "/l/", "/checkout/"))
         headers["Referrer-Policy"] = "no-referrer" if is_secret else "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
         return response

@@ -111,6 +111,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["dashboard.templatetags.form_business"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -200,6 +201,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -387,6 +389,15 @@ CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1
 PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
 # Staff actions that move money need confirmation by a second person.
 FOUR_EYES = env.flag("FOUR_EYES", default=not SANDBOX)
+# The smallest total of a payment link, in minor units: by currency, and of all others. Stolen cards are tested with
+# small amounts.
+LINK_MINIMUM_AMOUNTS = env.amounts("LINK_MINIMUM_AMOUNTS", read=Currency, default={"NGN": 10_000})
+LINK_MINIMUM_AMOUNT = 100
+# Days that what payers entered is kept: of checkouts that were not paid, and of paid ones.
+CHECKOUT_RETENTION = env.number("CHECKOUT_RETENTION", default=30, minimum=2)
+CHECKOUT_PAID_RETENTION = env.number("CHECKOUT_PAID_RETENTION", default=400, minimum=2)
+# Offer cards at payment links although the business's acquirer has no 3-D Secure.
+CHECKOUT_CARD_WITHOUT_3DS = env.flag("CHECKOUT_CARD_WITHOUT_3DS", default=False)
 DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default=("NGN", "USD"))
 
 # Webhooks --------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ UNTRACED = (
     # The URLs of these pages are credentials, so traces don't contain them.
     "/3ds/",
     "/pay/",
+    "/l/",
+    "/checkout/",
     "/dashboard/invitation/",
     "/dashboard/login/new-password/",
     # Polled by machines every few seconds.

@@ -27,8 +27,15 @@ FORM = re.compile(r"<form\b[^<>]*\bmethod=[\"']?post\b.*?</form>", re.DOTALL | r
 TOKEN = re.compile(r"\{%\s*csrf_token\s*%\}")
 
 # Forms without a CSRF token, and why they don't need one.
+PAYER = "The payer has no session: the random token in the address is the protection."
 WITHOUT_TOKEN = {
-    "payments/_challenge_form.html": "The payer has no session: the random token in the address is the protection.",
+    "payments/_challenge_form.html": PAYER,
+    "payments/checkout/card.html": PAYER,
+    "payments/checkout/challenge.html": PAYER,
+    "payments/checkout/choose_transfer.html": PAYER,
+    "payments/checkout/end.html": PAYER,
+    "payments/checkout/transfer.html": PAYER,
+    "payments/link.html": "The payer has no session: the browser says which site a form comes from.",
 }
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 from kit.api.answer_fields import Answer, ListOf
 from kit.api.strict_fields import RequestSerializer
 from payments import event_representation as events
+from payments import link_representation as links_shown
+from payments import link_serializers as links
 from payments import outcomes
 from payments import representation as shown
 from payments import serializers as forms
@@ -75,6 +77,23 @@ PAYMENT_REQUESTS = named(
     ),
     card_check=_request(forms.CardCheckSerializer, "request_type reference currency source"),
 )
+LINK_REQUESTS = named(
+    fixed_amount=_request(
+        links.LinkSerializer, "reference title amount currency max_uses expires_at redirect_url"
+    ),
+    payer_chooses_the_amount=_request(
+        links.LinkSerializer,
+        "title currency amount_range description",
+        reference="donations",
+    ),
+    one_order=_request(
+        links.LinkSerializer,
+        "title amount currency customer",
+        reference="order-1042",
+        max_uses=1,
+    ),
+)
+LINK_CHANGES = named(raise_the_limit={"max_uses": 25, "expires_at": None})
 CAPTURE_REQUESTS = named(everything={}, a_part=_request(forms.CaptureSerializer))
 VOID_REQUESTS = named(nothing={})
 REFUND_REQUESTS = named(
@@ -199,6 +218,17 @@ _ITEMS = [
     shown.SETTLEMENT_ITEM.example(kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000),
 ]
 SETTLEMENT = named(released=_SETTLEMENT)
+PAYMENT_LINK = named(
+    active=links_shown.PAYMENT_LINK.example(
+        without=(
+            "amount_range", "payment_method_id", "customer", "custom_fields", "description", "success_message",
+            "support_contact", "block_reason",
+        ),
+        status="active",
+        collect={"name": "required", "email": "required", "phone": "no"},
+    )
+)  # fmt: skip
+CHECKOUT = named(paid=links_shown.CHECKOUT.example(status="paid"))
 _UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(why="second", state="returned")
 UNAPPLIED = named(
     open=shown.UNAPPLIED_TRANSFER.example(
@@ -236,6 +266,8 @@ _BY_NAME: dict[str, Example] = {
         released=_SETTLEMENT | {"items": {"data": _ITEMS, "next": None, "previous": None}}
     ),
     "UnappliedTransfer": UNAPPLIED,
+    "PaymentLink": PAYMENT_LINK,
+    "Checkout": CHECKOUT,
     "VirtualAccount": ACCOUNT,
     "Event": named(delivered=events.EVENT.example(**_DELIVERED)),
     "EventInDetail": named(delivered=events.EVENT_IN_DETAIL.example(**_DELIVERED, attempts=[_ATTEMPT])),

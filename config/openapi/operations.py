@@ -15,12 +15,13 @@ from config.openapi.descriptions import DECIDE_UNAPPLIED
 from kit.api.answer_fields import Answer
 from kit.api.strict_fields import RequestSerializer
 from ledger.views import BALANCES, BalanceView
-from payments import filters
+from payments import filters, link_filters, link_serializers
+from payments import link_representation as links_shown
 from payments import representation as shown
 from payments import serializers as forms
 from payments.event_representation import EVENT_IN_DETAIL, EVENTS_PAGE
 from payments.request_types import REQUEST_TYPES
-from payments.views import events, payments, sandbox, settlements, unapplied_transfers, wallet
+from payments.views import events, payment_links, payments, sandbox, settlements, unapplied_transfers, wallet
 from virtual_accounts import serializers as account_forms
 from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
@@ -215,6 +216,41 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         "getSettlement", "Settlements", _ok(shown.SETTLEMENT_WITH_ITEMS, "The batch and a page of its items."),
         is_list=True,
     ),
+    (payment_links.PaymentLinksView, "POST"): Operation(
+        "createPaymentLink", "Payment links", _created(links_shown.PAYMENT_LINK, "Created.", "Location"),
+        Body(link_serializers.LinkSerializer, examples.LINK_REQUESTS),
+        ("not_allowed_here", "unsupported_currency", "invalid_payment_method", "duplicate_reference", "slug_taken"),
+    ),
+    (payment_links.PaymentLinksView, "GET"): Operation(
+        "listPaymentLinks", "Payment links", _ok(links_shown.PAYMENT_LINKS_PAGE, "A page, newest first."),
+        problems=("unsupported_currency",), filters=link_filters.LinkFilterSerializer, is_list=True,
+    ),
+    (payment_links.PaymentLinkView, "GET"): Operation(
+        "getPaymentLink", "Payment links", _ok(links_shown.PAYMENT_LINK, "The link's current state."),
+        reference="workshop-may",
+    ),
+    (payment_links.PaymentLinkView, "PATCH"): Operation(
+        "updatePaymentLink", "Payment links", _ok(links_shown.PAYMENT_LINK, "The link."),
+        Body(link_serializers.LinkChangeSerializer, examples.LINK_CHANGES),
+        ("not_allowed_here", "invalid_payment_method", "invalid_state"), reference="workshop-may",
+    ),
+    (payment_links.DeactivateLinkView, "POST"): Operation(
+        "deactivatePaymentLink", "Payment links", _ok(links_shown.PAYMENT_LINK, "The link."),
+        Body(forms.VoidSerializer, examples.VOID_REQUESTS, required=False), reference="workshop-may",
+    ),
+    (payment_links.ActivateLinkView, "POST"): Operation(
+        "activatePaymentLink", "Payment links", _ok(links_shown.PAYMENT_LINK, "The link."),
+        Body(forms.VoidSerializer, examples.VOID_REQUESTS, required=False), ("invalid_state",),
+        reference="workshop-may",
+    ),
+    (payment_links.LinkCheckoutsView, "GET"): Operation(
+        "listCheckouts", "Payment links", _ok(links_shown.CHECKOUTS_PAGE, "A page, newest first."),
+        filters=link_filters.CheckoutFilterSerializer, is_list=True, reference="workshop-may",
+    ),
+    (payment_links.PaymentCheckoutView, "GET"): Operation(
+        "getPaymentCheckout", "Payment links", _ok(links_shown.CHECKOUT, "The checkout's current state."),
+        reference="pl_01980a5eb3707c008000000000000008",
+    ),
     (events.EventsView, "GET"): Operation(
         "listEvents", "Events", _ok(EVENTS_PAGE, "A page, newest first."), filters=filters.EventFilterSerializer,
         is_list=True,
@@ -250,6 +286,7 @@ UNDESCRIBED = {(payments.SimulateView, "GET")}
 TAGS = [
     {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
     {"name": "Refunds", "description": "Refunds of card and transfer payments."},
+    {"name": "Payment links", "description": "Pages on which your payers pay, and who paid or tried."},
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
     {"name": "Unapplied transfers", "description": "Money that arrived and matches no payment."},
     {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},

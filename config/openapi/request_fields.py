@@ -20,6 +20,8 @@ from kit.api.strict_fields import (
     Flag,
     Ignored,
     IPAddress,
+    Items,
+    Lines,
     Metadata,
     Moment,
     Name,
@@ -80,8 +82,16 @@ def _title(serializer: type[RequestSerializer]) -> str:
 def described(serializer: RequestSerializer, properties: Schema) -> Schema:
     """Add to each property what it means and an example."""
     return {
-        name: _reference(schema) | _meaning(serializer.fields[name]) for name, schema in properties.items()
+        name: (_nullable(_reference(schema)) if name in serializer.removable else _reference(schema))
+        | _meaning(serializer.fields[name])
+        for name, schema in properties.items()
     }
+
+
+def _nullable(schema: Schema) -> Schema:
+    if "$ref" in schema:
+        return {"oneOf": [schema, {"type": "null"}]}
+    return schema | {"type": [schema["type"], "null"]}
 
 
 def _reference(schema: Schema) -> Schema:
@@ -129,6 +139,35 @@ def anchored(pattern: str) -> str:
 @field_schema.register
 def _not_blank(field: NotBlank) -> Schema:
     return _text(field) | {"pattern": r"\S"}
+
+
+@field_schema.register
+def _lines(field: Lines) -> Schema:
+    return _text(field) | {"pattern": r"\S"}
+
+
+@field_schema.register
+def _items(field: Items) -> Schema:
+    """Return the schema of an array. Objects in it are described in place: each is used by one field only."""
+    item: Any = field.item
+    each = _object(item) if isinstance(item, RequestSerializer) else field_schema(item)
+    return {
+        "type": "array",
+        "items": each,
+        "maxItems": field.maximum,
+        **({"minItems": field.minimum} if field.minimum else {}),
+        **({"uniqueItems": True} if field.is_set else {}),
+    }
+
+
+def _object(serializer: RequestSerializer) -> Schema:
+    fields: Any = serializer.fields.items()
+    return {
+        "type": "object",
+        "properties": {name: field_schema(field) | _meaning(field) for name, field in fields},
+        "required": [name for name, field in fields if field.required],
+        "additionalProperties": False,
+    }
 
 
 @field_schema.register

@@ -17,7 +17,9 @@ from config.runtime.embedded import EmbeddedServer
 from merchants.audit import Actor
 from merchants.businesses import new_password, open_business
 from merchants.curl import sign_call
-from merchants.models import ApiKey, User
+from merchants.models import ApiKey, Business, User
+from payments.models import PaymentLink
+from payments.services import links
 
 HIGHEST_PORT = 65535
 OWNER_EMAIL = "owner@sandbox.example"
@@ -36,6 +38,13 @@ DEMO_PAYMENT = {
         "expiry_year": "2030",
         "cvv": "408",
     },
+}
+DEMO_LINK = {
+    "reference": "demo-link",
+    "title": "Bookbinding workshop",
+    "description": "Two days, material included.",
+    "amount": 1_500_000,
+    "currency": "NGN",
 }
 
 
@@ -98,9 +107,16 @@ class Command(BaseCommand):
         User.objects.create_superuser(ADMIN_EMAIL, password)
         return opened.credentials(admin_email=ADMIN_EMAIL, admin_password=password)
 
+    def _demo_link(self, business: Business) -> PaymentLink:
+        """Return the demo business's payment link, which is created at the first start."""
+        return links.create(
+            business=business, request=DEMO_LINK, actor=Actor(name="sandbox"), now=timezone.now()
+        ).resource
+
     def _greeting(self, credentials: dict[str, Any]) -> str:
         base, folder = credentials["base_url"], settings.SANDBOX_FOLDER
         key = ApiKey.objects.get(public_id=credentials["api_key"])
+        link = self._demo_link(key.business)
         body = json.dumps(DEMO_PAYMENT | {"reference": f"first-{secrets.token_hex(4)}"})
         curl = sign_call(key=key, method="POST", target="/api/payments", body=body).curl_line()
         return f"""
@@ -112,6 +128,7 @@ Sluice is ready at {base} (Ctrl-C stops it).
   dashboard   {credentials["dashboard_url"]}  {credentials["email"]}  {credentials["password"]}
   admin       {credentials["admin_url"]}  {credentials["admin_email"]}  {credentials["admin_password"]}
   all of it   {folder.credentials}
+  pay here    {link.url}  (a payment link: pay as your payers would)
 
 Your first card payment: paste this within five minutes.
 
