@@ -48,6 +48,9 @@ class InProcessClient:
     def get(self, target: str, **headers: str) -> Any:
         return self.send("GET", target, headers=headers)
 
+    def patch(self, target: str, body: Any) -> Any:
+        return self.send("PATCH", target, json.dumps(body).encode())
+
     def post(self, target: str, body: Any = None, **headers: str) -> Any:
         raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.send("POST", target, raw, headers=headers)
@@ -74,6 +77,9 @@ class HttpClient:
 
     def get(self, target: str, **headers: str) -> requests.Response:
         return self.send("GET", target, headers=headers)
+
+    def patch(self, target: str, body: Any) -> requests.Response:
+        return self.send("PATCH", target, json.dumps(body).encode())
 
     def post(self, target: str, body: Any = None, **headers: str) -> requests.Response:
         raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()

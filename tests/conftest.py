@@ -19,7 +19,7 @@ from config.operations.health import readiness
 from kit.db import clock
 from merchants import rate_limits
 from merchants.models import ApiKey
-from merchants.request_log import RequestLog
+from merchants.request_log import FailedCalls, RequestLog, request_log
 from payments.services import requery
 from payments.services.fee_rules import cached_rules
 from payments.trace_numbers import trace_numbers
@@ -63,13 +63,15 @@ def _limits_are_declared() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clear_process_state() -> None:
-    """Clear counted calls, cached prices and reserved trace numbers: the previous test rolled its
-    reservation back.
+    """Clear counted calls, cached prices, reserved trace numbers and calls waiting for the log: the previous test rolled
+    back what they refer to.
     """
     cache.clear()
     readiness.clear()
     cached_rules.cache_clear()
     trace_numbers.discard()
+    request_log._waiting.clear()
+    request_log._failed = FailedCalls()
 
 
 @pytest.fixture(autouse=True)

@@ -137,6 +137,23 @@ def business_account(**changes: Any) -> dict[str, Any]:
     return dynamic_account(**everything | changes)
 
 
+def card_form(number: str, **changes: str) -> dict[str, str]:
+    """Return what a payer sends from the card page of a checkout."""
+    return {"number": number, "expiry": "12/35", "name": "Ada Obi", "code": "408", "attempt": "0"} | changes
+
+
+def payment_link(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "reference": new_reference("link"),
+            "title": "Bookbinding workshop",
+            "amount": 1_500_000,
+            "currency": "NGN",
+        },
+        changes,
+    )
+
+
 def _changed(request: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = request | {name.replace("three_ds", "3ds"): value for name, value in changes.items()}
     return {name: value for name, value in merged.items() if value is not ...}

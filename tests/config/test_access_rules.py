@@ -19,6 +19,7 @@ from config.access_rules import (
     OF_BANK,
     OF_KEYS,
     OF_MEMBERS,
+    OF_PAYERS,
     ROWS,
     Address,
     Asks,
@@ -56,6 +57,7 @@ def path_of(route):
         (r"<uuid:\w+>", str(uuid.UUID(int=1))),
         (r"<int:\w+>", "1"),
         (r"<(path|str|slug):\w+>", "1"),
+        (r"<file_type:\w+>", "xlsx"),
         (r"\(\?P<app_label>(\w+)[^)]*\)", r"\1"),
         (r"\(\?P<url>\.\*\)", "nothing-there"),
         (r"[\^$]", ""),
@@ -287,7 +289,10 @@ class TestStaff:
 class TestSecondPerson:
     WHERE = {
         Action.TOP_UP: ["admin/ledger/entry/add/"],
-        Action.APPROVE_BATCH: ["admin/payments/settlementbatch/<uuid:batch_id>/decide/"],
+        Action.APPROVE_BATCH: [
+            "admin/payments/settlementbatch/<uuid:batch_id>/decide/",
+            "admin/payments/settlementbatch/approve/",
+        ],
         Action.RELEASE_BATCH: ["admin/payments/settlementbatch/<uuid:batch_id>/decide/"],
         Action.CREDIT_UNAPPLIED: ["admin/virtual_accounts/unappliedmoney/<uuid:money_id>/credit/"],
         Action.RETURN_UNAPPLIED: ["admin/virtual_accounts/unappliedmoney/<uuid:money_id>/return/"],
@@ -295,12 +300,15 @@ class TestSecondPerson:
         Action.RESOLVE_TRANSACTION: ["admin/payments/transaction/<uuid:subject_id>/resolve/"],
         Action.RESOLVE_OPERATION: ["admin/payments/cardoperation/<uuid:subject_id>/resolve/"],
     }
-    CONFIRMED = "admin/payments/proposal/<uuid:proposal_id>/confirm/"
+    CONFIRMED = (
+        "admin/payments/proposal/<uuid:proposal_id>/confirm/",
+        "admin/payments/proposal/confirm/",
+    )
 
     def test_is_declared_exactly_for_proposed_and_confirmed_actions(self):
         assert set(self.WHERE) == set(Action)
         declared = {route for route, each in addresses().items() if each.needs_second_person}
-        assert declared == {self.CONFIRMED}.union(*self.WHERE.values())
+        assert declared == set(self.CONFIRMED).union(*self.WHERE.values())
 
     @pytest.mark.parametrize("action", Action)
     def test_needs_the_same_permission_as_the_first_one(self, action):
@@ -315,7 +323,11 @@ LIMITED = [
     (Limit.RESET, "post", "dashboard/login/forgotten/", {"email": ADA}),
     (Limit.CONFIRMATION, "post", "dashboard/confirm/", {"password": WRONG}),
     (Limit.CONFIRMATION, "post", "dashboard/account/password/", {"oldpassword": WRONG}),
-    *[(Limit.EXPORT, "get", route, {}) for route in OF_MEMBERS if route.endswith("export.csv")],
+    *[
+        (Limit.EXPORT, "get", route, {})
+        for route in OF_MEMBERS
+        if route.endswith("export.<file_type:file_type>")
+    ],
 ]
 # Tests that exceed the other limits.
 EXCEEDED_ELSEWHERE = {
@@ -325,6 +337,16 @@ EXCEEDED_ELSEWHERE = {
     (Limit.INVITATION, "dashboard/invitation/<str:token>/"): "tests/dashboard/test_team.py",
     (Limit.CARD_NUMBER, "api/payments"): "tests/payments/services/test_card_number_guesses.py",
     (Limit.CHALLENGE, "3ds/<str:token>"): "tests/payments/pages/test_challenge.py",
+    **dict.fromkeys(
+        [
+            (Limit.PAYER_VIEWS, route)
+            for route in OF_PAYERS
+            if route.startswith(("l/", "checkout/")) and "theme" not in route
+        ],
+        "tests/payments/pages/test_checkout.py",
+    ),
+    (Limit.CHECKOUTS, "l/<str:slug>"): "tests/payments/services/test_link_attempts.py",
+    (Limit.DECLINES, "checkout/<str:token>/card"): "tests/payments/services/test_link_attempts.py",
     (Limit.TEST_EVENT, "dashboard/webhooks/test/"): "tests/dashboard/test_webhooks.py",
     (Limit.PASSKEY, "dashboard/login/code/"): "tests/dashboard/account/test_passkeys.py",
     (Limit.PASSKEY, "dashboard/login/passkey/"): "tests/dashboard/account/test_passkeys.py",
@@ -333,7 +355,7 @@ EXCEEDED_ELSEWHERE = {
     (Limit.READINESS, "readyz"): "tests/config/operations/test_health.py",
 }
 STATEMENTS = {
-    "dashboard/settlements/<uuid:batch_id>/statement.csv",
+    "dashboard/settlements/<uuid:batch_id>/statement.<file_type:file_type>",
     "admin/payments/settlementbatch/<uuid:batch_id>/statement.csv",
 }
 
@@ -365,7 +387,10 @@ class TestLimits:
             day="2026-11-01",
             created_at=timezone.now(),
         )
-        client, path = signed_in(user), f"/{route.replace('<uuid:batch_id>', str(batch.pk))}"
+        client, path = (
+            signed_in(user),
+            "/" + route.replace("<uuid:batch_id>", str(batch.pk)).replace("<file_type:file_type>", "xlsx"),
+        )
 
         assert [client.get(path).status_code for _ in range(11)] == [200] * 10 + [429]
 
@@ -410,7 +435,7 @@ class TestLimits:
             "dashboard/account/sign_in_limits.py",
             "dashboard/account/webauthn_ceremonies.py",
             "dashboard/webhooks/endpoint_views.py",
-            "merchants/csv_exports.py",
+            "merchants/exports.py",
             "merchants/rate_limits.py",
             "merchants/team.py",
         }

@@ -212,7 +212,9 @@ class TestDashboard:
         payment = api.post("/api/payments", orders.card_payment()).json()
         form = {"reference": "rf-1", "amount": "1", "reason": f"card {number}"}
 
-        shown = browser.post(f"/dashboard/payments/{payment['id']}/refund/", form, follow=True)
+        address = f"/dashboard/payments/{payment['id']}/refund/"
+        assert_nowhere(browser.post(address, form).content.decode())
+        shown = browser.post(address, form | {"step": "confirmed"}, follow=True)
 
         assert CardOperation.objects.get().reason == f"card {MASKED}"
         assert_nowhere(shown.content.decode())
@@ -395,7 +397,15 @@ KEPT = {
     },
     "the code of a problem": {"code"},
     "an e-mail address of a user, or the name of a command": {"actor", "agreed_by", "resolved_by"},
+    "masked by `dashboard.search.terms`": {"term"},
+    "a list of ours": {"list"},
+    "the name of a time zone": {"time_zone"},
+    "of a payment link: chosen from lists of ours, or digits and letters": {
+        "payment_methods", "collect", "method", "suggested_amounts", "slug", "network",
+    },
+    "keyed hashes of card numbers and ids": {"card_hash", "attempt_key"},
     "made here, or by a connector": {
+        "reader", "resume_after", "read_up_to",
         "response_code", "fee_rule", "challenge_preference", "connector", "merchant_descriptor",
         "gateway_recommendation", "tallies",
         "unfinished", "steps", "parameters", "differences", "subscribed_events", "body", "error",

@@ -62,7 +62,7 @@ class TestEnvironmentExample:
         )
         read = set(
             re.findall(
-                r'(?:env\.(?:text|flag|numbers?|words|choice|url|networks|currencies)|_secret)\(\s*"([A-Z_]+)"',
+                r'(?:env\.(?:text|flag|numbers?|words|choice|url|networks|currencies|amounts)|_secret)\(\s*"([A-Z_]+)"',
                 code,
             )
         )

@@ -12,7 +12,7 @@ from django.test import Client
 from webhooks.url_validation import refusal
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts")
+GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links")
 ACCOUNT_NUMBER = re.compile(r"\b[0-9]{10}\b")
 BLOCK = re.compile(r"^```http\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 

@@ -238,7 +238,12 @@ def enter_in_the_dashboard(canary):
     browser.send(
         "/dashboard/team/invite/", {"email": f"{number}@example.com", "role": "viewer"}, is_accepted=False
     )
-    refund = {"reference": "canary-refund", "amount": "1", "reason": f"card {dots(number)}"}
+    refund = {
+        "reference": "canary-refund",
+        "amount": "1",
+        "reason": f"card {dots(number)}",
+        "step": "confirmed",
+    }
     browser.send(f"/dashboard/payments/{payment['id']}/refund/", refund)
     payout = {
         "step": "confirmed", "reference": "canary-payout", "currency": "NGN", "amount": "100", "bank_code": "058",

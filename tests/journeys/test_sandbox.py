@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+import requests
 
 from tests import orders
 from tests.journeys.service import PROJECT, start_service
@@ -55,6 +56,13 @@ class TestSandbox:
             pasted = subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=30)
 
         assert json.loads(pasted.stdout)["status"] == "success"
+
+    def test_prints_a_payment_link_that_can_be_paid(self, service):
+        (address,) = re.findall(r"^  pay here +(\S+)", service.log, re.MULTILINE)
+
+        page = requests.get(address, timeout=30)
+
+        assert (page.status_code, "Demo Business" in page.text) == (200, True)
 
     def test_runs_scheduled_tasks(self, service):
         order = orders.card_payment(amount=10_098)

@@ -144,12 +144,12 @@ FINISHED = next(index for index in Delivery._meta.indexes if index.name == "deli
 
 @pytest.fixture
 def later_migration(monkeypatch):
-    """Add a migration after the baseline of `webhooks`. It rebuilds an index while it holds a lock."""
+    """Add a migration after the last one of `webhooks`. It rebuilds an index while it holds a lock."""
     load_disk = MigrationLoader.load_disk
     later = migration_of(
         migrations.RemoveIndex("delivery", FINISHED.name),
         migrations.AddIndex("delivery", FINISHED),
-        dependencies=[("webhooks", migration_rules.BASELINE["webhooks"])],
+        dependencies=MigrationLoader(None).graph.leaf_nodes("webhooks"),
     )
 
     def load(loader):

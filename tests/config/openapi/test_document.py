@@ -130,6 +130,14 @@ class TestDocument:
             "getVirtualAccount",
             "deactivateVirtualAccount",
             "simulateTransfer",
+            "createPaymentLink",
+            "listPaymentLinks",
+            "getPaymentLink",
+            "updatePaymentLink",
+            "deactivatePaymentLink",
+            "activatePaymentLink",
+            "listCheckouts",
+            "getPaymentCheckout",
         }
 
     def test_has_every_code_of_a_problem_with_an_example(self, document):
