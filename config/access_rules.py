@@ -407,6 +407,8 @@ OF_MEMBERS = {
         Permission.VIEW, Permission.VIEW, "rename or delete a saved view", HARMLESS, NO_LIMIT
     ),
     "dashboard/activity/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
+    "dashboard/payment-links/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/new/": _form(

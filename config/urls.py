@@ -21,6 +21,7 @@ urlpatterns = [
     path("dashboard", RedirectView.as_view(pattern_name="overview")),
     path("", include("dashboard.overview.urls")),
     path("", include("dashboard.payments.urls")),
+    path("", include("dashboard.payment_links.urls")),
     path("", include("dashboard.refunds.urls")),
     path("", include("dashboard.payouts.urls")),
     path("", include("dashboard.webhooks.urls")),

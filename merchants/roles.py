@@ -22,6 +22,7 @@ class Permission(StrEnum):
     REFUND = "refund"
     ADD_NOTES = "add_notes"  # notes on payments and payouts, for the other members
     PAY_OUT = "pay_out"
+    MANAGE_LINKS = "manage_links"  # payment links: create, change, switch off, end attempts
     MANAGE_ACCOUNTS = "manage_accounts"  # virtual accounts: create, deactivate
     RESOLVE_UNAPPLIED = "resolve_unapplied"  # credit or return money that matches no payment
     MANAGE_KEYS = "manage_keys"  # API keys: create, rotate, revoke
@@ -38,6 +39,7 @@ GRANTS: dict[Permission, frozenset[Role]] = {
     Permission.REFUND: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.ADD_NOTES: frozenset({Role.OWNER, Role.DEVELOPER, Role.FINANCE}),
     Permission.PAY_OUT: frozenset({Role.OWNER, Role.FINANCE}),
+    Permission.MANAGE_LINKS: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.MANAGE_ACCOUNTS: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.RESOLVE_UNAPPLIED: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.MANAGE_KEYS: frozenset({Role.OWNER, Role.DEVELOPER}),
@@ -54,6 +56,7 @@ _ACTIONS = {
     Permission.REFUND: "refund a payment",
     Permission.ADD_NOTES: "add notes to payments",
     Permission.PAY_OUT: "make payouts",
+    Permission.MANAGE_LINKS: "create, change or switch off payment links",
     Permission.MANAGE_ACCOUNTS: "create or deactivate virtual accounts",
     Permission.RESOLVE_UNAPPLIED: "credit or return unapplied transfers",
     Permission.MANAGE_KEYS: "create, rotate or revoke API keys",

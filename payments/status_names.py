@@ -20,6 +20,8 @@ SETTLEMENT_NAMES = {
     "released": "Released",
     "rejected": "Rejected",
 }
+# The status of a payment link is derived.
+LINK_NAMES = {"active": "Active", "used_up": "Used up", "inactive": "Inactive", "expired": "Expired"}
 # An unapplied transfer waits for a decision.
 UNAPPLIED_NAMES = {"open": "Needs review", "returned": "Returned", "credited": "Credited"}
 # Failures with a name of their own, by response code.

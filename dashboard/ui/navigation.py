@@ -38,6 +38,7 @@ GROUPS = (
         "Money",
         (
             Area("Payments", "dashboard-payments", "credit-card", also="/dashboard/refunds/"),
+            Area("Payment links", "dashboard-payment-links", "link"),
             Area("Payouts", "dashboard-payouts", "paper-airplane"),
             Area("Virtual accounts", "dashboard-virtual-accounts", "building-library"),
             Area("Settlements", "dashboard-settlements", "banknotes"),

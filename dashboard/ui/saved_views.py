@@ -16,6 +16,7 @@ from merchants.models import Member
 # The lists that have saved views, and the names of their URLs.
 LISTS = {
     "payments": "dashboard-payments",
+    "payment-links": "dashboard-payment-links",
     "payouts": "dashboard-payouts",
     "virtual-accounts": "dashboard-virtual-accounts",
     "unapplied": "dashboard-unapplied",

@@ -209,10 +209,14 @@ def virtual_accounts(client: HttpClient) -> dict[str, Any]:
 def checkouts(client: HttpClient) -> dict[str, Any]:
     """Create payment links, and checkouts in each of their states. Return their paths."""
 
-    def link(**changes: Any) -> str:
+    def made(**changes: Any) -> dict[str, Any]:
         answer = client.post("/api/payment-links", orders.payment_link(**changes))
         assert answer.status_code == 201, answer.text
-        return path_of(answer.json()["url"])
+        document: dict[str, Any] = answer.json()
+        return document
+
+    def link(**changes: Any) -> str:
+        return path_of(made(**changes)["url"])
 
     def begin(path: str, method: str = "card", number: str = "") -> str:
         details = {"name": NASTY_NAME[:60], "email": "ada@example.com", "method": method}
@@ -228,9 +232,11 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         assert answer.status_code == 303, answer.text
         return path_of(answer.headers["Location"])
 
-    offer = link(description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example")
+    shown = made(description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example")
+    offer = path_of(shown["url"])
     mismatched, paid = begin(offer, "virtual_account"), begin(offer, number=orders.FRICTIONLESS_CARD)
     return {
+        "payment_link": shown["id"],
         "link": offer,
         "link_of_range": link(
             amount=..., amount_range={"min": 50_000, "max": 500_000, "suggested": [100_000]}

@@ -29,6 +29,7 @@ from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
+from tests.links import link_of
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
@@ -186,6 +187,13 @@ TABLE = [
             "account_number": "0123456789",
             "name": "Ada Obi",
         },
+    ),
+    # Payment links
+    Row(route="dashboard/payment-links/", get=MEMBERS),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/",
+        path="dashboard/payment-links/{link}/",
+        get=[302, 200, 200, 200, 200, 404, 403],
     ),
     # Virtual accounts
     Row(route="dashboard/virtual-accounts/", get=MEMBERS),
@@ -449,6 +457,7 @@ def here(ada, bisi, members):
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
         "delivery": make_delivery(endpoint).pk,
         "account": account.pk,
+        "link": link_of(ada.business, now=now).pk,
         "unapplied": mismatched_money(business=ada.business, now=now).pk,
         "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),

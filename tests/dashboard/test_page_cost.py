@@ -12,10 +12,11 @@ from config import access_rules
 from dashboard.models import SavedView
 from dashboard.tasks import index_search
 from merchants.models import ApiKey, ApiRequest, Member
-from payments.models import CardOperation, CountedDay, HourlyTotals, SettlementBatch, Transaction
+from payments.models import CardOperation, CountedDay, HourlyTotals, PaymentLink, SettlementBatch, Transaction
 from payments.services import refunds
 from payments.services.reporting import daily_totals
 from tests import orders
+from tests.links import link_of
 from tests.query_counts import at_most
 from tests.settling import settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
@@ -46,6 +47,8 @@ PAGES = {
     "webhooks": "/dashboard/webhooks/",
     "deliveries": "/dashboard/webhooks/deliveries/",
     "delivery": "/dashboard/webhooks/deliveries/{delivery}/",
+    "payment links": "/dashboard/payment-links/",
+    "payment link": "/dashboard/payment-links/{link}/",
     "virtual accounts": "/dashboard/virtual-accounts/",
     "virtual account": "/dashboard/virtual-accounts/{account}/",
     "unapplied money": "/dashboard/virtual-accounts/unapplied/",
@@ -99,6 +102,12 @@ def busy(ada):
         )
         start(orders.payout(), business=business, now=now)
         fill_wallet(business, 9_876_543)
+        link_of(
+            business,
+            now=now,
+            title="Bookbinding workshop in Yaba, two days with all the material",
+            amount=9_876_543_210,
+        )
     challenged_payment(business=business, now=now)
     authorised_payment(business=business, now=now - timedelta(days=2))
     refunded = captured_payment(business=business, now=now, amount=9_876_543_210, reference="refunded-1")
@@ -165,6 +174,7 @@ def address(busy):
         "authorised": Transaction.objects.get(awaiting="capture").pk,
         "payout": Transaction.objects.filter(request_type="payout").last().pk,
         "delivery": Delivery.objects.last().pk,
+        "link": PaymentLink.objects.first().pk,
         "account": VirtualAccount.objects.get().pk,
         "batch": SettlementBatch.objects.get().pk,
         "challenged": Transaction.objects.get(awaiting="payer").pk,

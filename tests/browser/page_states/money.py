@@ -14,6 +14,7 @@ from tests.browser.people import press
 from tests.browser.sample_data import LONG_NAME, SampleData
 
 PAYMENTS, PAYOUTS = "/dashboard/payments/", "/dashboard/payouts/"
+LINKS = "/dashboard/payment-links/"
 ACCOUNTS, UNAPPLIED = "/dashboard/virtual-accounts/", "/dashboard/virtual-accounts/unapplied/"
 
 
@@ -68,6 +69,7 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         *payment_details(data),
         *payment_actions(data, page),
         *payouts(data),
+        *payment_links(data),
         *accounts(data),
         *unapplied(data, page),
         PageState("settlements", "/dashboard/settlements/"),
@@ -168,6 +170,14 @@ def payouts(data: SampleData) -> list[PageState]:
     ]
 
 
+def payment_links(data: SampleData) -> list[PageState]:
+    return [
+        PageState("payment-links", LINKS),
+        PageState("payment-links-none", f"{LINKS}?q=nothing-like-it"),
+        PageState("payment-link", f"{LINKS}{data.ids['payment_link']}/"),
+    ]
+
+
 def accounts(data: SampleData) -> list[PageState]:
     account = f"{ACCOUNTS}{data.ids['account']}/"
     new = f"{ACCOUNTS}new/"
@@ -201,7 +211,7 @@ def unapplied(data: SampleData, page: Page) -> list[PageState]:
 
 
 def for_new_owners(_data: SampleData, _page: Page) -> list[PageState]:
-    areas = ["payments", "payouts", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
+    areas = ["payments", "payment-links", "payouts", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
              "webhooks/deliveries", "settlements", "balance", "developers", "developers/requests", "team", "activity",
              "search", "sandbox", "settings"]  # fmt: skip
     return [

@@ -8,6 +8,7 @@ from dashboard.ui.saved_views import LISTS
 from merchants.models import AuditEntry
 from payments.models import SettlementBatch
 from tests import orders
+from tests.links import link_of
 from tests.settling import settle
 from tests.transactions import captured_payment, start
 from tests.unapplied import mismatched_money
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.django_db
 WITH_TABS = {
     "/dashboard/payments/": "status",
     "/dashboard/payouts/": "status",
+    "/dashboard/payment-links/": "status",
     "/dashboard/virtual-accounts/": "status",
     "/dashboard/virtual-accounts/unapplied/": "state",
     "/dashboard/webhooks/deliveries/": "state",
@@ -40,6 +42,7 @@ def busy(ada, api, now):
     fill_wallet(ada.business, 5_000_000)
     start(orders.payout(amount=250_000), business=ada.business, now=now)
     mismatched_money(business=ada.business, now=now)
+    link_of(ada.business, now=now)
     settle()
     return ada.business
 

@@ -11,6 +11,7 @@ class TestAreas:
         assert [area.name for area in AREAS] == [
             "Overview",
             "Payments",
+            "Payment links",
             "Payouts",
             "Virtual accounts",
             "Settlements",

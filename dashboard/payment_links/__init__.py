@@ -1,0 +1,1 @@
+"""Payment links: list, details, creation, change, activation and deactivation."""

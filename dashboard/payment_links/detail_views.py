@@ -1,0 +1,24 @@
+"""The page of a payment link."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.memberships import Membership, members_only
+from dashboard.payment_links.lookup import own_link
+from dashboard.payment_links.shown_links import shown
+from kit.db import clock
+
+
+@require_safe
+@members_only
+def link_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
+    """Show a payment link.
+
+    :raises Http404: there is none, or it is another business's
+    """
+    link = own_link(membership, link_id)
+    context = {"membership": membership, "link": link, "shown": shown(link, now=clock.now())}
+    return render(request, "dashboard/payment_links/link.html", context)

@@ -1,0 +1,118 @@
+"""The list of payment links, with its filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.db.models import F, Q
+
+from dashboard.ui.chips import DAYS, ChipSpec
+from dashboard.ui.field_choices import set_choices
+from dashboard.ui.list_filters import PeriodFilter, choices
+from dashboard.ui.list_rows import ListRows
+from dashboard.ui.list_totals import sums
+from dashboard.ui.lists import ListSpec
+from dashboard.ui.pagination import scan_limit
+from dashboard.ui.tabs import TabSpec
+from merchants.models import Business
+from payments.models import PaymentLink, PaymentLinkQuerySet
+from payments.status_names import LINK_NAMES
+
+LONGEST_SEARCH = 200  # of an address
+
+
+class LinkFilter(ListRows, PeriodFilter):
+    """Search, status, currency and days of creation.
+
+    No index has the status, the currency or the title. The list therefore reads a bounded number of links for them.
+    """
+
+    sums_are = "collected"
+
+    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
+    status = forms.ChoiceField(required=False, choices=choices([*LINK_NAMES.items()]))
+    currency = forms.ChoiceField(required=False)
+
+    def __init__(self, *args: Any, business: Business, now: datetime, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.business, self.now = business, now
+        set_choices(self, "currency", [("", "All"), *((each, each) for each in business.currencies)])
+
+    def sources(self, **instead: str) -> list[PaymentLinkQuerySet]:
+        wanted = {**self.cleaned_data, **instead}
+        found = self.newest().select_related("business")
+        if wanted["status"]:
+            found = found.in_status(wanted["status"], at=self.now)
+        if wanted["currency"]:
+            found = found.filter(currency=wanted["currency"])
+        return [found.filter(meaning) for meaning in self._meanings]
+
+    def is_scan(self, **instead: str) -> bool:
+        wanted = {**self.cleaned_data, **instead}
+        if wanted["q"]:
+            return not self._named
+        return bool(wanted["status"] or wanted["currency"])
+
+    def newest(self) -> PaymentLinkQuerySet:
+        return self.in_period(PaymentLink.objects.of(self.business))  # type: ignore[return-value]
+
+    def sums(self, *, are_counted: bool) -> Sequence[str]:
+        return sums(self.sources(), F("amount_paid"))
+
+    @cached_property
+    def _meanings(self) -> list[Q]:
+        """Return the meanings of the search text: links that it names, and links whose title begins with it.
+
+        Titles have no index. Beside a link that the text names, only the newest titles are compared, so that a
+        reference is found at any age.
+        """
+        text = self.cleaned_data["q"]
+        if not text:
+            return [Q()]
+        title = Q(title__istartswith=text)
+        if not self._named:
+            return [title]
+        limit = scan_limit(self.newest())
+        return [Q(pk__in=self._named), title if limit is None else title & Q(pk__gte=limit.pk)]
+
+    @cached_property
+    def _named(self) -> list[Any]:
+        """Return the ids of the links that have the search text as their reference or address."""
+        text = self.cleaned_data["q"]
+        keys = PaymentLink.objects.of(self.business).values_list("pk", flat=True)
+        # A union, because each part has an index of its own.
+        return list(keys.filter(reference=text).union(keys.filter(slug=slug_in(text))))
+
+
+def slug_in(text: str) -> str:
+    """Return the end of an address that was pasted in full, without its scheme, or as its last part.
+
+    >>> slug_in("https://pay.example/l/K7WQ3M9X2BDT?x=1"), slug_in("pay.example/l/bookbinding/"), slug_in("bookbinding")
+    ('k7wq3m9x2bdt', 'bookbinding', 'bookbinding')
+    """
+    return path_of(text).rstrip("/").rpartition("/")[2].lower()
+
+
+def path_of(text: str) -> str:
+    """Return the path of an address; the text itself if it is none that can be parsed."""
+    try:
+        return urlsplit(text).path
+    except ValueError:
+        return text
+
+
+LINKS = ListSpec(
+    name="payment-links",
+    names=("link", "links"),
+    tabs=(
+        TabSpec("all", "All", {}),
+        *(TabSpec(status, name, {"status": status}) for status, name in LINK_NAMES.items()),
+    ),
+    chips=(DAYS, ChipSpec("Currency", (), presets="currency")),
+    size=20,
+)

@@ -1,0 +1,10 @@
+"""URLs of payment links."""
+
+from django.urls import path
+
+from dashboard.payment_links import detail_views, views
+
+urlpatterns = [
+    path("dashboard/payment-links/", views.links_page, name="dashboard-payment-links"),
+    path("dashboard/payment-links/<uuid:link_id>/", detail_views.link_page, name="dashboard-payment-link"),
+]
