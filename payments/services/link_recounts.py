@@ -28,15 +28,23 @@ class Recount:
         link = self.link
         return (link.uses_held, link.uses_paid, link.amount_paid) != (self.held, self.paid, self.amount)
 
+    @property
+    def is_over_limit(self) -> bool:
+        """Return whether the link has more payments than its limit, so that the database refuses their number."""
+        return self.link.max_uses is not None and self.held + self.paid > self.link.max_uses
+
 
 def recount(*, business: Business | None = None, is_dry_run: bool = False) -> Iterator[Recount]:
-    """Recount each link under its lock, and yield those whose counts were wrong."""
+    """Recount each link under its lock, and yield those whose counts were wrong.
+
+    One with more payments than its limit is yielded and not changed: its limit must be raised first.
+    """
     of_business = PaymentLink.objects.all() if business is None else PaymentLink.objects.of(business)
     for link_id in of_business.order_by("pk").values_list("pk", flat=True).iterator(chunk_size=AT_ONCE):
         with database.atomic():
             link = links.lock(link_id)
             counted = _count(link)
-            if counted.is_different and not is_dry_run:
+            if counted.is_different and not counted.is_over_limit and not is_dry_run:
                 PaymentLink.objects.filter(pk=link_id).update(
                     uses_held=counted.held, uses_paid=counted.paid, amount_paid=counted.amount
                 )

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kit.money import money
 from kit.plurals import counted
@@ -25,13 +25,18 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         business = chosen_business(options["business"]) if options["business"] else None
-        wrong = 0
+        wrong = over_limit = 0
         for found in recount(business=business, is_dry_run=options["dry_run"]):
-            wrong += 1
+            wrong += not found.is_over_limit
+            over_limit += found.is_over_limit
             self.stdout.write(json.dumps(_plain(found)) if options["json"] else _sentence(found))
         if not options["json"]:
             verb = "would be recounted" if options["dry_run"] else "recounted"
             self.stdout.write(f"{counted(wrong, 'link')} {verb}.")
+        if over_limit:
+            raise CommandError(
+                f"{counted(over_limit, 'link')} not changed: more payments than `max_uses`. Raise it, then run this again."
+            )
 
 
 def _plain(found: Recount) -> dict[str, Any]:
@@ -41,6 +46,7 @@ def _plain(found: Recount) -> dict[str, Any]:
         "reference": link.reference,
         "before": {"uses_held": link.uses_held, "uses_paid": link.uses_paid, "amount_paid": link.amount_paid},
         "after": {"uses_held": found.held, "uses_paid": found.paid, "amount_paid": found.amount},
+        "is_over_limit": found.is_over_limit,
     }
 
 
