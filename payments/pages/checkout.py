@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
@@ -90,10 +90,10 @@ def find(token: str) -> Seen | None:
     return Seen(checkout, attempts, state, now)
 
 
-def on_checkout(view: Callable[[HttpRequest, Seen], HttpResponse]) -> PageView:
+def on_checkout(view: Callable[[HttpRequest, Seen], HttpResponse], *, is_counted: bool = True) -> PageView:
     """Wrap a page of a checkout, which gets the checkout of its token as it is at this moment."""
 
-    @payer_page
+    @partial(payer_page, is_counted=is_counted)
     @wraps(view)
     def page(request: HttpRequest, token: str) -> HttpResponse:
         seen = find(token)
@@ -166,7 +166,7 @@ def end(request: HttpRequest, seen: Seen) -> HttpResponse:
 
 
 @require_safe
-@on_checkout
+@partial(on_checkout, is_counted=False)  # its own limit is per checkout: many payers share an address
 def state(_request: HttpRequest, seen: Seen) -> HttpResponse:
     """Return the checkout's state for the page's script."""
     if not may_ask_state(seen.checkout.token):

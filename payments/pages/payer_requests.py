@@ -5,7 +5,9 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
+import structlog
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -25,11 +27,19 @@ VIEWS, UNKNOWN, STATES = (
 OWN_ORIGIN = {"same-origin", "none", ""}
 PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=()"
 TOO_MANY = Ending("warning", "Too many requests", "Wait a minute, then load this page again.")
+BUSY_FOR = 5  # seconds
+BUSY = Ending(
+    "warning",
+    "This page is busy at the moment",
+    "Wait a few seconds, then load the payment page again. It shows whether anything was paid.",
+)
 FOREIGN = Ending(
     "warning", "This form came from another site", "Open the payment page again and start from there."
 )
 
 PageView = Callable[..., HttpResponse]
+
+log = structlog.get_logger("sluice.links")
 
 
 class SeeOther(HttpResponseRedirect):
@@ -38,25 +48,37 @@ class SeeOther(HttpResponseRedirect):
     status_code = HTTPStatus.SEE_OTHER
 
 
-def payer_page(view: PageView) -> PageView:
-    """Wrap a page of a payment link: uncached, without a session, limited per address, and framed by no one."""
+def payer_page(view: PageView, *, is_counted: bool = True) -> PageView:
+    """Wrap a page of a payment link: uncached, without a session, limited per address, and framed by no one.
+
+    `is_counted` says whether the view counts towards the limit of its address.
+    """
 
     @csrf_exempt
     @never_cache
     @sensitive_post_parameters()
     @wraps(view)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not is_within("payer-pages", network(request), most=VIEWS):
+        if is_counted and not is_within("payer-pages", network(request), most=VIEWS):
             response = notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
         elif request.method == "POST" and not is_from_own_page(request):
             response = notice(request, FOREIGN, status=HTTPStatus.FORBIDDEN)
         else:
-            response = view(request, *args, **kwargs)
+            response = _answer(view, request, *args, **kwargs)
         response.headers["Permissions-Policy"] = PERMISSIONS
         response.headers["X-Robots-Tag"] = "noindex, nofollow"
         return response
 
     return page
+
+
+def _answer(view: PageView, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    """Return the page, or ask the payer to load it again if the database is busy or unavailable."""
+    try:
+        return view(request, *args, **kwargs)
+    except (OperationalError, InterfaceError) as error:  # its message may quote a row
+        log.warning("payment page unavailable", error=type(error).__name__)
+        return notice(request, BUSY, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=BUSY_FOR)
 
 
 def is_from_own_page(request: HttpRequest) -> bool:

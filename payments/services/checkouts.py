@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction as database
+from rest_framework.exceptions import ValidationError
 
 from kit.api.request_fingerprints import Fingerprint
 from kit.db.prepared_statements import Lookup
@@ -33,6 +35,7 @@ from virtual_accounts.services import number_pool
 
 THREE_D_SECURE = ThreeDSecure(enabled=True, challenge_preference="challenge_preferred")
 NO_FINGERPRINT = Fingerprint("")  # an attempt is never a repeated request
+NO_ACCOUNT = "The link takes no transfers. Nothing was stored."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,8 @@ def begin(*, link: PaymentLink, details: Details, address: str, network: str, no
 
 
 def find_by_token(token: str) -> Checkout | None:
-    """Return the checkout with its link and business, or None."""
-    checkout = _BY_TOKEN.find(token)
+    """Return the checkout with its link and business, or None. The token may be any text of a request."""
+    checkout = _BY_TOKEN.find(token) if TOKEN.match(token) else None
     if checkout is not None:
         checkout.link = _link(checkout.link_id)
     return checkout
@@ -92,6 +95,7 @@ def _link(link_id: UUID) -> PaymentLink:
     return link
 
 
+TOKEN = re.compile(r"[A-Za-z0-9_-]{32}\Z")
 _BY_TOKEN = Lookup(Checkout, "token")
 _LINK_BY_ID = Lookup(PaymentLink, "id", joined=("business",))
 
@@ -136,6 +140,8 @@ def methods_of(link: PaymentLink) -> list[str]:
 
 def takes_cards(link: PaymentLink) -> bool:
     """Return whether a link's payers can pay by card at the moment."""
+    if not link.accepts(Transaction.Method.CARD):
+        return False
     try:
         acquirer = acquirer_for(link.business)
     except RailUnavailable:
@@ -145,6 +151,8 @@ def takes_cards(link: PaymentLink) -> bool:
 
 def takes_transfers(link: PaymentLink) -> bool:
     """Return whether a link's payers can pay by transfer at the moment."""
+    if not link.accepts(Transaction.Method.VIRTUAL_ACCOUNT):
+        return False
     try:
         number_pool.require_bank()
     except RailUnavailable:
@@ -157,11 +165,13 @@ def pay_by_card(*, checkout: Checkout, card: Card, attempt_number: int, now: dat
 
     :raises LimitReached: the address or the card was declined too often; nothing was stored
     :raises AttemptNotBegun: nothing was stored
-    :raises RailUnavailable: no acquirer is available; nothing was stored
+    :raises RailUnavailable: the link takes no cards at the moment; nothing was stored
     :raises NoPrice: the business has no price for cards in this currency; nothing was stored
     """
-    checkout_limits.check_card(checkout, card, now=now)
     link, attempt = checkout.link, _attempt(checkout, attempt_number, card=card, now=now)
+    if not takes_cards(link):
+        raise RailUnavailable("The link takes no cards. Nothing was stored.")
+    checkout_limits.check_card(checkout, card, now=now)
     request = _order(checkout, attempt) | {
         "source": card,
         "capture": True,
@@ -183,16 +193,20 @@ def pay_by_transfer(*, checkout: Checkout, attempt_number: int, now: datetime) -
     :raises NoPrice: the business has no price for transfers in this currency; nothing was stored
     """
     link, attempt = checkout.link, _attempt(checkout, attempt_number, now=now)
-    account = link_accounts.account_for(link, now=now)
+    is_accepted = link.accepts(Transaction.Method.VIRTUAL_ACCOUNT)
+    account = link_accounts.account_for(link, now=now) if is_accepted else None
     if account is None:
-        raise RailUnavailable("The account for payment links receives no payments. Nothing was stored.")
+        raise RailUnavailable(NO_ACCOUNT)
     request = _order(checkout, attempt) | {
         "payment_method_id": str(account.pk),
         "expiry_duration": link.transfer_window,
     }
-    started = virtual_account_payments.start(
-        business=link.business, request=request, fingerprint=NO_FINGERPRINT, now=now, attempt=attempt
-    )
+    try:
+        started = virtual_account_payments.start(
+            business=link.business, request=request, fingerprint=NO_FINGERPRINT, now=now, attempt=attempt
+        )
+    except ValidationError as refused:  # the account was deactivated after it was looked up
+        raise RailUnavailable(NO_ACCOUNT) from refused
     CHECKOUT_STEPS.labels("attempted").inc()
     return started.resource
 

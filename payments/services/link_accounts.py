@@ -7,6 +7,7 @@ from uuid import UUID
 from rest_framework.exceptions import ValidationError
 
 from kit.api.field_errors import error
+from kit.api.replays import DuplicateReference
 from merchants.models import Business, Member
 from payments.models import PaymentLink
 from virtual_accounts.models import VirtualAccount
@@ -49,7 +50,7 @@ def account_for(link: PaymentLink, *, now: datetime) -> VirtualAccount | None:
     :raises RailUnavailable: no hosting bank is configured
     """
     account = link.account or _default_account(link.business, link.currency, now=now)
-    return account if _can_receive(account, currency=link.currency) else None
+    return account if account and _can_receive(account, currency=link.currency) else None
 
 
 def can_receive(link: PaymentLink) -> bool:
@@ -62,11 +63,14 @@ def reference_of(currency: str) -> str:
     return REFERENCE.format(currency=currency)
 
 
-def _default_account(business: Business, currency: str, *, now: datetime) -> VirtualAccount:
+def _default_account(business: Business, currency: str, *, now: datetime) -> VirtualAccount | None:
     existing = accounts.find_of(business, reference_of(currency))
     if existing is not None:
         return existing
-    return accounts.create(business=business, request=_request(business, currency), now=now).resource
+    try:
+        return accounts.create(business=business, request=_request(business, currency), now=now).resource
+    except DuplicateReference:  # another request has just created one that differs
+        return accounts.find_of(business, reference_of(currency))
 
 
 def _request(business: Business, currency: str) -> dict[str, Any]:
