@@ -409,6 +409,12 @@ OF_MEMBERS = {
     "dashboard/activity/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/payment-links/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payment-links/<uuid:link_id>/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/deactivate/": _form(
+        Permission.MANAGE_LINKS, "deactivate a payment link", NO_LIMIT
+    ),
+    "dashboard/payment-links/<uuid:link_id>/activate/": _form(
+        Permission.MANAGE_LINKS, "activate a payment link", NO_LIMIT
+    ),
     "dashboard/virtual-accounts/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/new/": _form(

@@ -16,6 +16,7 @@ class ShownLink:
 
     link: PaymentLink
     status: PaymentLink.Status
+    is_over: bool  # its time is up, whatever its status
 
     @property
     def status_name(self) -> str:
@@ -43,4 +44,5 @@ class ShownLink:
 
 def shown(link: PaymentLink, *, now: datetime) -> ShownLink:
     """Return a link with its status at a moment."""
-    return ShownLink(link, link.status_at(now))
+    is_over = link.expires_at is not None and link.expires_at <= now
+    return ShownLink(link, link.status_at(now), is_over)

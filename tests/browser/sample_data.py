@@ -38,6 +38,16 @@ batch_decisions.release(released, **by)
 print(json.dumps({{"rejected": str(rejected), "released": str(released)}}))
 """
 
+BLOCK_A_LINK = """
+from kit.db import clock
+from merchants.audit import Actor
+from payments.models import PaymentLink
+from payments.services import links
+link = PaymentLink.objects.get(pk="{link}")
+by = Actor(name="staff@example.com")
+links.block(link_id=link.pk, reason="Tickets of other organisers may not be sold.", actor=by, now=clock.now())
+"""
+
 PASSWORD = "correct horse battery staple"
 TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 LONG_NAME = "Ọmọlará & Sons <Fine Furniture, Upholstery and Interior Works> of Abeokuta Ltd"
@@ -108,6 +118,8 @@ def create_sample_data(service: Service) -> Iterator[SampleData]:
         ids["batches"] = json.loads(settled.stdout.splitlines()[-1])
         ids |= virtual_accounts(client)
         ids |= checkouts(client)
+        ids |= further_links(client)
+        service.command("shell", "-v0", "-c", BLOCK_A_LINK.format(link=ids["payment_link_blocked"]))
         today = business_day(datetime.now(tz=UTC)).isoformat()
         batches = json.loads(service.command("settle", "--date", today, "--json").stdout)["batches"]
         (ids["batches"]["pending"],) = [one["id"] for one in batches if one["business"] == owner["business"]]
@@ -232,7 +244,9 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         assert answer.status_code == 303, answer.text
         return path_of(answer.headers["Location"])
 
-    shown = made(description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example")
+    shown = made(
+        max_uses=20, description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example"
+    )
     offer = path_of(shown["url"])
     mismatched, paid = begin(offer, "virtual_account"), begin(offer, number=orders.FRICTIONLESS_CARD)
     return {
@@ -247,6 +261,17 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         "checkout_transfer": mismatched,
         "receipt": f"{paid}/receipt",
     }
+
+
+def further_links(client: HttpClient) -> dict[str, str]:
+    """Create payment links that nothing was paid with. Return their ids."""
+    links = {
+        "payment_link_off": orders.payment_link(title=LONG_NAME, amount=10**12, reference="y" * 100),
+        "payment_link_blocked": orders.payment_link(title="Concert in Surulere", max_uses=400),
+    }
+    ids = {name: client.post("/api/payment-links", each).json()["id"] for name, each in links.items()}
+    client.post(f"/api/payment-links/{'y' * 100}/deactivate", {})
+    return ids
 
 
 def path_of(address: str) -> str:

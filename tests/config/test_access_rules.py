@@ -161,6 +161,7 @@ class TestAsking:
             Permission.CAPTURE,
             Permission.REFUND,
             Permission.PAY_OUT,
+            Permission.MANAGE_LINKS,
             Permission.MANAGE_ACCOUNTS,
             Permission.RESOLVE_UNAPPLIED,
             Permission.MANAGE_KEYS,

@@ -195,6 +195,18 @@ TABLE = [
         path="dashboard/payment-links/{link}/",
         get=[302, 200, 200, 200, 200, 404, 403],
     ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/deactivate/",
+        path="dashboard/payment-links/{link}/deactivate/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/activate/",
+        path="dashboard/payment-links/{link}/activate/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+    ),
     # Virtual accounts
     Row(route="dashboard/virtual-accounts/", get=MEMBERS),
     Row(

@@ -49,6 +49,8 @@ PAGES = {
     "delivery": "/dashboard/webhooks/deliveries/{delivery}/",
     "payment links": "/dashboard/payment-links/",
     "payment link": "/dashboard/payment-links/{link}/",
+    "deactivate link": "/dashboard/payment-links/{link}/deactivate/",
+    "activate link": "/dashboard/payment-links/{link}/activate/",
     "virtual accounts": "/dashboard/virtual-accounts/",
     "virtual account": "/dashboard/virtual-accounts/{account}/",
     "unapplied money": "/dashboard/virtual-accounts/unapplied/",

@@ -171,10 +171,18 @@ def payouts(data: SampleData) -> list[PageState]:
 
 
 def payment_links(data: SampleData) -> list[PageState]:
+    link, off, blocked = (
+        f"{LINKS}{data.ids[name]}/" for name in ("payment_link", "payment_link_off", "payment_link_blocked")
+    )
     return [
         PageState("payment-links", LINKS),
         PageState("payment-links-none", f"{LINKS}?q=nothing-like-it"),
-        PageState("payment-link", f"{LINKS}{data.ids['payment_link']}/"),
+        PageState("payment-link", link),
+        PageState("payment-link-deactivate", f"{link}deactivate/"),
+        PageState("payment-link-deactivated", f"{off}"),
+        PageState("payment-link-activate", f"{off}activate/"),
+        PageState("payment-link-blocked", f"{blocked}"),
+        PageState("payment-link-activate-blocked", f"{blocked}activate/"),
     ]
 
 
