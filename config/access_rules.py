@@ -408,7 +408,11 @@ OF_MEMBERS = {
     ),
     "dashboard/activity/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/payment-links/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/new/": _form(Permission.MANAGE_LINKS, "create a payment link", NO_LIMIT),
     "dashboard/payment-links/<uuid:link_id>/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/edit/": _form(
+        Permission.MANAGE_LINKS, "change a payment link", NO_LIMIT
+    ),
     "dashboard/payment-links/<uuid:link_id>/deactivate/": _form(
         Permission.MANAGE_LINKS, "deactivate a payment link", NO_LIMIT
     ),

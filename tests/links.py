@@ -11,6 +11,17 @@ from payments.models import PaymentLink
 from payments.services import links
 from tests import orders
 
+# What the form of the dashboard submits to change a link, and to create one.
+CHANGED_LINK = {
+    "title": "Bookbinding workshop",
+    "payment_methods": "card,virtual_account",
+    "transfer_window": "1800",
+    "collect_name": "required",
+    "collect_email": "required",
+    "collect_phone": "no",
+}
+NEW_LINK = CHANGED_LINK | {"reference": "workshop", "price": "fixed", "currency": "NGN", "amount": "15000"}
+
 
 def link_of(business: Business, *, now: datetime, **changes: Any) -> PaymentLink:
     request = read_request(LinkSerializer(), orders.payment_link(**changes), currencies=business.currencies)

@@ -25,7 +25,13 @@ LONGEST = 200  # characters of a value
 
 HIDDEN = {"once", "made", "step", "next", "cause", "select_across", "index", "_selected_action", "action"}
 CONFIDENTIAL = {"bvn"}  # kept, but not shown
-LABELS = {"bank_code": "Bank", "url": "URL", "bvn": "BVN", "address_line1": "Address"}
+LABELS = {
+    "bank_code": "Bank",
+    "url": "URL",
+    "redirect_url": "Redirect URL",
+    "bvn": "BVN",
+    "address_line1": "Address",
+}
 ON = "on"  # what browsers submit for a ticked checkbox
 
 Pair = tuple[str, str]  # label and value

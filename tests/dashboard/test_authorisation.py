@@ -29,7 +29,7 @@ from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
-from tests.links import link_of
+from tests.links import CHANGED_LINK, NEW_LINK, link_of
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
@@ -190,6 +190,19 @@ TABLE = [
     ),
     # Payment links
     Row(route="dashboard/payment-links/", get=MEMBERS),
+    Row(
+        route="dashboard/payment-links/new/",
+        get=[302, 200, 403, 200, 403, 200, 403],
+        post=[302, 302, 403, 302, 403, 302, 403],
+        form=NEW_LINK,
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/edit/",
+        path="dashboard/payment-links/{link}/edit/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
+        form=CHANGED_LINK,
+    ),
     Row(
         route="dashboard/payment-links/<uuid:link_id>/",
         path="dashboard/payment-links/{link}/",

@@ -49,6 +49,8 @@ PAGES = {
     "delivery": "/dashboard/webhooks/deliveries/{delivery}/",
     "payment links": "/dashboard/payment-links/",
     "payment link": "/dashboard/payment-links/{link}/",
+    "new payment link": "/dashboard/payment-links/new/",
+    "edit link": "/dashboard/payment-links/{link}/edit/",
     "deactivate link": "/dashboard/payment-links/{link}/deactivate/",
     "activate link": "/dashboard/payment-links/{link}/activate/",
     "virtual accounts": "/dashboard/virtual-accounts/",

@@ -3,6 +3,7 @@
 from playwright.sync_api import Page
 
 from tests.browser.page_states.actions import (
+    LET_THE_SERVER_VALIDATE,
     for_another_business,
     link_on,
     opening,
@@ -24,6 +25,14 @@ def write_a_payout(page: Page, **changes: str) -> None:
     for label, text in given.items():
         page.get_by_label(label).fill(text)
     press(page, "Review payout")
+
+
+def write_a_link(page: Page) -> None:
+    given = {"Title": LONG_NAME[:80], "Amount": "99.99", "Maximum uses": "0", "Address": "Book--Binding"}
+    page.evaluate(LET_THE_SERVER_VALIDATE)
+    for label, text in given.items():
+        page.get_by_label(label, exact=True).or_(page.get_by_label(f"{label} (optional)")).first.fill(text)
+    press(page, "Create payment link")
 
 
 def open_the_menu(page: Page) -> None:
@@ -171,6 +180,7 @@ def payouts(data: SampleData) -> list[PageState]:
 
 
 def payment_links(data: SampleData) -> list[PageState]:
+    new = f"{LINKS}new/"
     link, off, blocked = (
         f"{LINKS}{data.ids[name]}/" for name in ("payment_link", "payment_link_off", "payment_link_blocked")
     )
@@ -178,6 +188,17 @@ def payment_links(data: SampleData) -> list[PageState]:
         PageState("payment-links", LINKS),
         PageState("payment-links-none", f"{LINKS}?q=nothing-like-it"),
         PageState("payment-link", link),
+        PageState("payment-links-new", new),
+        PageState(
+            "payment-links-new-range", new, lambda page: page.get_by_label("The payer chooses").check()
+        ),
+        PageState("payment-links-new-refused", new, write_a_link),
+        PageState("payment-links-new-for-one", f"{new}?for=one"),
+        PageState("payment-link-edit", f"{link}edit/"),
+        PageState(
+            "payment-link-edit-refused", f"{link}edit/", pressing("Save changes", Maximum_uses="0", Title=" ")
+        ),
+        PageState("payment-link-edit-long", f"{off}edit/"),
         PageState("payment-link-deactivate", f"{link}deactivate/"),
         PageState("payment-link-deactivated", f"{off}"),
         PageState("payment-link-activate", f"{off}activate/"),

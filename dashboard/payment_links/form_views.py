@@ -1,0 +1,121 @@
+"""The pages that create and change a payment link, by the API's rules and services.
+
+The reference is the idempotency key: a form that is submitted twice makes one link.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from rest_framework.exceptions import ValidationError
+
+from dashboard.memberships import Membership, for_members
+from dashboard.payment_links.form_fields import as_typed
+from dashboard.payment_links.forms import ChangeLinkForm, NewLinkForm, NewLinkForOneForm, new_link_initial
+from dashboard.payment_links.link_errors import add_link_errors
+from dashboard.payment_links.lookup import own_link
+from dashboard.payment_links.shown_links import shown
+from kit.api.replays import DuplicateReference
+from kit.api.strict_fields import read_request
+from kit.db import clock
+from merchants.request_actors import person_acting
+from merchants.roles import Permission
+from payments.link_serializers import LinkChangeSerializer, LinkSerializer
+from payments.models import InvalidState, PaymentLink
+from payments.services import links
+from payments.services.links import SlugTaken
+
+CREATE, CHANGE = LinkSerializer(), LinkChangeSerializer()
+FOR_ONE = "one"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_LINKS)
+def new_link_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Create a link for many payments, or for one, which is proposed to expire after 30 days."""
+    is_for_one = request.GET.get("for") == FOR_ONE
+    kind: type[NewLinkForm] = NewLinkForOneForm if is_for_one else NewLinkForm
+    form = kind(
+        request.POST or None,
+        currencies=membership.business.currencies,
+        initial=_proposed(is_for_one=is_for_one),
+    )
+    if request.method == "POST" and form.is_valid():
+        link = _create(request, membership, form)
+        if link is not None:
+            messages.success(request, "Payment link created. Share its address with your payers.")
+            return redirect("dashboard-payment-link", link.pk)
+    context = {"membership": membership, "form": form}
+    return render(request, "dashboard/payment_links/new.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(may=Permission.MANAGE_LINKS)
+def change_link_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
+    """Change a link. The fields that never change are shown as text.
+
+    :raises Http404: there is no such link, or it is another business's
+    """
+    link = own_link(membership, link_id)
+    form = ChangeLinkForm.of(link, request.POST or None)
+    if request.method == "POST" and form.is_valid() and _change(request, form, link):
+        messages.success(request, "Payment link saved.")
+        return redirect("dashboard-payment-link", link.pk)
+    context = {"membership": membership, "form": form, "link": link, "shown": shown(link, now=clock.now())}
+    return render(request, "dashboard/payment_links/change.html", context)
+
+
+def _proposed(*, is_for_one: bool) -> dict[str, Any]:
+    """Return what the form of a new link proposes."""
+    proposed = new_link_initial() | {"reference": f"link-{secrets.token_hex(6)}"}
+    if is_for_one:
+        proposed["expires_at"] = as_typed(clock.now() + NewLinkForOneForm.EXPIRES_AFTER)
+    return proposed
+
+
+def _create(request: HttpRequest, membership: Membership, form: NewLinkForm) -> PaymentLink | None:
+    """Create the link; return None if the form has errors instead."""
+    business = membership.business
+    try:
+        wanted = read_request(CREATE, form.order(), currencies=business.currencies)
+        result = links.create(
+            business=business, request=wanted, actor=person_acting(request), now=clock.now()
+        )
+    except ValidationError as refusal:
+        add_link_errors(form, refusal.detail, currency=form.cleaned_data["currency"])
+    except DuplicateReference:
+        form.add_error("reference", "Another link has this reference. Choose another one.")
+    except SlugTaken as refusal:
+        form.add_error("slug", str(refusal.detail))
+    else:
+        return result.resource
+    return None
+
+
+def _change(request: HttpRequest, form: ChangeLinkForm, link: PaymentLink) -> bool:
+    """Change the link; return False if the form has errors instead."""
+    if form.cleaned_data["made"] not in {"", link.updated_at.isoformat()}:
+        form.add_error(
+            None, "The link was changed after this page was opened. Open it again, then change it."
+        )
+        return False
+    try:
+        changes = read_request(CHANGE, form.changes(), currencies=link.business.currencies)
+        links.change(link_id=link.pk, changes=changes, actor=person_acting(request), now=clock.now())
+    except ValidationError as refusal:
+        add_link_errors(form, refusal.detail, currency=link.currency)
+    except InvalidState:  # more uses are paid or held by now
+        link.refresh_from_db()
+        taken = link.uses_paid + link.uses_held
+        form.add_error(
+            "max_uses", f"{taken:,} uses are paid or held. Enter {taken:,} or more, or leave it empty."
+        )
+    else:
+        return True
+    return False
