@@ -2,6 +2,7 @@
 
 from django import forms
 
+from dashboard.ui.forms import PageForm
 from kit.display_names import validate_name
 from merchants.models import ApiKey
 
@@ -9,7 +10,7 @@ OVERLAPS = [(0, "immediately"), (1, "in 1 hour"), (24, "in 1 day"), (72, "in 3 d
 METHODS = [(each, each) for each in ("GET", "POST")]
 
 
-class NewKeyForm(forms.Form):
+class NewKeyForm(PageForm):
     name = forms.CharField(max_length=100, validators=[validate_name])
     access = forms.ChoiceField(choices=ApiKey.Access.choices, initial=ApiKey.Access.FULL)
 
@@ -17,13 +18,13 @@ class NewKeyForm(forms.Form):
         return " ".join(self.cleaned_data["name"].split())
 
 
-class RotateKeyForm(forms.Form):
+class RotateKeyForm(PageForm):
     """Hours until the old key expires."""
 
     overlap = forms.TypedChoiceField(choices=OVERLAPS, coerce=int, initial=24)
 
 
-class SignatureForm(forms.Form):
+class SignatureForm(PageForm):
     """A request as it was sent. It isn't stored."""
 
     method = forms.ChoiceField(choices=METHODS, initial="POST")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from dashboard.ui.forms import PageForm
 from kit.amount_input import InvalidAmount, minor_units
 from kit.display_names import validate_name
 from kit.form_fields import AccountNumberField, BankField, ReferenceField
@@ -13,7 +14,7 @@ from kit.masking import mask_card_numbers
 from kit.money import money
 
 
-class AmountForm(forms.Form):
+class AmountForm(PageForm):
     """An amount in the payment's currency; empty means the full amount.
 
     `limit` is the most that is possible, in minor units; None if the service decides.

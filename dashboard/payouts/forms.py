@@ -7,11 +7,12 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.field_choices import set_choices
+from dashboard.ui.forms import PageForm
 from kit.amount_input import InvalidAmount, minor_units
 from kit.form_fields import AccountNumberField, BankField, ReferenceField
 
 
-class PayoutForm(forms.Form):
+class PayoutForm(PageForm):
     """A payout as a member enters it. It is then validated by the API's rules."""
 
     reference = ReferenceField(

@@ -3,9 +3,10 @@
 from django import forms
 
 from dashboard.models import SavedView
+from dashboard.ui.forms import PageForm
 
 
-class ViewForm(forms.Form):
+class ViewForm(PageForm):
     """The name of a view."""
 
     name = forms.CharField(max_length=SavedView.LONGEST_NAME, label="Name")

@@ -7,11 +7,12 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.field_choices import set_choices
+from dashboard.ui.forms import PageForm
 from kit import colours, time_zones
 from merchants.models import Business
 
 
-class SettingForm(forms.Form):
+class SettingForm(PageForm):
     """A group of settings. Its fields are named after the business's."""
 
     @classmethod

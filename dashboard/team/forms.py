@@ -5,21 +5,22 @@ from typing import Any
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 
+from dashboard.ui.forms import PageForm
 from kit.db.card_number_fields import refuse_card_number
 from kit.display_names import validate_name
 from merchants.models import Member, User
 
 
-class InviteForm(forms.Form):
+class InviteForm(PageForm):
     email = forms.EmailField(max_length=254, validators=[refuse_card_number])
     role = forms.ChoiceField(choices=Member.Role.choices, error_messages={"required": "Choose a role."})
 
 
-class RoleForm(forms.Form):
+class RoleForm(PageForm):
     role = forms.ChoiceField(choices=Member.Role.choices)
 
 
-class JoinForm(forms.Form):
+class JoinForm(PageForm):
     """Name and password of a new user."""
 
     name = forms.CharField(max_length=200, validators=[validate_name])

@@ -10,6 +10,7 @@ from django.db import transaction as database
 
 from dashboard.memberships import Membership
 from dashboard.models import Note
+from dashboard.ui.forms import PageForm
 from kit.masking import mask_card_numbers
 from merchants import audit
 from merchants.audit import Actor
@@ -27,7 +28,7 @@ class NoteField(forms.CharField):
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 
-class NoteForm(forms.Form):
+class NoteForm(PageForm):
     text = NoteField(
         max_length=Note.LONGEST,
         label="Note",

@@ -7,9 +7,10 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.field_choices import set_choices
+from dashboard.ui.forms import PageForm
 
 
-class NewAccountForm(forms.Form):
+class NewAccountForm(PageForm):
     """The fields that all kinds of accounts have."""
 
     kind: dict[str, str]

@@ -6,18 +6,19 @@ from typing import Any
 
 from django import forms
 
+from dashboard.ui.forms import PageForm
 from kit.form_fields import AccountNumberField, BankField
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import Transfer
 
 
-class CreditForm(forms.Form):
+class CreditForm(PageForm):
     """Credit a transfer to the wallet, with a reason."""
 
     reason = forms.CharField(max_length=255, help_text="Saved with the decision and in Activity.")
 
 
-class ReturnForm(forms.Form):
+class ReturnForm(PageForm):
     """Return a transfer by a payout, with a reason. The account is required only if the bank didn't provide it."""
 
     account_number = AccountNumberField(label="Sender's account number")

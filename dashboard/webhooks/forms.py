@@ -7,12 +7,13 @@ from typing import Any, cast
 
 from django import forms
 
+from dashboard.ui.forms import PageForm
 from dashboard.ui.list_filters import PeriodForm
 from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint
 from webhooks.services import REPLAYABLE
 
 
-class EndpointForm(forms.Form):
+class EndpointForm(PageForm):
     """Settings of the endpoint. `webhooks.services.configure` validates the URL."""
 
     url = forms.CharField(
