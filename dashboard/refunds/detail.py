@@ -8,17 +8,21 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
-from django.utils import timezone
 
 from dashboard.transactions.detail import is_refundable
 from dashboard.transactions.figures import Figure, refund_left_note
-from dashboard.transactions.related import account_link, batch_link, delivery_link, payment_link
+from dashboard.transactions.related import (
+    account_link,
+    batch_link,
+    delivery_link,
+    movement_link,
+    payment_link,
+)
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.transactions.timeline import timeline_of_refund
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import GOOD, Moment
 from kit import banks
-from kit.money import signed_money
 from merchants.models import Business
 from payments.models import BatchTransition, CardOperation, SettlementBatch, SettlementItem, Transaction
 from payments.representation import represent_refund
@@ -108,14 +112,7 @@ def _related(
     if batch is not None:
         yield batch_link(batch)
     if batch is not None and released is not None:
-        day = timezone.localdate(released.at)
-        query = f"currency={batch.currency}&since={day}&until={day}"
-        yield RelatedObject(
-            icon="wallet",
-            name="Balance movement",
-            text=f"{signed_money(batch.net, batch.currency)} with its settlement",
-            address=f"{reverse('dashboard-balance')}?{query}",
-        )
+        yield movement_link(batch.net, batch.currency, at=released.at, note=" with its settlement")
     if payment.session is not None:
         yield account_link(payment.session)
     asked = MembersAction(

@@ -103,7 +103,12 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
             batch=batch,
         ),
         related=related_objects(
-            transaction, refunds=refunds, deliveries=deliveries, unapplied=unapplied, batch=batch
+            transaction,
+            refunds=refunds,
+            deliveries=deliveries,
+            unapplied=unapplied,
+            batch=batch,
+            returns=returns,
         ),
         refunds=refunds,
         unapplied=unapplied,

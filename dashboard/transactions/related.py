@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, datetime
 
 from django.db.models import Q
 from django.urls import reverse
+from django.utils import timezone
 
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.related import RelatedObject
 from kit.money import money, signed_money
 from kit.plurals import counted
 from payments.business_days import business_day
-from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction
+from payments.models import CardOperation, PayoutReturn, SettlementBatch, SettlementItem, Transaction
 from payments.status_names import STATUS_NAMES, settlement_name, status_name
 from virtual_accounts.models import Session, Transfer, UnappliedMoney
 from webhooks.models import Delivery, event_name
@@ -65,13 +66,14 @@ def related_objects(
     deliveries: Sequence[Delivery],
     unapplied: Sequence[UnappliedMoney],
     batch: SettlementBatch | None,
+    returns: Sequence[PayoutReturn],
 ) -> list[RelatedObject]:
     return [
         *(_unapplied(each) for each in unapplied),
         *(delivery_link(each) for each in deliveries),
         *([batch_link(batch)] if batch else []),
         *(refund_link(each, transaction) for each in refunds),
-        *_movement(transaction),
+        *_movements(transaction, returns),
         *([account_link(transaction.session)] if transaction.session else []),
         *_origin(transaction),
     ]
@@ -140,16 +142,27 @@ def refund_link(refund: CardOperation, transaction: Transaction) -> RelatedObjec
     )
 
 
-def _movement(transaction: Transaction) -> Iterator[RelatedObject]:
+def _movements(transaction: Transaction, returns: Sequence[PayoutReturn]) -> Iterator[RelatedObject]:
+    """Return the debit of a payout, and the credits of what its bank returned."""
     is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
-    if is_payout and transaction.status != Transaction.Status.FAILED:
-        debited = -(transaction.amount + transaction.fee)
-        yield RelatedObject(
-            icon="wallet",
-            name="Balance movement",
-            text=signed_money(debited, transaction.currency),
-            address=reverse("dashboard-balance"),
-        )
+    if not is_payout or transaction.status == Transaction.Status.FAILED:
+        return
+    debited = -(transaction.amount + transaction.fee)
+    yield movement_link(debited, transaction.currency, at=transaction.created_at)
+    for each in returns:
+        if each.applied == PayoutReturn.Applied.REVERSED:
+            yield movement_link(each.amount, each.currency, at=each.at, note=" returned")
+
+
+def movement_link(amount: int, currency: str, *, at: datetime, note: str = "") -> RelatedObject:
+    """Return a movement of the wallet, as a link to the statement of its day. Amounts are minor units."""
+    day = timezone.localdate(at)
+    return RelatedObject(
+        icon="wallet",
+        name="Balance movement",
+        text=f"{signed_money(amount, currency)}{note}",
+        address=f"{reverse('dashboard-balance')}?currency={currency}&since={day}&until={day}",
+    )
 
 
 def account_link(session: Session) -> RelatedObject:

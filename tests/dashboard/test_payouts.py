@@ -1,9 +1,12 @@
 """Payouts in the dashboard: the form for a new payout, and returned payouts in the list."""
 
 import pytest
+from django.utils import timezone
 
 from payments.models import Transaction
+from payments.services.payouts import payout_returns
 from tests import orders
+from tests.settling import STAFF
 from tests.transactions import captured_payment, start
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +55,17 @@ class TestNewPayout:
         assert field in answer.context["form"].errors
         assert not Transaction.objects.exists()
 
+    def test_lists_the_fields_to_check_if_there_are_several(self, browser, ada):
+        shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"name": "", "bank_code": ""}).content.decode()
+
+        for field, message in [("name", "Enter the beneficiary."), ("bank_code", "Choose the bank.")]:
+            assert f'<a href="#id_{field}">' in shown
+            assert shown.count(message) == 2
+        assert (
+            "Check these fields"
+            not in browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"name": ""}).content.decode()
+        )
+
     def test_rejects_a_used_reference(self, browser, ada, now):
         captured_payment(business=ada.business, now=now, reference="by-hand-1")
 
@@ -67,6 +81,18 @@ class TestReturnedPayout:
         type(payout).objects.filter(pk=payout.pk).update(amount_returned=returned)
 
         assert f">{badge}</span>" in browser.get(PAYOUTS).content.decode()
+
+    def test_leads_to_its_debit_and_its_credit(self, browser, ada):
+        now = timezone.now()
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        payout_returns.reverse(transaction_id=payout.pk, reason="Account closed", actor=STAFF, now=now)
+
+        related = browser.get(f"{PAYOUTS}{payout.pk}/").context["detail"].related
+
+        movements = [each for each in related if each.name == "Balance movement"]
+        assert [each.text for each in movements] == ["\N{MINUS SIGN}NGN 2,510.00", "+NGN 2,500.00 returned"]
+        for each in movements:
+            assert "Ada Obi" in browser.get(each.address).content.decode()
 
     def test_has_a_tab(self, browser, ada, now):
         start(orders.payout(amount=250_000), business=ada.business, now=now)
