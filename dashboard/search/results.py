@@ -81,8 +81,9 @@ def search(business: Business, text: str) -> Results:
             more=reverse("dashboard-virtual-accounts"),
         ),
         Group(name="Settlements", hits=[*_batches(business, text, key)], more=""),
-        Group(name="Deliveries", hits=[*_deliveries(business, key)], more=""),
     ]
+    deliveries = _deliveries(business, key, [key, *_named_by(groups, text)])
+    groups.append(Group(name="Deliveries", hits=[*deliveries], more=""))
     return Results(groups=[group for group in groups if group.hits], is_partial=found.is_partial)
 
 
@@ -193,10 +194,18 @@ def _batches(business: Business, text: str, key: UUID | None) -> Iterator[Hit]:
         )
 
 
-def _deliveries(business: Business, key: UUID | None) -> Iterator[Hit]:
-    if key is None:
+def _named_by(groups: Iterable[Group], text: str) -> Iterator[UUID]:
+    """Return the ids of the hits whose whole reference is the text."""
+    for group in groups:
+        yield from (hit.row.pk for hit in group.hits if getattr(hit.row, "reference", None) == text)
+
+
+def _deliveries(business: Business, key: UUID | None, subjects: Iterable[UUID | None]) -> Iterator[Hit]:
+    """Find a delivery by its id, and those of the given objects."""
+    subjects = [each for each in subjects if each is not None]
+    if not subjects:
         return
-    found = Delivery.objects.filter(Q(pk=key) | Q(subject=key), business=business).defer("body")
+    found = Delivery.objects.filter(Q(pk=key) | Q(subject__in=subjects), business=business).defer("body")
     for row in found.order_by("-created_at")[:SHOWN]:
         yield Hit(
             address=reverse("dashboard-delivery", args=[row.pk]),

@@ -203,6 +203,8 @@ class TestOtherObjects:
 
         assert found(business, str(delivery.pk), "Deliveries") == [delivery.pk]
         assert found(business, str(payment.pk), "Deliveries") == [delivery.pk]
+        assert found(business, payment.reference, "Deliveries") == [delivery.pk]
+        assert found(business, payment.reference[:-1], "Deliveries") == []
 
 
 class TestCardNumbers:
