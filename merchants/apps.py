@@ -1,6 +1,6 @@
 """Businesses, members, API keys and request authentication."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 from kit.db.triggers import AppendOnly, create_after_migrate
 
@@ -13,3 +13,4 @@ class MerchantsConfig(AppConfig):
 
     def ready(self) -> None:
         create_after_migrate(self, TRIGGERS)
+        apps.get_app_config("auth").verbose_name = "Access"  # the administration lists only its groups

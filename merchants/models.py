@@ -219,6 +219,9 @@ class ApiKey(models.Model):
 
     objects: ClassVar = ApiKeyQuerySet.as_manager()
 
+    class Meta:
+        verbose_name = "API key"
+
     def __str__(self) -> str:
         return self.public_id
 

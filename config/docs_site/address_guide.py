@@ -224,7 +224,7 @@ def _list_of(label: str) -> str:
 
 
 def _name_of(label: str) -> str:
-    return _sentence(str(apps.get_model(label)._meta.verbose_name_plural)).replace("Api", "API")
+    return _sentence(str(apps.get_model(label)._meta.verbose_name_plural))
 
 
 # Limits ----------------------------------------------------------------------------------------------
