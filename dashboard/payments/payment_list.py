@@ -1,13 +1,19 @@
 """The list of payments, with its filter."""
 
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
 from django import forms
 
 from dashboard.transactions.filters import AUTHORISED, REFUNDED, TransactionFilter
 from dashboard.transactions.lists import CODE, TransactionList
 from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
+from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import choices
 from dashboard.ui.tabs import TabSpec
-from payments.models import Transaction
+from merchants.models import Business
+from payments.models import PaymentLink, Transaction
 
 METHOD_NAMES = {Transaction.Method.CARD: "Card", Transaction.Method.VIRTUAL_ACCOUNT: "Bank transfer"}
 
@@ -23,12 +29,31 @@ class PaymentFilter(TransactionFilter):
         choices=[("", "Payments"), (Transaction.RequestType.CARD_CHECK, "Card checks")],
     )
     method = forms.ChoiceField(required=False, choices=choices(list(METHOD_NAMES.items())))
+    payment_link_id = forms.ChoiceField(required=False, label="Payment link")
+
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
+        super().__init__(*args, business=business, **kwargs)
+        chosen = _chosen_link(business, self.data.get("payment_link_id", ""))
+        set_choices(self, "payment_link_id", [("", "All"), *chosen.items()])
 
     def clean_request_type(self) -> str:
         return self.cleaned_data["request_type"] or self.listed_type
 
 
+def _chosen_link(business: Business, key: str) -> dict[str, str]:
+    """Return the title of one of the business's links by its ID; empty if there is none.
+
+    The pages of links lead to their payments, so the chip offers no others: each would make the page heavier.
+    """
+    with suppress(ValueError):
+        found = PaymentLink.objects.of(business).filter(pk=UUID(key)).values_list("pk", "title")
+        return {str(each): title for each, title in found}
+    return {}
+
+
 Status, Type = Transaction.Status, Transaction.RequestType
+
+LINK = ChipSpec("Payment link", (), presets="payment_link_id")
 
 PAYMENTS = TransactionList(
     name="payments",
@@ -44,6 +69,6 @@ PAYMENTS = TransactionList(
         TabSpec("refunded", "Refunded", {"status": REFUNDED}),
         TabSpec("card_checks", "Card checks", {"request_type": Type.CARD_CHECK}),
     ),
-    chips=(DAYS, ChipSpec("Method", (), presets="method"), AMOUNT, CODE),
+    chips=(DAYS, ChipSpec("Method", (), presets="method"), AMOUNT, CODE, LINK),
     template="dashboard/payments/payments.html",
 )

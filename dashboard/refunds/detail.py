@@ -16,7 +16,7 @@ from dashboard.transactions.related import (
     batch_link,
     delivery_link,
     movement_link,
-    payment_link,
+    transaction_link,
 )
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.transactions.timeline import timeline_of_refund
@@ -107,7 +107,7 @@ def _related(
     released: BatchTransition | None,
 ) -> Iterator[RelatedObject]:
     payment = refund.transaction
-    yield payment_link(payment)
+    yield transaction_link(payment)
     yield from (delivery_link(each) for each in deliveries)
     if batch is not None:
         yield batch_link(batch)

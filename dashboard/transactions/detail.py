@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from dashboard.memberships import Membership
 from dashboard.models import Note
+from dashboard.transactions.checkouts import CheckoutDetails, details_of_checkout
 from dashboard.transactions.figures import Figure, figures_of
 from dashboard.transactions.notes import notes_on
 from dashboard.transactions.related import batch_of, related_objects, settlement_day, unapplied_of
@@ -44,6 +45,7 @@ class Detail:
     notes: Sequence[Note]
     sender: Sender | None
     payer_page: PayerPage | None
+    checkout: CheckoutDetails | None
     api_object: dict[str, Any]  # without payer links for roles that may not cancel
     can_capture: bool
     can_cancel: bool
@@ -73,7 +75,9 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
     """Return the business's transaction; None if there is none, or it is another business's."""
     found: Transaction | None = (
         Transaction.objects.of(business)
-        .select_related("challenge", "business", "session__account", "session__transfer")
+        .select_related(
+            "challenge", "business", "session__account", "session__transfer", "payment_link", "checkout"
+        )
         .filter(pk=transaction_id)
         .first()
     )
@@ -91,6 +95,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
     attempts = list(Attempt.objects.filter(delivery__in=deliveries).order_by("number")) if deliveries else []
     refunds = [each for each in operations if each.kind == CardOperation.Kind.REFUND]
     unapplied, batch = unapplied_of(transaction), batch_of(transaction)
+    checkout = details_of_checkout(transaction)
     return Detail(
         transaction=transaction,
         figures=figures_of(transaction),
@@ -109,6 +114,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
             unapplied=unapplied,
             batch=batch,
             returns=returns,
+            attempts=checkout.others if checkout else (),
         ),
         refunds=refunds,
         unapplied=unapplied,
@@ -117,6 +123,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
         notes=notes_on(transaction),
         sender=_sender(transaction),
         payer_page=_payer_page(transaction, membership),
+        checkout=checkout,
         api_object=payer_links.shown_to(membership, represent(transaction)),
         can_capture=_is_capturable(transaction, operations),
         can_cancel=is_cancellable(transaction),
@@ -141,9 +148,9 @@ def _sender(transaction: Transaction) -> Sender | None:
 def _payer_page(transaction: Transaction, membership: Membership) -> PayerPage | None:
     """Return the payer's page while the payment waits for the payer, for roles that may cancel the payment.
 
-    Its address is the payer's credential: with it, the payment can be declined.
+    Its address is the payer's credential: with it, the payment can be declined. The payer of a link has it already.
     """
-    if not roles.may(membership.member.role, Permission.CAPTURE):
+    if transaction.payment_link_id is not None or not roles.may(membership.member.role, Permission.CAPTURE):
         return None
     if transaction.awaiting == Transaction.Awaiting.PAYER:
         return PayerPage(address=challenge_address(transaction.challenge.token), until=transaction.expires_at)

@@ -66,8 +66,9 @@ class TransactionFilter(PeriodFilter):
 
     field_order: Sequence[str] | None = ("q", "status", "since", "until")
 
-    def __init__(self, *args: Any, currencies: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        currencies = business.currencies
         set_choices(self, "currency", [("", "Any"), *((each, each) for each in currencies)])
         self.main_currency = next(iter(currencies), "NGN")
 
@@ -96,8 +97,10 @@ class TransactionFilter(PeriodFilter):
         return f"From {least}" if least else f"Up to {most}" if most else given.get("currency") or ""
 
     def indexed(self, transactions: QuerySet[Transaction], **instead: str) -> QuerySet[Transaction]:
-        """Apply what an index carries: type, status and days. `instead` replaces a value of the filter."""
+        """Apply what an index carries: type, status, payment link and days. `instead` replaces a value of the filter."""
         wanted = {**self.cleaned_data, **instead}
+        if wanted.get("payment_link_id"):
+            transactions = transactions.filter(payment_link=wanted["payment_link_id"])
         status, _ = NARROWER.get(wanted["status"], (wanted["status"], Q()))
         for name, value in {"request_type": wanted.get("request_type"), "status": status}.items():
             if value:
@@ -171,7 +174,7 @@ def meanings(text: str, *, business: Business) -> list[Q]:
 
 
 def form_of(kind: type[TransactionFilter], query: QueryDict, *, business: Business) -> TransactionFilter:
-    form = kind(query, currencies=business.currencies)
+    form = kind(query, business=business)
     form.is_valid()
     return form
 

@@ -93,6 +93,7 @@ COLUMNS = [
         "finished_at",
         "settle_status",
         "settlement_id",
+        "payment_link_id",
     ),
 ]
 FIELDS = [column.name for column in COLUMNS if column.name != "settlement_id"]

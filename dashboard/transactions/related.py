@@ -11,11 +11,19 @@ from django.utils import timezone
 
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.related import RelatedObject
+from kit.db import clock
 from kit.money import money, signed_money
 from kit.plurals import counted
 from payments.business_days import business_day
-from payments.models import CardOperation, PayoutReturn, SettlementBatch, SettlementItem, Transaction
-from payments.status_names import STATUS_NAMES, settlement_name, status_name
+from payments.models import (
+    CardOperation,
+    PaymentLink,
+    PayoutReturn,
+    SettlementBatch,
+    SettlementItem,
+    Transaction,
+)
+from payments.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, status_name
 from virtual_accounts.models import Session, Transfer, UnappliedMoney
 from webhooks.models import Delivery, event_name
 
@@ -67,9 +75,14 @@ def related_objects(
     unapplied: Sequence[UnappliedMoney],
     batch: SettlementBatch | None,
     returns: Sequence[PayoutReturn],
+    attempts: Sequence[Transaction],
 ) -> list[RelatedObject]:
+    """Return the objects that belong to a transaction. `attempts` are the others of its checkout."""
+    link = transaction.payment_link
     return [
         *(_unapplied(each) for each in unapplied),
+        *([link_link(link)] if link else []),
+        *(transaction_link(each) for each in attempts),
         *(delivery_link(each) for each in deliveries),
         *([batch_link(batch)] if batch else []),
         *(refund_link(each, transaction) for each in refunds),
@@ -91,7 +104,7 @@ def _unapplied(money_held: UnappliedMoney) -> RelatedObject:
     )
 
 
-def payment_link(transaction: Transaction) -> RelatedObject:
+def transaction_link(transaction: Transaction) -> RelatedObject:
     """Return a payment, payout or card check."""
     is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
     kind = transaction.get_request_type_display().capitalize()
@@ -105,6 +118,19 @@ def payment_link(transaction: Transaction) -> RelatedObject:
         address=reverse(page, args=[transaction.pk]),
         status=transaction.status,
         status_name=status_name(transaction),
+    )
+
+
+def link_link(link: PaymentLink) -> RelatedObject:
+    """Return a payment link."""
+    status = link.status_at(clock.now())
+    return RelatedObject(
+        icon="link",
+        name="Payment link",
+        text=link.title,
+        address=reverse("dashboard-payment-link", args=[link.pk]),
+        status=status,
+        status_name=LINK_NAMES[status],
     )
 
 

@@ -55,8 +55,8 @@ class TallyTotals:
 
 def is_known(wanted: Mapping[str, Any]) -> bool:
     """Return whether totals know everything but the days of a filter."""
-    unknown = wanted["q"] or wanted["amount_from"] or wanted["amount_to"]
-    return not unknown and wanted["status"] not in NARROWER
+    unknown = ("q", "amount_from", "amount_to", "payment_link_id")
+    return not any(wanted.get(name) for name in unknown) and wanted["status"] not in NARROWER
 
 
 def tally_totals(form: TransactionFilter, *, business: Business, now: datetime) -> TallyTotals | None:

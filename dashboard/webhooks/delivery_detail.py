@@ -11,7 +11,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from dashboard.memberships import Membership
-from dashboard.transactions.related import payment_link, refund_link
+from dashboard.transactions.related import refund_link, transaction_link
 from dashboard.ui import payer_links
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
@@ -122,9 +122,9 @@ def _related(subject: Subject | None, endpoint: Endpoint | None) -> Iterator[Rel
     if subject is not None and subject.type == REFUND:
         refund = CardOperation.objects.select_related("transaction").get(pk=subject.id)
         yield refund_link(refund, refund.transaction)
-        yield payment_link(refund.transaction)
+        yield transaction_link(refund.transaction)
     elif subject is not None and subject.transaction_id is not None:
-        yield payment_link(Transaction.objects.get(pk=subject.transaction_id))
+        yield transaction_link(Transaction.objects.get(pk=subject.transaction_id))
     elif subject is not None:
         page = _PAGES[subject.type]
         address = reverse(page.route, args=[subject.id])

@@ -144,8 +144,8 @@ class TransactionAdmin(ResolvableAdmin):
         "Full reference (of a refund too), ID, RRN, STAN, last four digits, email address, account number, or "
         "name of the business."
     )
-    exclude = ("fingerprint", "card_number_hash", "response_summary", "fee_rule")
-    readonly_fields = ("outcome", "agreed_fee")
+    exclude = ("fingerprint", "card_number_hash", "response_summary", "fee_rule", "redirect_url")
+    readonly_fields = ("outcome", "agreed_fee", "shown_redirect_url")
     inlines = (TransitionInline, OperationInline)
 
     @admin.display(description="result")

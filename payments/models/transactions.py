@@ -372,6 +372,11 @@ class Transaction(models.Model):
         return self.method == self.Method.VIRTUAL_ACCOUNT
 
     @property
+    def shown_redirect_url(self) -> str:
+        """Return the merchant's redirect_url. That of a payment of a link is its payer's credential: never shown."""
+        return "" if self.payment_link_id else self.redirect_url
+
+    @property
     def outcome_text(self) -> str:
         """Return the summary for pages. The API's has minor units where it mentions amounts."""
         if not self.is_transfer_payment or self.session is None or self.session.amount_received is None:
