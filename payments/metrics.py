@@ -9,7 +9,7 @@ OUTCOMES = Counter(
 )
 CHECKOUT_STEPS = Counter(
     "sluice_checkout_steps_total",
-    "Steps of payers at payment links: opened, started, attempted, paid or declined.",
+    "Steps of payers at payment links: opened, started, attempted, paid, or declined (ended without payment).",
     ["step"],
 )
 CHECKOUT_REFUSALS = Counter(

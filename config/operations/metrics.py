@@ -25,7 +25,7 @@ from config.models import last_beat
 from dashboard.search import indexer
 from ledger.models import Account
 from payments.models import CardOperation, Transaction
-from payments.services import idempotency
+from payments.services import idempotency, link_uses
 from webhooks.models import Delivery
 
 COUNTED = 100_000  # counting stops here, because an exact count of a long backlog is slow
@@ -66,6 +66,7 @@ class DatabaseCollector(Collector):
                 *_workers(),
                 *_ledger(),
                 *_card_numbers(),
+                *_payment_links(),
                 *_search(),
                 *_connections(),
             ]
@@ -146,6 +147,14 @@ def _card_numbers() -> Iterator[Metric]:
         "sluice_card_number_guesses_stopped",
         "References that reached the limit of differing cards in the last 24 hours. They are no longer compared with any card.",
         value=idempotency.guesses_stopped(since=timezone.now() - timedelta(days=1)),
+    )
+
+
+def _payment_links() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_link_uses_held",
+        "Uses of payment links that pending payments hold.",
+        value=link_uses.held(most=COUNTED),
     )
 
 

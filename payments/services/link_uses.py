@@ -18,6 +18,9 @@ from merchants.models import Business
 from payments.cards import Card
 from payments.identifiers import earliest_id
 from payments.models import Checkout, PaymentLink, Transaction
+from virtual_accounts.models import Session
+
+Awaiting = Transaction.Awaiting
 
 REFERENCE_PREFIX = "pl_"
 HELD_SHARE = 10  # one address may hold a tenth of a limited link's uses
@@ -127,6 +130,20 @@ def most_held_by_address(max_uses: int) -> int:
     (1, 2, 5)
     """
     return 1 if max_uses <= SINGLE_HOLD_UP_TO else max(max_uses // HELD_SHARE, HELD_AT_LEAST)
+
+
+def held(*, most: int) -> int:
+    """Return how many uses are held at all links together, counted up to `most` of each kind of wait.
+
+    Counts pending payments, by the indexes of what they wait for: a sum over all links would read each of them.
+    """
+    attempts = Transaction.objects.filter(payment_link__isnull=False)
+    waiting = (
+        attempts.filter(awaiting__in=[Awaiting.RAIL, Awaiting.REVERSAL]),
+        attempts.filter(awaiting__in=[Awaiting.PAYER, Awaiting.CAPTURE]),
+        attempts.filter(awaiting=Awaiting.TRANSFER, session__status=Session.Status.PENDING),
+    )
+    return sum(each[:most].count() for each in waiting)
 
 
 def settle(finished: Transaction) -> None:

@@ -130,9 +130,7 @@ def finish(
         link_uses.settle(transaction)
         if entry is not None:  # last, so that the ledger accounts are locked for a short time
             ledger.book(entry)
-    OUTCOMES.labels(transaction.request_type, transaction.method, outcome.code).inc()
-    if transaction.payment_link_id is not None:
-        CHECKOUT_STEPS.labels("paid" if outcome.is_success else "declined").inc()
+    _count(transaction, outcome)
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
@@ -145,11 +143,18 @@ def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause,
     deliveries: list[Delivery] = []
     for finished in transactions:
         deliveries += _deliveries(finished, endpoints[finished.business_id], now=now)
-        OUTCOMES.labels(finished.request_type, finished.method, outcome.code).inc()
+        _count(finished, outcome)
     if deliveries:
         Delivery.objects.bulk_create(deliveries)
         database.on_commit(wake_up.notify, robust=True)
     link_uses.give_back(transactions)
+
+
+def _count(finished: Transaction, outcome: Outcome) -> None:
+    """Count an outcome in the metrics, and the end of an attempt at a payment link."""
+    OUTCOMES.labels(finished.request_type, finished.method, outcome.code).inc()
+    if finished.payment_link_id is not None:
+        CHECKOUT_STEPS.labels("paid" if outcome.is_success else "declined").inc()
 
 
 def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:

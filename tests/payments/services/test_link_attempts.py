@@ -10,7 +10,7 @@ from django.utils import timezone
 from payments.cards import Card, CardSecret
 from payments.metrics import CHECKOUT_REFUSALS, CHECKOUT_STEPS
 from payments.models import Challenge, Checkout, LinkCardAttempt, PaymentLink, Transaction
-from payments.services import cancellations, checkouts, expiry, requery
+from payments.services import cancellations, checkouts, expiry, link_uses, requery
 from payments.services.cards import challenges
 from payments.services.checkout_limits import CardRests, CardsRest, LimitReached
 from payments.services.checkouts import Details
@@ -285,6 +285,27 @@ class TestMetrics:
         assert {name: value - before[name] for name, value in counted().items()} == {
             "started": 5, "attempted": 4, "paid": 1, "declined": 3, "refused": 1,
         }  # fmt: skip
+
+    def test_count_transfers_that_end_unpaid(self, link):
+        def declined():
+            return CHECKOUT_STEPS.labels("declined")._value.get()
+
+        before = declined()
+        payments = [pay_by_transfer(begin(link)) for _ in range(2)]
+        cancellations.cancel(transaction_id=payments[0].pk)
+        list(expiry.expire_sessions(clock=lambda: payments[1].session.expires_at))
+
+        assert declined() - before == 2
+
+    def test_show_the_uses_that_are_held(self, link):
+        pay_by_card(begin(link), number=CHALLENGED_CARD)
+        ended = pay_by_transfer(begin(link))
+        pay_by_transfer(begin(link))
+        assert link_uses.held(most=100) == 3
+
+        cancellations.cancel(transaction_id=ended.pk)
+
+        assert link_uses.held(most=100) == uses(link)[0] == 2
 
 
 class TestNewCheckouts:
