@@ -565,6 +565,18 @@ OF_STAFF = {
         needs_second_person=True,
         limits=NO_LIMIT,
     ),
+    "admin/payments/paymentlink/<uuid:link_id>/block/": _staff_button(
+        _right("payments.change_paymentlink"),
+        "block a payment link",
+        needs_second_person=False,
+        limits=NO_LIMIT,
+    ),
+    "admin/payments/paymentlink/<uuid:link_id>/unblock/": _staff_button(
+        _right("payments.change_paymentlink"),
+        "lift the block of a payment link",
+        needs_second_person=False,
+        limits=NO_LIMIT,
+    ),
     "admin/virtual_accounts/unappliedmoney/<uuid:money_id>/credit/": _staff_button(
         _right("virtual_accounts.change_unappliedmoney"),
         "credit an unapplied transfer",
@@ -626,6 +638,8 @@ ROWS = {
         add="", change=f"{_right('merchants.change_user')}; superusers for staff", needs_second_person=False
     ),
     "payments.cardoperation": READ_ONLY,
+    "payments.checkout": READ_ONLY,
+    "payments.paymentlink": READ_ONLY,
     "payments.payoutreturn": _rows(
         add=_right("payments.add_payoutreturn"), change="", needs_second_person=True
     ),

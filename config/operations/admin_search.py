@@ -15,12 +15,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from merchants.models import Business, User
-from payments.models import CardOperation, SettlementBatch, Transaction
+from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
 from virtual_accounts.models import Transfer, UnappliedMoney, UnclaimedTransfer, VirtualAccount
 from webhooks.models import Delivery
 
 MODELS: tuple[type[Model], ...] = (
-    Business, User, Transaction, CardOperation, VirtualAccount, Transfer, UnappliedMoney, UnclaimedTransfer,
+    Business, User, Transaction, PaymentLink, CardOperation, VirtualAccount, Transfer, UnappliedMoney, UnclaimedTransfer,
     SettlementBatch, Delivery,
 )  # fmt: skip
 SHOWN = 5  # rows of a group

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.db.models import F, Q
@@ -20,6 +19,7 @@ from dashboard.ui.lists import ListSpec
 from dashboard.ui.pagination import scan_limit
 from dashboard.ui.tabs import TabSpec
 from merchants.models import Business
+from payments.link_addresses import slug_in
 from payments.models import PaymentLink, PaymentLinkQuerySet
 from payments.status_names import LINK_NAMES
 
@@ -87,23 +87,6 @@ class LinkFilter(ListRows, PeriodFilter):
         keys = PaymentLink.objects.of(self.business).values_list("pk", flat=True)
         # A union, because each part has an index of its own.
         return list(keys.filter(reference=text).union(keys.filter(slug=slug_in(text))))
-
-
-def slug_in(text: str) -> str:
-    """Return the end of an address that was pasted in full, without its scheme, or as its last part.
-
-    >>> slug_in("https://pay.example/l/K7WQ3M9X2BDT?x=1"), slug_in("pay.example/l/bookbinding/"), slug_in("bookbinding")
-    ('k7wq3m9x2bdt', 'bookbinding', 'bookbinding')
-    """
-    return path_of(text).rstrip("/").rpartition("/")[2].lower()
-
-
-def path_of(text: str) -> str:
-    """Return the path of an address; the text itself if it is none that can be parsed."""
-    try:
-        return urlsplit(text).path
-    except ValueError:
-        return text
 
 
 LINKS = ListSpec(

@@ -58,7 +58,7 @@ class Status(FormattedColumn):
         if not code:
             return None
         label = self.names.get(code) or str(getattr(row, f"get_{self.field}_display", lambda: code)())
-        return format_html('<span class="status status--{}">{}</span>', code, sentence(label))
+        return status_label(code, sentence(label))
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,11 @@ class AnyObject(FormattedColumn):
     def __call__(self, row: Model) -> str | None:
         key = getattr(row, self.field)
         return linked(str(key), everything_about(key)) if key else None
+
+
+def status_label(code: str, name: str) -> str:
+    """Return a status with the shape and colour of its code."""
+    return format_html('<span class="status status--{}">{}</span>', code, name)
 
 
 def everything_about(key: object) -> str:

@@ -35,6 +35,7 @@ class BusinessAdmin(merchants.BusinessAdmin):
     change_form_template = "admin/payments/business.html"
     lists: ClassVar = {
         "Transactions": "payments_transaction",
+        "Payment links": "payments_paymentlink",
         "Settlement batches": "payments_settlementbatch",
         "Ledger accounts": "ledger_account",
         "Virtual accounts": "virtual_accounts_virtualaccount",

@@ -130,6 +130,8 @@ class TransactionAdmin(ResolvableAdmin):
     list_select_related = ("business", "session")
     searches = (
         by_id(),
+        by_id("payment_link"),
+        by_id("checkout"),
         in_each_business("reference"),
         in_each_business("card_last4", shape="[0-9]{4}"),
         in_each_business("system_trace_audit_number", shape=STAN),
@@ -170,6 +172,9 @@ class TransactionAdmin(ResolvableAdmin):
         for item in items.select_related("batch"):
             address = reverse("admin:payments_settlementbatch_change", args=[item.batch_id])
             yield Link(f"Settlement batch of {date_format(item.batch.day)}", address)
+        if row.checkout_id is not None:
+            checkout = reverse("admin:payments_checkout_change", args=[row.checkout_id])
+            yield Link("Checkout", checkout)
         yield Link("Deliveries", list_address("webhooks_delivery", row.pk))
         yield Link("Ledger entries", list_address("ledger_entry", row.pk))
         yield Link("Captures, voids and refunds", list_address("payments_cardoperation", row.pk))

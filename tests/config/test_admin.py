@@ -21,6 +21,8 @@ from merchants.models import ApiKey, AuditEntry, Business, User
 from payments.models import (
     BatchTransition,
     CardOperation,
+    Checkout,
+    PaymentLink,
     PayoutReturn,
     Proposal,
     RailChoice,
@@ -32,13 +34,14 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.services import fee_rules, requery
+from payments.services import fee_rules, links, requery
 from payments.services.payouts import payout_returns
 from payments.services.transfers import account_deactivation, incoming
 from payments.services.transfers.incoming import Notice
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
+from tests.link_payments import begin, make_link, pay_by_card
 from tests.settling import settle
 from tests.transactions import authorised_payment, expire_now
 from tests.wallets import STAFF, fill_wallet
@@ -58,7 +61,7 @@ MODELS = [
     "webhooks.Endpoint", "webhooks.Delivery",
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
     "payments.Tariff", "payments.RailChoice", "payments.PayoutReturn", "payments.Reconciliation",
-    "payments.ReconciliationLine", "payments.Proposal",
+    "payments.ReconciliationLine", "payments.Proposal", "payments.PaymentLink", "payments.Checkout",
 ]  # fmt: skip
 # Models without money, changed here with a reason, and models whose new rows replace earlier ones.
 CHANGED = {Business, User, Group, RailChoice}
@@ -130,6 +133,9 @@ def everything(ada, api, late_money):
         reconciliation=compared, result="missing_here", line=1, reference=NASTY, amount=1, currency="NGN",
         day=now, direction="in", differences={"reference": NASTY},
     )  # fmt: skip
+    link = make_link(api, title=NASTY[:80].replace("\u202e", "").replace("\u2066", ""), slug="bookbinding")
+    pay_by_card(begin(link, name=NASTY, answers={"size": NASTY}))
+    links.block(link_id=link.pk, reason=NASTY, actor=STAFF, now=now)
     proposer = UserFactory(email="proposer@example.com", is_staff=True)
     Proposal.objects.create(
         id=uuid.uuid4(), action="reverse_payout", target=payout["id"], business=ada.business, currency="NGN", amount=1,
@@ -234,13 +240,22 @@ class TestPages:
 
     def test_show_no_secret(self, staff, everything, ada):
         account = VirtualAccount.objects.exclude(bvn_hash="").get()
-        secrets = [ada.secret, KEY, account.bvn, account.bvn_hash]
+        secrets = [ada.secret, KEY, account.bvn, account.bvn_hash, Checkout.objects.get().token]
         assert all(secrets)
 
         pages = [page(model) for model in map(apps.get_model, MODELS)]
         pages += [
             page(model, "change", row.pk)
-            for model in (Business, ApiKey, Endpoint, VirtualAccount, Delivery, AuditEntry)
+            for model in (
+                Business,
+                ApiKey,
+                Endpoint,
+                VirtualAccount,
+                Delivery,
+                AuditEntry,
+                PaymentLink,
+                Checkout,
+            )
             for row in model.objects.all()
         ]
 

@@ -32,7 +32,7 @@ KEPT = {"csrfmiddlewaretoken"}
 REACHED = {
     "ledger.Entry note", "merchants.Business name", "merchants.Business reason", "merchants.User reason",
     "auth.Group name", "payments.PayoutReturn reason", "payments.Transaction evidence",
-    "payments.SettlementBatch reason", "virtual_accounts.UnappliedMoney reason",
+    "payments.SettlementBatch reason", "payments.PaymentLink reason", "virtual_accounts.UnappliedMoney reason",
     "virtual_accounts.UnclaimedTransfer resolution",
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from payments.models import Transaction
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
+from tests.link_payments import make_link
 
 pytestmark = pytest.mark.django_db
 
@@ -36,6 +37,17 @@ class TestSearch:
         found = groups(staff, str(getattr(payment, column)))
 
         assert found["Transactions"] == [f"/admin/payments/transaction/{payment.pk}/change/"]
+
+    @pytest.mark.parametrize(
+        "term", ["workshop-may", "Bookbind", "https://pay.example/l/{slug}", "{SLUG}", "{link_id}"]
+    )
+    def test_finds_a_payment_link(self, staff, api, term):
+        link = make_link(api, reference="workshop-may", title="Bookbinding workshop")
+        make_link(api, title="Evening class")
+
+        found = groups(staff, term.format(slug=link.slug, SLUG=link.slug.upper(), link_id=link.pk))
+
+        assert found["Payment links"] == [f"/admin/payments/paymentlink/{link.pk}/change/"]
 
     def test_finds_a_business_by_its_name(self, staff, ada):
         assert groups(staff, ada.business.name[:5])["Businesses"] == [

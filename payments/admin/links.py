@@ -1,0 +1,162 @@
+"""Read-only admin pages of payment links and checkouts. Staff block links that must not be paid."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern
+
+from kit.db import clock
+from kit.masking import mask_card_numbers
+from kit.money import money
+from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
+from merchants.admin.base import Link
+from merchants.admin.columns import list_address, sentence, status_label
+from merchants.request_actors import person_acting
+from payments.link_addresses import slug_in
+from payments.models import Checkout, PaymentLink
+from payments.services import checkouts, links
+from payments.status_names import LINK_NAMES
+
+MAY_BLOCK = "payments.change_paymentlink"
+NEWEST = 20_000  # links whose titles are compared, because titles have no index
+
+
+class BlockForm(forms.Form):
+    """Why a link is blocked. Its merchant reads the reason."""
+
+    reason = forms.CharField(max_length=255, help_text="The merchant reads it. Recorded in the audit trail.")
+
+
+class UnblockForm(forms.Form):
+    """Why the block of a link ends."""
+
+    reason = forms.CharField(max_length=255, help_text="Recorded in the audit trail.")
+
+
+def by_title(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
+    """Yield those of the newest links whose title begins with the term."""
+    newest = PaymentLink.objects.order_by("-pk").values("pk")[:NEWEST]
+    yield model._default_manager.filter(pk__in=newest, title__istartswith=mask_card_numbers(term))
+
+
+@admin.register(PaymentLink)
+class PaymentLinkAdmin(ReadOnlyAdmin):
+    """The address of a link is shown only if the merchant chose it. Others are known to those they were sent to."""
+
+    change_form_template = "admin/payments/paymentlink.html"
+    list_display = ("reference", "title", "status", "price", "uses", "amount_paid", "business", "created_at")
+    amounts = ("amount", "amount_min", "amount_max", "amount_paid")
+    list_select_related = ("business",)
+    searches = (
+        by_id(),
+        in_each_business("reference"),
+        exactly("slug", read=slug_in),
+        by_title,
+        by_business_name(),
+    )
+    search_help_text = "Full reference, beginning of the title, address as it was sent to payers, ID, or name of the business."
+    exclude = ("fingerprint", "slug", "has_chosen_slug")
+    readonly_fields = ("status", "chosen_address")
+
+    @admin.display(description="status")
+    def status(self, link: PaymentLink) -> str:
+        code = link.status_at(clock.now())
+        return status_label(code, LINK_NAMES[code])
+
+    @admin.display(description="amount")
+    def price(self, link: PaymentLink) -> str:
+        if link.amount is not None:
+            return money(link.amount, link.currency)
+        return f"{money(link.amount_min or 0, link.currency)} to {money(link.amount_max or 0, link.currency)}"
+
+    @admin.display(description="uses")
+    def uses(self, link: PaymentLink) -> str:
+        paid = f"{link.uses_paid:,}" if link.max_uses is None else f"{link.uses_paid:,} of {link.max_uses:,}"
+        return f"{paid}, {link.uses_held:,} held" if link.uses_held else paid
+
+    @admin.display(description="address")
+    def chosen_address(self, link: PaymentLink) -> str:
+        return link.url if link.has_chosen_slug else "Hidden. Search for an address to find its link."
+
+    def title_of(self, row: PaymentLink) -> str:
+        return f"Payment link “{row.title}”, {row.reference}"
+
+    def related(self, row: PaymentLink) -> Iterator[Link]:
+        yield Link("Payments", list_address("payments_transaction", row.pk))
+        yield Link("Checkouts", list_address("payments_checkout", row.pk))
+        yield Link("Audit trail", list_address("merchants_auditentry", row.reference))
+
+    def get_urls(self) -> list[URLPattern]:
+        actions = {"block": self.block, "unblock": self.unblock}
+        return [*self.action_urls("link_id", actions), *super().get_urls()]
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        if not isinstance(row, PaymentLink) or not request.user.has_perm(MAY_BLOCK):
+            return {}
+        return {"block_form": BlockForm()} if row.blocked_at is None else {"unblock_form": UnblockForm()}
+
+    def block(self, request: HttpRequest, link_id: UUID) -> HttpResponse:
+        form = BlockForm(request.POST)
+        return self._decide(request, link_id, form, name="block_form", decide=links.block, done="blocked")
+
+    def unblock(self, request: HttpRequest, link_id: UUID) -> HttpResponse:
+        form = UnblockForm(request.POST)
+        return self._decide(
+            request, link_id, form, name="unblock_form", decide=links.unblock, done="unblocked"
+        )
+
+    def _decide(
+        self,
+        request: HttpRequest,
+        link_id: UUID,
+        form: forms.Form,
+        *,
+        name: str,
+        decide: Callable[..., PaymentLink],
+        done: str,
+    ) -> HttpResponse:
+        if not request.user.has_perm(MAY_BLOCK):
+            raise PermissionDenied
+        link = get_object_or_404(PaymentLink, pk=link_id)
+        if not form.is_valid():
+            messages.error(request, "Nothing was changed. Enter a reason.")
+            return self.page_again(request, link_id, **{name: form})
+        reason = form.cleaned_data["reason"]
+        decide(link_id=link.pk, reason=reason, actor=person_acting(request), now=clock.now())
+        messages.success(request, f"The payment link is {done}.")
+        return redirect("admin:payments_paymentlink_change", link_id)
+
+
+@admin.register(Checkout)
+class CheckoutAdmin(ReadOnlyAdmin):
+    """What payers entered. The token is a payer's credential and never shown."""
+
+    list_display = ("payer", "amount", "link", "method", "created_at")
+    amounts = ("amount",)
+    list_select_related = ("link",)
+    searches = (by_id(), by_id("link"))
+    search_help_text = "ID of the checkout, or ID of its payment link."
+    exclude = ("token", "network")
+    readonly_fields: ClassVar = ("state",)
+
+    @admin.display(description="payer")
+    def payer(self, checkout: Checkout) -> str:
+        return checkout.name or checkout.email or str(checkout.pk)
+
+    @admin.display(description="status")
+    def state(self, checkout: Checkout) -> str:
+        [shown] = checkouts.shown_with_attempts([checkout], now=clock.now())
+        return sentence(shown.state)
+
+    def title_of(self, row: Checkout) -> str:
+        return f"{money(row.amount, row.currency)}, checkout of {row.link.reference}"
+
+    def related(self, row: Checkout) -> Iterator[Link]:
+        yield Link("Payments", list_address("payments_transaction", row.pk))
