@@ -17,10 +17,13 @@ from django.urls import reverse
 from dashboard.models import SearchTerm
 from dashboard.search import queries, terms
 from dashboard.search.queries import Found
+from dashboard.ui.pagination import MOST_SCANNED
+from kit.db import clock
 from kit.money import money
 from merchants.models import Business
-from payments.models import CardOperation, SettlementBatch, Transaction
-from payments.status_names import STATUS_NAMES, settlement_name, unapplied_name
+from payments.link_addresses import slug_in
+from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
+from payments.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, unapplied_name
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from webhooks.models import Delivery
 
@@ -73,6 +76,11 @@ def search(business: Business, text: str) -> Results:
     key = _as_id(text)
     groups = [
         *_transaction_groups(business, found, key),
+        Group(
+            name="Payment links",
+            hits=[*_links(business, text, key)],
+            more=reverse("dashboard-payment-links"),
+        ),
         Group(name="Refunds", hits=[*_refunds(business, found, key)], more=""),
         Group(name="Unapplied transfers", hits=[*_unapplied(business, found, key)], more=""),
         Group(
@@ -123,6 +131,36 @@ def _transaction(row: Transaction) -> Hit:
         row=row,
         at=row.created_at,
     )
+
+
+def _links(business: Business, text: str, key: UUID | None) -> Iterator[Hit]:
+    """Find links by ID, reference, address, or the beginning of a title, which is compared for the newest ones.
+
+    They have no search terms, because a title may change and terms are only added.
+    """
+    if "\x00" in text:
+        return
+    mine = PaymentLink.objects.of(business)
+    newest = mine.order_by("-pk").values("pk")[:MOST_SCANNED]
+    keys = mine.values_list("pk", flat=True)
+    found = keys.filter(reference=text).union(
+        keys.filter(pk=key) if key else keys.none(),
+        keys.filter(slug=slug_in(text)),
+        keys.filter(pk__in=newest, title__istartswith=text),
+    )
+    now = clock.now()
+    for row in _newest_first(mine.select_related("business"), found.order_by("-pk")[:SHOWN]):
+        status = row.status_at(now)
+        yield Hit(
+            address=reverse("dashboard-payment-link", args=[row.pk]),
+            title=row.title,
+            text=row.reference,
+            amount=row.amount_text,
+            status=status,
+            status_name=LINK_NAMES[status],
+            row=row,
+            at=row.created_at,
+        )
 
 
 def _refunds(business: Business, found: Found, key: UUID | None) -> Iterator[Hit]:

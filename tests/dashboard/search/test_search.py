@@ -12,6 +12,7 @@ from dashboard.tasks import index_search
 from payments.models import CardOperation, SettlementBatch, Transaction
 from payments.services import refunds
 from tests import orders
+from tests.link_payments import begin, make_link, pay_by_card
 from tests.query_counts import at_most
 from tests.settling import settle
 from tests.transactions import authorised_payment, captured_payment, start
@@ -53,6 +54,30 @@ def found(business, text, group="Payments"):
         if each.name == group
         for hit in each.hits
     ]
+
+
+class TestPaymentLinks:
+    @pytest.mark.parametrize(
+        "text",
+        ["workshop-may", "bookb", "https://pay.example/l/{slug}", "pay.example/l/{SLUG}/", "{link_id}"],
+    )
+    def test_are_found_at_once(self, api, business, text):
+        link = make_link(api, reference="workshop-may", title="Bookbinding workshop")
+        make_link(api, title="Evening class")
+        text = text.format(slug=link.slug, SLUG=link.slug.upper(), link_id=link.pk)
+
+        assert found(business, text, "Payment links") == [link.pk]
+
+    def test_of_others_are_not_found(self, api, bisi):
+        link = make_link(api)
+
+        for text in (link.reference, link.url, link.title, str(link.pk)):
+            assert found(bisi.business, text, "Payment links") == []
+
+    def test_lead_to_payments_by_the_payers_email_address(self, api, business):
+        payment = pay_by_card(begin(make_link(api), email="Payer@Example.com"))
+
+        assert found(business, "payer@example.com") == [payment.pk]
 
 
 def new_account(business, *, now, **changes):
@@ -318,5 +343,5 @@ class TestPage:
 def test_prefixes_use_one_statement(business, payment):
     index_search()
 
-    with at_most(2):  # the terms, the payment
+    with at_most(3):  # the terms, the payment, payment links
         results.search(business, "adaeze")
