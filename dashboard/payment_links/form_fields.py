@@ -51,9 +51,11 @@ class MomentField(forms.DateTimeField):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             input_formats=MOMENTS,
-            widget=forms.TextInput(attrs={"type": "datetime-local"}),
             error_messages={"invalid": "Enter a date and a time, such as 2027-01-31 18:00."},
             **options,
+        )
+        self.widget.attrs["type"] = (
+            "datetime-local"  # widgets take it out of the attributes they are made with
         )
 
     def has_changed(self, initial: Any, data: Any) -> bool:

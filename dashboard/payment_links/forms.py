@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.forms import BoundField
 
 from dashboard.payment_links.form_fields import (
@@ -123,6 +124,11 @@ class LinkForm(forms.Form):
         ]
 
     @property
+    def has_questions(self) -> bool:
+        """Return whether a question was filled in."""
+        return any(each.label.value() or each.key.value() for each in self.questions)
+
+    @property
     def asked_questions(self) -> list[int]:
         """Return the numbers of the questions to ask. Clearing a stored question removes it.
 
@@ -164,6 +170,10 @@ class NewLinkForm(LinkForm):
     """A new link that can be paid more than once."""
 
     is_for_one = False
+    # As on the page, for the summary of errors.
+    field_order = (
+        "title", "description", "currency", "price", "amount", "quantity_max", "amount_min", "amount_max", "suggested",
+    )  # fmt: skip
 
     price = forms.ChoiceField(
         choices=((FIXED, "Fixed amount"), (RANGE, "The payer chooses")), widget=forms.RadioSelect
@@ -188,7 +198,6 @@ class NewLinkForm(LinkForm):
         required=False,
         max_length=40,
         label="Address",
-        help_text="4 to 40 lowercase letters, digits and hyphens. Leave it empty for a random address.",
     )
     reference = ReferenceField(
         label="Reference", help_text="Your own reference. A reference belongs to one link only."
@@ -197,6 +206,11 @@ class NewLinkForm(LinkForm):
     def __init__(self, *args: Any, currencies: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         set_choices(self, "currency", ((each, each) for each in currencies))
+        if "slug" in self.fields:
+            self.fields["slug"].help_text = (
+                f"What follows {settings.PUBLIC_URL}/l/ in the address: 4 to 40 lowercase letters, digits and hyphens. "
+                "Leave it empty for a random address."
+            )
 
     @property
     def prices(self) -> Iterator[tuple[str, str, bool]]:

@@ -37,6 +37,11 @@ class ShownLink:
         return f"{link.uses_paid:,}" if link.max_uses is None else f"{link.uses_paid:,} of {link.max_uses:,}"
 
     @property
+    def counted_uses(self) -> int:
+        """Return the number that the noun after `uses` agrees with."""
+        return self.link.uses_paid if self.link.max_uses is None else self.link.max_uses
+
+    @property
     def held(self) -> str:
         """Return the uses that pending payments hold, such as "1 held"; empty if there is none."""
         return f"{self.link.uses_held:,} held" if self.link.uses_held else ""
