@@ -1,11 +1,13 @@
 """The guides' tables of fields, written from the declarations of answers: `make field-tables`.
 
-A table belongs to the answer that its first heading names. Everything else in a guide is written by its authors.
+A table belongs to the answer that its first heading names. The limits of payment links are written from their numbers
+alike. Everything else in a guide is written by its authors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from config.docs_site import link_limits
 from config.docs_site.guides import DOCS
 from kit.api.answer_fields import Answer, Field, ListOf
 from payments import link_representation as links
@@ -48,31 +50,33 @@ FORMATS = {"uuid": "UUID", "date-time": "RFC 3339, UTC", "date": "date", "uri": 
 
 
 def written(file: str, markdown: str) -> str:
-    """Return the text of a guide with its field tables as declared.
+    """Return the text of a guide with its tables as declared.
 
     :raises ValueError: a table's heading is missing
     """
     for table in TABLES:
         if table.file == file:
-            markdown = _with_table(markdown, table)
+            markdown = _with_table(markdown, file, table.heading, rows(table))
+    if file == link_limits.FILE:
+        markdown = _with_table(markdown, file, link_limits.HEADING, link_limits.rows())
     return markdown
 
 
 def write() -> None:
-    """Write the field tables into the guides."""
-    for file in sorted({table.file for table in TABLES}):
+    """Write the tables into the guides."""
+    for file in sorted({link_limits.FILE, *(table.file for table in TABLES)}):
         path = DOCS / file
         path.write_text(written(file, path.read_text()))
 
 
-def _with_table(markdown: str, table: FieldTable) -> str:
+def _with_table(markdown: str, file: str, heading: str, table: Iterable[str]) -> str:
     lines = markdown.splitlines()
-    start = next((at for at, line in enumerate(lines) if line.startswith(f"| {table.heading} |")), None)
+    start = next((at for at, line in enumerate(lines) if line.startswith(f"| {heading} |")), None)
     if start is None:
-        message = f"docs/{table.file} has no table with the heading {table.heading!r}."
+        message = f"docs/{file} has no table with the heading {heading!r}."
         raise ValueError(message)
     end = next((at for at in range(start, len(lines)) if not lines[at].startswith("|")), len(lines))
-    return "\n".join([*lines[:start], *rows(table), *lines[end:], ""])
+    return "\n".join([*lines[:start], *table, *lines[end:], ""])
 
 
 def rows(table: FieldTable) -> Iterator[str]:
