@@ -21,12 +21,16 @@ from kit.db import clock
 from merchants.models import ApiKey, Business
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
-from payments.models import InvalidState
+from payments.models import InvalidState, Transaction
+from payments.services import links
 from payments.services.sandbox_clock import Advanced, advance
 from virtual_accounts.models import Session, VirtualAccount
 from webhooks import services as webhooks
 from webhooks.models import Delivery
 
+DEMO_LINK = "demo-link"  # the reference of the link that `manage.py sandbox` creates
+NEWEST, SHOWN = 50, 5  # payments of links: looked at for pending ones, and listed
+Awaiting = Transaction.Awaiting
 TARGETS = ["/api/payments", "/api/virtual-accounts/simulate"]
 
 
@@ -58,6 +62,8 @@ def sandbox_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "groups": found,
         "preset": chosen,
         "has_key": key is not None,
+        "demo_link": links.find_of(membership.business, DEMO_LINK),
+        "attempts": _pending_attempts(membership.business),
     }
     form = TryForm(request.POST)
     if request.method == "POST" and key is not None and form.is_valid():
@@ -82,6 +88,13 @@ def _groups(business: Business) -> list[Group]:
         .first()
     )
     return groups(account=account, session=session)
+
+
+def _pending_attempts(business: Business) -> list[Transaction]:
+    """Return the newest payments of links that wait for something that expires."""
+    newest = Transaction.objects.of(business).filter(payment_link__isnull=False).order_by("-pk")
+    recent = newest.select_related("payment_link")[:NEWEST]
+    return [each for each in recent if each.awaiting in {Awaiting.PAYER, Awaiting.TRANSFER}][:SHOWN]
 
 
 def _chosen(found: list[Group], name: str) -> Preset:

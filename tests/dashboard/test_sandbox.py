@@ -12,6 +12,8 @@ from tests import orders
 from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
+from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
+from tests.orders import CHALLENGED_CARD
 from tests.transactions import captured_payment, challenged_payment
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
@@ -24,6 +26,31 @@ SANDBOX = "/dashboard/sandbox/"
 def send(client, document, target="/api/payments"):
     body = document if isinstance(document, str) else json.dumps(document)
     return client.post(SANDBOX, {"target": target, "body": body})
+
+
+class TestPaymentLinks:
+    def test_shows_the_demo_link_with_its_address(self, browser, api):
+        assert b"/l/" not in browser.get(SANDBOX).content
+
+        link = make_link(api, reference="demo-link")
+
+        assert link.url in browser.get(SANDBOX).content.decode()
+
+    def test_lets_attempts_expire(self, browser, api):
+        link = make_link(api)
+        waiting = [pay_by_card(begin(link), CHALLENGED_CARD), pay_by_transfer(begin(link))]
+        pay_by_card(begin(make_link(api)))
+        page = browser.get(SANDBOX)
+        assert page.context["attempts"] == waiting[::-1]
+        assert b"Let it expire now" in page.content
+
+        for each in waiting:
+            browser.post(f"{SANDBOX}expire/{each.pk}/")
+
+        link.refresh_from_db()
+        assert (link.uses_held, link.uses_paid) == (0, 0)
+        assert {each.status for each in Transaction.objects.filter(payment_link=link)} == {"failed"}
+        assert browser.get(SANDBOX).context["attempts"] == []
 
 
 class TestRequest:
