@@ -20,6 +20,7 @@ from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from config.log_masking import without_credential
 from config.problems import problem_response
 from config.request_metrics import count_request
 from kit.api.conditional_requests import matches
@@ -73,7 +74,7 @@ def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: f
     log.info(
         "request",
         method=request.method,
-        path=_loggable_path(request),
+        path=without_credential(request.path),
         status=response.status_code,
         ms=round(seconds * 1000, 1),
     )
@@ -97,15 +98,6 @@ def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey,
             named=getattr(request, "named_object", None),
         )
     )
-
-
-# Pages whose URL is a credential.
-SECRET_PLACES = ("/3ds/", "/l/", "/checkout/", "/dashboard/invitation/", "/dashboard/login/new-password/")
-
-
-def _loggable_path(request: HttpRequest) -> str:
-    """Return the path, or a placeholder for a page whose URL is a credential."""
-    return next((f"{place}…" for place in SECRET_PLACES if request.path.startswith(place)), request.path)
 
 
 def _request_id(request: HttpRequest) -> str:

@@ -5,15 +5,12 @@ None of them repeats a value of the request.
 """
 
 import json
-import re
-import traceback
 from collections.abc import Iterator
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import Error as DatabaseError
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
@@ -23,6 +20,7 @@ from config import lock_timeout
 from config.error_codes import ERROR_CODES
 from config.request_metrics import PROBLEMS_SENT
 from kit.api.errors import Problem
+from kit.exception_summaries import summary_of
 from kit.masking import mask_card_numbers
 
 log = structlog.get_logger("sluice.errors")
@@ -145,26 +143,9 @@ def _as_api_exception(exception: Exception) -> exceptions.APIException:
         if isinstance(exception, kind):
             return answer()
     lock_timeout.note(exception)
-    _log_surprise(exception)
+    log.error("request failed", **summary_of(exception))
     is_database_away = isinstance(exception, OperationalError | InterfaceError)
     return TemporarilyUnavailable() if is_database_away else InternalError()
-
-
-def _log_surprise(exception: Exception) -> None:
-    """Log an unexpected exception with its location and its message without numbers, which could be a card's.
-
-    The message of a database error is omitted, because it may quote a row.
-    """
-    said = "" if isinstance(exception, DatabaseError) else _NUMBER.sub("…", str(exception))
-    log.error(
-        "request failed",
-        error=type(exception).__name__,
-        said=said,
-        where="".join(traceback.format_tb(exception.__traceback__)),
-    )
-
-
-_NUMBER = re.compile(r"[0-9][0-9 -]*[0-9]")
 
 
 def _code(exception: exceptions.APIException) -> str:

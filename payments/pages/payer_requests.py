@@ -7,13 +7,15 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the origin is checked here)
 from django.views.decorators.debug import sensitive_post_parameters
 
+from kit.exception_summaries import summary_of
 from kit.ip_networks import network_of
 from merchants.rate_limits import is_within
 from merchants.request_actors import client_address
@@ -27,10 +29,10 @@ VIEWS, UNKNOWN, STATES = (
 OWN_ORIGIN = {"same-origin", "none", ""}
 PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=()"
 TOO_MANY = Ending("warning", "Too many requests", "Wait a minute, then load this page again.")
-BUSY_FOR = 5  # seconds
-BUSY = Ending(
+FAILED_FOR = 5  # seconds
+FAILED = Ending(
     "warning",
-    "This page is busy at the moment",
+    "This page is not available at the moment",
     "Wait a few seconds, then load the payment page again. It shows whether anything was paid.",
 )
 FOREIGN = Ending(
@@ -73,12 +75,17 @@ def payer_page(view: PageView, *, is_counted: bool = True) -> PageView:
 
 
 def _answer(view: PageView, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-    """Return the page, or ask the payer to load it again if the database is busy or unavailable."""
+    """Return the page. If it fails, ask the payer to load it again, because an attempt may have begun.
+
+    The exception doesn't reach Django, which would log its message: a connector's may hold the card.
+    """
     try:
         return view(request, *args, **kwargs)
-    except (OperationalError, InterfaceError) as error:  # its message may quote a row
-        log.warning("payment page unavailable", error=type(error).__name__)
-        return notice(request, BUSY, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=BUSY_FOR)
+    except (Http404, BadRequest, SuspiciousOperation, MultiPartParserError, UnreadablePostError):
+        raise
+    except Exception as error:  # noqa: BLE001  (every failure is answered alike)
+        log.error("payment page failed", **summary_of(error))  # noqa: TRY400  (without its message)
+        return notice(request, FAILED, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=FAILED_FOR)
 
 
 def is_from_own_page(request: HttpRequest) -> bool:

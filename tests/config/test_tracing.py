@@ -8,7 +8,7 @@ from unittest.mock import MagicMock, patch
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import middleware, tracing
+from config import log_masking, tracing
 
 MODULES = (
     "opentelemetry",
@@ -76,7 +76,7 @@ class TestTracing:
         tracing.start()
 
         left_out = os.environ["OTEL_PYTHON_DJANGO_EXCLUDED_URLS"].split(",")
-        assert {*middleware.SECRET_PLACES, "/pay/"} <= set(left_out)
+        assert {*log_masking.SECRET_PLACES, "/pay/"} <= set(left_out)
 
     def test_omits_the_urls_that_the_operator_configures(self, settings, packages):
         settings.TRACES_ENDPOINT = "http://127.0.0.1:4318"

@@ -312,18 +312,30 @@ class TestChangesMeanwhile:
 
         assert payer.post(f"{address}/transfer", {"attempt": "0"}).status_code == status
 
-    def test_busy_database_is_answered_with_503(self, api, payer, monkeypatch):
+    @pytest.mark.parametrize(
+        "error",
+        [
+            OperationalError("canceling statement due to lock timeout: 4000000000002503 cvv=408"),
+            LookupError("No route for pan=4000000000002503 cvv=408"),
+        ],
+    )
+    def test_failure_is_answered_with_503_and_logged_without_the_card(
+        self, api, payer, monkeypatch, caplog, error
+    ):
         address = begin(payer, make_link(api))
 
-        def locked(**_):
-            raise OperationalError("canceling statement due to lock timeout: secret row")
+        def fail(**_):
+            raise error
 
-        monkeypatch.setattr(checkouts, "pay_by_card", locked)
+        monkeypatch.setattr(checkouts, "pay_by_card", fail)
         answer = payer.post(f"{address}/card", card(CHALLENGED_CARD))
 
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
         assert "load the payment page again" in words(answer)
-        assert "secret" not in answer.content.decode()
+        assert type(error).__name__ in caplog.text
+        for text in (answer.content.decode(), caplog.text):
+            assert "4000000000002503" not in text.partition("Test cards")[0]
+            assert "cvv=408" not in text
 
 
 @pytest.mark.django_db(transaction=True)
