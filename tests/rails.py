@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -65,6 +66,14 @@ class RecordingAcquirer(SandboxAcquirer):
     def _record(self, call: str, order: CardOrder) -> None:
         with Path(os.environ["RECORDED_CALLS"]).open("a") as file:
             file.write(f"{call} {order.id}\n")
+
+
+class DeliberateAcquirer(SandboxAcquirer):
+    """Takes a third of a second for each authorisation, so that a test can kill its process meanwhile."""
+
+    def authorise(self, order: CardOrder, **rest: Any) -> RailAnswer:
+        time.sleep(1 / 3)
+        return super().authorise(order, **rest)
 
 
 class CrashingAcquirer(SandboxAcquirer):

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
+from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -27,11 +29,32 @@ from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import Business
 from payments.invariants.registry import INVARIANTS
-from payments.models import AlreadyTransitioned, CardOperation, Proposal, SettlementBatch, Transaction
+from payments.models import (
+    AlreadyTransitioned,
+    CardOperation,
+    Checkout,
+    PaymentLink,
+    Proposal,
+    SettlementBatch,
+    Transaction,
+)
 from payments.outcomes import COMPLETED, DO_NOT_HONOUR
+from payments.pages.card_form import read_card
 from payments.rails.protocol import RailAnswer
-from payments.services import cancellations, refunds, requery, transitions
+from payments.services import (
+    cancellations,
+    checkouts,
+    expiry,
+    link_recounts,
+    links,
+    refunds,
+    requery,
+    transitions,
+)
 from payments.services.cards import captures
+from payments.services.checkout_limits import LimitReached
+from payments.services.checkouts import Details
+from payments.services.link_uses import AttemptNotBegun
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.settlement import batch_decisions
@@ -252,6 +275,41 @@ def any_of(rows: Any) -> Any:
     return found
 
 
+def make_link(business: Business, **changes: Any) -> PaymentLink:
+    request = {"reference": orders.new_reference("link"), "title": "Link", "amount": 700, "currency": "NGN"}
+    return links.create(
+        business=business, request=request | changes, actor=STAFF, now=timezone.now()
+    ).resource
+
+
+def begin_at(link: PaymentLink, number: int) -> Checkout:
+    network = f"192.0.2.{number}"
+    details = Details(amount=700, quantity=1, method="virtual_account")
+    return checkouts.begin(link=link, details=details, address=network, network=network, now=timezone.now())
+
+
+class TestPaymentLinks:
+    def test_are_locked_in_ascending_order(self, business):
+        """An expiry of payments of several links, the later link's first."""
+        lower, higher = make_link(business), make_link(business)
+        made = [
+            checkouts.pay_by_transfer(checkout=begin_at(link, 1), attempt_number=0, now=timezone.now())
+            for link in (higher, lower)
+        ]
+        assert (lower.pk, made[0].payment_link_id) < (higher.pk, made[1].payment_link_id)
+        end = max(payment.session.expires_at for payment in made)
+        free = "SELECT 1 FROM payments_paymentlink WHERE id = %s FOR UPDATE NOWAIT"
+        with ThreadPoolExecutor(1) as pool, other_connection() as other:
+            other.execute("SELECT 1 FROM payments_paymentlink WHERE id = %s FOR UPDATE", [lower.pk])
+            running = in_thread(pool, lambda: sum(expiry.expire_sessions(clock=lambda: end)))
+
+            assert waits(running, for_=other)
+            other.execute(free, [higher.pk])  # raises an error if the expiry has locked it
+            other.rollback()
+
+            assert running.result(timeout=30) == 2
+
+
 class NoSuchRow(Exception):
     """No row is in the state that the action requires."""
 
@@ -264,6 +322,7 @@ class Traffic:
     static: list[VirtualAccount]
     closed: list[VirtualAccount]
     dynamic: list[VirtualAccount]
+    links: list[PaymentLink]
     first: Any
     second: Any
     done: Counter[str] = field(default_factory=Counter)
@@ -279,7 +338,7 @@ class Traffic:
             try:
                 getattr(self, name)(chance)
                 self.done[name] += 1
-            except (Problem, ValidationError, AlreadyTransitioned, NoSuchRow):
+            except (Problem, ValidationError, AlreadyTransitioned, AttemptNotBegun, LimitReached, NoSuchRow):
                 self.refused[name] += 1
             except Exception as error:
                 self.errors.append(error)
@@ -327,6 +386,37 @@ class Traffic:
 
     def do_requery(self, chance: random.Random) -> None:
         for _ in requery.query_leased(requery.unanswered()[:3]):
+            pass
+
+    def do_pay_at_a_link(self, chance: random.Random) -> None:
+        checkout = begin_at(chance.choice(self.links), chance.randrange(200))
+        if chance.random() < 0.5:
+            checkouts.pay_by_transfer(checkout=checkout, attempt_number=0, now=timezone.now())
+            return
+        number = chance.choice([orders.FRICTIONLESS_CARD, orders.CHALLENGED_CARD])
+        _, card = read_card(orders.card_form(number), now=timezone.now())
+        assert card is not None
+        payment = checkouts.pay_by_card(checkout=checkout, card=card, attempt_number=0, now=timezone.now())
+        if payment.awaiting == "payer":
+            checkouts.end_attempt(payment)
+
+    def do_change_a_link(self, chance: random.Random) -> None:
+        link = chance.choice(self.links)
+        links.change(
+            link_id=link.pk, changes={"max_uses": chance.randint(1, 500)}, actor=STAFF, now=timezone.now()
+        )
+
+    def do_switch_a_link(self, chance: random.Random) -> None:
+        link = chance.choice(self.links)
+        links.deactivate(link_id=link.pk, actor=STAFF, now=timezone.now())
+        links.activate(link_id=link.pk, actor=STAFF, now=timezone.now())
+
+    def do_recount_links(self, chance: random.Random) -> None:
+        list(link_recounts.recount(business=chance.choice(self.businesses)))
+
+    def do_expire_sessions(self, chance: random.Random) -> None:
+        end = clock.now() + timedelta(minutes=chance.choice([15, 40]))
+        for _ in islice(expiry.expire_sessions(clock=lambda: end), 3):
             pass
 
     def do_expire(self, chance: random.Random) -> None:
@@ -425,6 +515,7 @@ def new_traffic() -> Traffic:
         static=[static_account(business, is_open=True) for business in businesses],
         closed=[static_account(business, is_open=False) for business in businesses],
         dynamic=[dynamic_account(business) for business in businesses],
+        links=[make_link(business, max_uses=500) for business in businesses for _ in range(3)],
         first=UserFactory(is_staff=True, is_superuser=True),
         second=UserFactory(is_staff=True, is_superuser=True),
     )
